@@ -5,22 +5,20 @@ from __future__ import annotations
 import contextlib
 import itertools
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from interop.docker.summary import docker_left_out, docker_seconds
-from interop.harness.ports import free_port
-from interop.harness.rocketmq.brokers import Broker
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.keeping import keep
 from interop.harness.rocketmq.maven import classpath, missing_tools
-from interop.harness.sending.clients import JavaClient, compiled, start_consumer, start_producer
-from interop.harness.sending.programs import Program, Start, started_programs
+from interop.harness.sending.clients import compiled
+from interop.harness.sending.programs import Program
 from interop.harness.sending.table import MARK, ClientTable
-from interop.harness.servers import NameServer
-from interop.harness.views import have_registered
+from interop.harness.servers import NameServer, RocketnsServer
 
 SCENARIO_TIMEOUT_S = 600
 PRINT = "print "
@@ -99,67 +97,14 @@ def _build_clients(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def start_name_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[Callable[..., NameServer]]:
-    """Start a name server, on a port that it has again after a restart; killed after the test."""
-    started: list[NameServer] = []
-
-    def start(properties: dict[str, object] | None = None) -> NameServer:
-        settings = {"listenPort": free_port()} | (properties or {})
-        started.append(server_class(tmp_path / f"ns{len(started)}", settings))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
+def fleet(server_class: type[NameServer], tmp_path: Path) -> Iterator[Fleet]:
+    """Starts name servers, brokers and clients; killed after the test."""
+    with Fleet(server_class, tmp_path) as started:
+        yield started
 
 
 @pytest.fixture
-def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
-    """Start a broker that knows the given name servers and have it registered there; killed after the test."""
-    started: list[Broker] = []
-
-    def start(name: str, *servers: NameServer, **more: object) -> Broker:
-        home = tmp_path / f"{name}-{len(started)}"
-        started.append(Broker(home, name, name_server_list(*servers), **more))  # type: ignore[arg-type]
-        have_registered(started[-1], *servers)
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
-
-
-@pytest.fixture
-def produce(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
-    """Start the Java producer; killed after the test if it still runs."""
-    yield from _clients(start_producer, tmp_path, "producer")
-
-
-@pytest.fixture
-def consume(tmp_path: Path) -> Iterator[Callable[..., JavaClient]]:
-    """Start the Java push consumer; killed after the test if it still runs."""
-    yield from _clients(start_consumer, tmp_path, "consumer")
-
-
-@pytest.fixture
-def run_client(tmp_path: Path) -> Iterator[Start]:
-    """Start a client program of another language; killed after the test if it still runs."""
-    yield from started_programs(tmp_path)
-
-
-def _clients(start_client: Callable[..., JavaClient], folder: Path, name: str) -> Iterator[Callable[..., JavaClient]]:
-    started: list[JavaClient] = []
-
-    def start(servers: list[NameServer], *arguments: object, **more: object) -> JavaClient:
-        home = folder / f"{name}{len(started)}"
-        started.append(start_client(home, name_server_list(*servers), *arguments, **more))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
-
-
-def name_server_list(*servers: NameServer) -> str:
-    """The list as brokers, clients and mqadmin take it."""
-    return ";".join(f"127.0.0.1:{server.port}" for server in servers)
+def rocketns_fleet(tmp_path: Path) -> Iterator[Fleet]:
+    """The same with rocketns as it starts by itself, whatever the run is against."""
+    with Fleet(RocketnsServer, tmp_path) as started:
+        yield started

@@ -8,17 +8,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
 from interop.harness import views
-from interop.harness.ports import free_port
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.rocketmq.maven import cache_folder, missing_tools
-from interop.harness.sending.clients import JavaClient, compiled, start_consumer, start_producer
-from interop.harness.servers import RocketnsServer
+from interop.harness.sending.clients import JavaClient, compiled
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import eventually
 
 MESSAGES = 100
@@ -45,9 +44,12 @@ def main() -> int:
 
 
 def _run() -> int:
-    with ExitStack() as cleanup:
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        Fleet(RocketnsServer, Path(folder)) as fleet,
+    ):
         try:
-            return _demo(cleanup)
+            return _demo(fleet)
         finally:
             # A second Ctrl-C must not leave a process running.
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -80,37 +82,31 @@ def _has_jars() -> bool:
     return True
 
 
-def _demo(cleanup: ExitStack) -> int:
-    folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-    server = RocketnsServer(folder / "rocketns", {"listenPort": free_port()})
-    cleanup.callback(server.kill)
-    address = f"127.0.0.1:{server.port}"
-    say(f"rocketns is up on {address}, process {server.pid}, {_resident_mb(server.pid)} MB of memory.")
-    broker = _start_broker(cleanup, folder, server, address)
-    sent, received = _send_and_receive(cleanup, folder, address)
+def _demo(fleet: Fleet) -> int:
+    server = fleet.name_server()
+    say(f"rocketns is up on 127.0.0.1:{server.port}, process {server.pid}, {_resident_mb(server.pid)} MB of memory.")
+    broker = _start_broker(fleet, server)
+    sent, received = _send_and_receive(fleet, server)
     route = views.addresses(server, TOPIC)
     say(f"rocketns routes {TOPIC} to {route}; it now uses {_resident_mb(server.pid)} MB.")
     _stop(broker, server)
     return _conclude(sent, received)
 
 
-def _start_broker(cleanup: ExitStack, folder: Path, server: RocketnsServer, address: str) -> Broker:
-    say(f"Starting a RocketMQ {CURRENT} broker that knows nothing but namesrvAddr={address} …")
-    broker = Broker(folder / "broker", "demo-broker", address)
-    cleanup.callback(broker.kill)
+def _start_broker(fleet: Fleet, server: NameServer) -> Broker:
+    say(f"Starting a RocketMQ {CURRENT} broker that knows nothing but namesrvAddr=127.0.0.1:{server.port} …")
+    broker = fleet.unregistered("demo-broker", [server])
     views.wait_until_registered(broker, server)
     topics = len(views.routes(server))
     say(f"The broker listens on {broker.address} and has registered itself with {topics} topics of its own.")
     return broker
 
 
-def _send_and_receive(cleanup: ExitStack, folder: Path, address: str) -> tuple[list[str], list[str]]:
+def _send_and_receive(fleet: Fleet, server: NameServer) -> tuple[list[str], list[str]]:
     """What the producer was told is stored, and what the consumer printed."""
     say(f"Starting a Java consumer and a Java producer of {MESSAGES} messages; both ask rocketns where to go …")
-    consumer = start_consumer(folder / "consumer", address, TOPIC, "demo-readers")
-    cleanup.callback(consumer.kill)
-    producer = start_producer(folder / "producer", address, TOPIC, MESSAGES, pause_ms=PAUSE_MS)
-    cleanup.callback(producer.kill)
+    consumer = fleet.consumer([server], TOPIC, "demo-readers")
+    producer = fleet.producer([server], TOPIC, MESSAGES, pause_ms=PAUSE_MS)
     _say_progress(producer, consumer)
     producer.wait_for("DONE")
     consumer.stop()
@@ -125,7 +121,7 @@ def _say_progress(producer: JavaClient, consumer: JavaClient) -> None:
     say(f"The consumer has received {len(consumer.values('GOT'))} messages.")
 
 
-def _stop(broker: Broker, server: RocketnsServer) -> None:
+def _stop(broker: Broker, server: NameServer) -> None:
     say("Stopping the broker …")
     broker.ask_to_stop()
     eventually(lambda: not views.brokers(server), GONE_WITHIN_S)

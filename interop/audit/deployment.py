@@ -8,15 +8,13 @@ The clients and the audit both order them by these addresses.
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.ports import free_port
+from interop.harness.fleet import Fleet
 from interop.harness.relay import Relay
-from interop.harness.rocketmq.brokers import Broker
-from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
-from interop.harness.servers import RocketnsServer
+from interop.harness.sending.clients import TELLS_QUEUES, JavaClient
+from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES, create_topic
 from interop.harness.views import have_registered
 
@@ -52,28 +50,25 @@ class Deployment:
     """The running processes. ``servers`` are n1, n2, n3; ``between`` is the relay between broker-b and n2."""
 
     journal: Path
-    servers: list[RocketnsServer]
+    servers: list[NameServer]
     between: Relay
     consumers: dict[str, JavaClient]
     producer: JavaClient
 
 
-def started(home: Path, stack: ExitStack) -> Deployment:
-    """Start everything; the stack ends it."""
-    journal = home / "journal"
-    servers = [_name_server(home / ns, journal, ns, stack) for ns in NAME_SERVERS]
-    between = _relay(servers[1].port, "127.0.0.1", stack)
-    ports = [server.port for server in servers]
-    broker_a = _start_broker(home / "a", "broker-a", ports, servers, stack)
-    _start_broker(home / "b", "broker-b", [ports[0], between.port, ports[2]], servers, stack)
+def started(fleet: Fleet) -> Deployment:
+    """Start everything."""
+    journal = fleet.folder("journal")
+    servers = [fleet.name_server(NAME_SERVER | {"journalPath": journal, "journalNs": ns}) for ns in NAME_SERVERS]
+    between = fleet.relay(servers[1].port)
+    broker_a = fleet.broker("broker-a", *servers, properties=BROKER, topics=[TOPIC])
+    relayed = [servers[0], between, servers[2]]
+    have_registered(fleet.unregistered("broker-b", relayed, properties=BROKER, topics=[TOPIC]), *servers)
     for number in range(VERSIONS):
         create_topic(broker_a.port, f"changed_{number}")
     by_name = dict(zip(NAME_SERVERS, servers, strict=True))
-    consumers = {name: _consumer(home, name, by_name[ns], stack) for name, ns in ASKS.items()}
-    producer = start_producer(
-        home / "producer", _list([ports[2]]), TOPIC, 1_000_000, pause_ms=PAUSE_MS, main="QueueProducer"
-    )
-    stack.callback(producer.kill)
+    consumers = {name: _consumer(fleet, ADDRESSES[name], by_name[ns]) for name, ns in ASKS.items()}
+    producer = fleet.producer([servers[2]], TOPIC, 1_000_000, pause_ms=PAUSE_MS, options=TELLS_QUEUES)
     return Deployment(journal, servers, between, consumers, producer)
 
 
@@ -82,35 +77,6 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _name_server(home: Path, journal: Path, ns: str, stack: ExitStack) -> RocketnsServer:
-    settings = NAME_SERVER | {"listenPort": free_port(), "journalPath": journal, "journalNs": ns}
-    server = RocketnsServer(home, settings)
-    stack.callback(server.kill)
-    return server
-
-
-def _start_broker(home: Path, name: str, ports: list[int], servers: list[RocketnsServer], stack: ExitStack) -> Broker:
-    broker = Broker(home, name, _list(ports), properties=BROKER, topics=[TOPIC])
-    stack.callback(broker.kill)
-    have_registered(broker, *servers)
-    return broker
-
-
-def _consumer(home: Path, name: str, server: RocketnsServer, stack: ExitStack) -> JavaClient:
-    address = ADDRESSES[name]
-    relay = _relay(server.port, address, stack)
-    consumer = start_consumer(
-        home / name, _list([relay.port]), TOPIC, GROUP, main="QueueConsumer", options=(f"-Dinterop.clientIP={address}",)
-    )
-    stack.callback(consumer.kill)
-    return consumer
-
-
-def _relay(port: int, source: str, stack: ExitStack) -> Relay:
-    relay = Relay(port, source)
-    stack.callback(relay.close)
-    return relay
-
-
-def _list(ports: list[int]) -> str:
-    return ";".join(f"127.0.0.1:{port}" for port in ports)
+def _consumer(fleet: Fleet, address: str, server: NameServer) -> JavaClient:
+    relay, options = fleet.relay(server.port, address), (f"-Dinterop.clientIP={address}",)
+    return fleet.consumer([relay], TOPIC, GROUP, main="QueueConsumer", options=options)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from interop.audit.audited import Audit, audit
 from interop.audit.deployment import NAME_SERVERS, A, B, Deployment, now_ms, started
 from interop.audit.seen import Holding, Message, Queues, has, holdings, messages
-from interop.harness.servers import NameServer
+from interop.harness.fleet import Fleet
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.views import brokers
 from interop.harness.wire import eventually
 
@@ -44,8 +44,8 @@ class Story(NamedTuple):
 
 def play(home: Path) -> Story:
     """About a minute and a half on a quiet machine, of which the audit takes a third."""
-    with ExitStack() as stack:
-        deployment = started(home, stack)
+    with Fleet(RocketnsServer, home) as fleet:
+        deployment = started(fleet)
         wait_for_spread(deployment, A, B)
         wait_for_messages(deployment)
         cut = now_ms()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from interop.harness import views
-from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
-from interop.harness.servers import NameServer
+from interop.harness.fleet import Fleet
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
 from interop.harness.wire import eventually
 
 # Only a broker with acting master on tells its timeout (the others get 120 s), and it beats once a second.
@@ -21,12 +20,10 @@ QUICK_EXPIRY = {
 AT_ONCE_S = 60.0
 
 
-def test_stopped_broker_is_gone_while_it_still_shuts_down(
-    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker]
-) -> None:
+def test_stopped_broker_is_gone_while_it_still_shuts_down(fleet: Fleet) -> None:
     """B179: the broker unregisters first and then takes seconds to stop."""
-    server = start_name_server()
-    broker = start_broker("broker-a", server)
+    server = fleet.name_server()
+    broker = fleet.broker("broker-a", server)
     assert views.routes(server)
 
     broker.ask_to_stop()
@@ -36,24 +33,20 @@ def test_stopped_broker_is_gone_while_it_still_shuts_down(
     eventually(lambda: "unregisterBroker OK" in broker.log(), AT_ONCE_S)
 
 
-def test_killed_broker_is_gone_when_its_connection_closes(
-    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker]
-) -> None:
+def test_killed_broker_is_gone_when_its_connection_closes(fleet: Fleet) -> None:
     """B187: nothing is sent, the closed connection is enough; the other broker stays."""
-    server = start_name_server()
-    killed, other = start_broker("broker-a", server), start_broker("broker-b", server)
+    server = fleet.name_server()
+    killed, other = fleet.broker("broker-a", server), fleet.broker("broker-b", server)
 
     killed.kill()
     eventually(lambda: views.brokers(server) == {"broker-b": {0: other.address}}, AT_ONCE_S)
     assert {q["brokerName"] for r in views.routes(server).values() for q in r["queueDatas"]} == {"broker-b"}
 
 
-def test_frozen_broker_expires_and_returns_when_it_thaws(
-    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker]
-) -> None:
+def test_frozen_broker_expires_and_returns_when_it_thaws(fleet: Fleet) -> None:
     """B190: its connection stays open, only the heartbeats stop."""
-    server = start_name_server({"scanNotActiveBrokerInterval": int(SCAN_S * 1000)})
-    broker = start_broker("broker-a", server, properties=QUICK_EXPIRY)
+    server = fleet.name_server({"scanNotActiveBrokerInterval": int(SCAN_S * 1000)})
+    broker = fleet.broker("broker-a", server, properties=QUICK_EXPIRY)
 
     broker.freeze()
     frozen_at = time.monotonic()

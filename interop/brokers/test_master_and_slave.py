@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from interop.harness import views
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.sending.clients import JavaClient
-from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 
 TOPIC = "Replicated"
@@ -19,16 +16,12 @@ MASTER = {"brokerRole": "ASYNC_MASTER", "brokerId": 0, "timerWheelEnable": "true
 SLAVE = {"brokerRole": "SLAVE", "brokerId": 1, "timerWheelEnable": "true"}
 
 
-def test_slave_finds_its_master_and_the_route_follows_the_master(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-) -> None:
+def test_slave_finds_its_master_and_the_route_follows_the_master(fleet: Fleet) -> None:
     """B113, B153, B187: the slave knows only the name server, whose answer names its master."""
-    server = start_name_server()
-    master = start_broker("broker-a", server, properties=MASTER)
-    assert len(produce([server], TOPIC, MESSAGES).wait_for("SENT", MESSAGES)) == MESSAGES
-    slave = start_broker("broker-a", server, properties=SLAVE)
+    server = fleet.name_server()
+    master = fleet.broker("broker-a", server, properties=MASTER)
+    assert len(fleet.producer([server], TOPIC, MESSAGES).wait_for("SENT", MESSAGES)) == MESSAGES
+    slave = fleet.broker("broker-a", server, properties=SLAVE)
     both = {"broker-a": {0: master.address, 1: slave.address}}
     assert views.addresses(server, TOPIC) == both
     _wait_until_it_knows_its_master(slave, master)

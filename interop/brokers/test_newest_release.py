@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from interop.harness import codes, views
-from interop.harness.rocketmq.brokers import Broker
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.maven import NEWEST, classpath
-from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import assert_each_arrives_once
-from interop.harness.servers import NameServer
 
 TOPIC, MESSAGES = "Newest", 100
 V5_5_1 = 515
@@ -19,19 +15,14 @@ def build() -> None:
     classpath(NEWEST)
 
 
-def test_broker_and_clients_of_5_5_1_use_a_name_server_that_stands_for_it(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_broker_and_clients_of_5_5_1_use_a_name_server_that_stands_for_it(fleet: Fleet) -> None:
     """The client's jar is that of 5.5.0, for Maven Central has no other; its common and remoting are of 5.5.1."""
-    server = start_name_server({"rocketns.compatibleVersion": NEWEST})
-    broker = start_broker("broker-a", server, version=NEWEST, topics=[TOPIC])
+    server = fleet.name_server({"rocketns.compatibleVersion": NEWEST})
+    broker = fleet.broker("broker-a", server, version=NEWEST, topics=[TOPIC])
     assert views.brokers(server) == {"broker-a": {0: broker.address}}
-    producer = produce([server], TOPIC, MESSAGES, version=NEWEST)
+    producer = fleet.producer([server], TOPIC, MESSAGES, version=NEWEST)
     producer.wait_for("DONE")
-    consumer = consume([server], TOPIC, "readers", version=NEWEST)
+    consumer = fleet.consumer([server], TOPIC, "readers", version=NEWEST)
     assert_each_arrives_once(producer, consumer, MESSAGES)
     with server.connect() as client:
         answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": TOPIC})

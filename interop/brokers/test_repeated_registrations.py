@@ -6,18 +6,17 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interop.harness import codes
+from interop.harness.fleet import Fleet
 from interop.harness.relay import Relay
-from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
 from interop.harness.rocketmq.java import CURRENT, OLD
-from interop.harness.servers import NameServer
 from interop.harness.views import have_registered
 from interop.harness.wire import eventually
 
@@ -31,19 +30,6 @@ COUNTED = re.compile(r"registrations: (\d+), (\d+) of them repeated the broker's
 def _rocketns_alone(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--against") == "java":
         pytest.skip("the Java server does not count registrations")
-
-
-@pytest.fixture
-def start_relay() -> Iterator[Callable[[NameServer], Relay]]:
-    started: list[Relay] = []
-
-    def start(server: NameServer) -> Relay:
-        started.append(Relay(server.port))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 def bodies(relay: Relay) -> list[bytes]:
@@ -80,21 +66,17 @@ def unchanged(relay: Relay) -> int:
 @pytest.mark.parametrize("compressed", ["false", "true"], ids=["plain", "compressed"])
 @pytest.mark.parametrize("version", [CURRENT, OLD])
 def test_unchanged_registrations_of_a_real_broker_are_not_decoded_again(
-    start_name_server: Callable[..., NameServer], start_relay: Callable[[NameServer], Relay], tmp_path: Path,
-    version: str, compressed: str,
-) -> None:  # fmt: skip
+    fleet: Fleet, version: str, compressed: str
+) -> None:
     """B147: the first and each changed registration is decoded, and no other. A plain body of 5.x never repeats its
     bytes: it has the current time in mappingDataVersion."""
-    server = start_name_server()
-    relay = start_relay(server)
+    server = fleet.name_server()
+    relay = fleet.relay(server.port)
     settings = {"compressedRegister": compressed}
-    broker = Broker(tmp_path / "broker", "broker-a", f"127.0.0.1:{relay.port}", version=version, properties=settings,
-                    topics=TOPICS)  # fmt: skip
-    try:
-        have_registered(broker, server)
-        eventually(lambda: unchanged(relay) >= UNCHANGED_MIN, WITHIN_S, every_s=0.5)
-    finally:
-        broker.kill()
+    broker = fleet.unregistered("broker-a", [relay], version=version, properties=settings, topics=TOPICS)
+    have_registered(broker, server)
+    eventually(lambda: unchanged(relay) >= UNCHANGED_MIN, WITHIN_S, every_s=0.5)
+    broker.kill()
     assert server.stop() == 0
     counted = COUNTED.search(server.process.text())
     assert counted, server.process.text()[-4000:]

@@ -6,12 +6,14 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.SendStatus;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
  * Sends the numbers 0, 1, 2 … as messages. Arguments: name servers, topic, how many, pause between two in milliseconds.
  * Without name servers it asks the address server of rocketmq.namesrv.domain.
  * A star in the topic becomes the number: each message goes to a topic of its own.
- * Prints READY, then SENT n or FAILED n reason for each, then DONE. SIGTERM ends it early, also with DONE.
+ * Prints READY, then SENT n or FAILED n reason for each, then DONE. SIGTERM ends it early, also with DONE. With the system
+ * property interop.tellQueues it prints SENT time broker:queue n, the time in epoch milliseconds.
  */
 public class Producer {
     private static final CountDownLatch asked = new CountDownLatch(1);
@@ -41,10 +43,16 @@ public class Producer {
         try {
             SendResult result = producer.send(new Message(topic, Integer.toString(n).getBytes(StandardCharsets.UTF_8)));
             boolean ok = result.getSendStatus() == SendStatus.SEND_OK;
-            return ok ? "SENT " + n : "FAILED " + n + " " + result.getSendStatus();
+            return ok ? "SENT " + where(result) + n : "FAILED " + n + " " + result.getSendStatus();
         } catch (Exception e) {
             return "FAILED " + n + " " + e.toString().replace('\n', ' ');
         }
+    }
+
+    private static String where(SendResult result) {
+        MessageQueue queue = result.getMessageQueue();
+        boolean told = Boolean.getBoolean("interop.tellQueues");
+        return told ? System.currentTimeMillis() + " " + queue.getBrokerName() + ":" + queue.getQueueId() + " " : "";
     }
 
     private static void stop() {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
 from interop.harness import views
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import JavaClient
@@ -38,21 +38,16 @@ SLAVE = ACTING | {"brokerRole": "SLAVE", "brokerId": 1, "slaveReadEnable": "true
     version=CURRENT,
     shows="reading from the slave that acts for its killed master, then from both again",
 )
-def test_slave_acts_for_its_master_until_the_master_is_back(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_slave_acts_for_its_master_until_the_master_is_back(fleet: Fleet) -> None:
     """B185, B192, B193, B207, B153: shown as id 0 without write permission; the slave is notified (905)."""
-    server = start_name_server(NAME_SERVER)
-    master = start_broker("broker-a", server, properties=MASTER, topics=[TOPIC])
+    server = fleet.name_server(NAME_SERVER)
+    master = fleet.broker("broker-a", server, properties=MASTER, topics=[TOPIC])
     # A slave asks its master for new topics once a minute; this one has it from the start.
-    slave = start_broker("broker-a", server, properties=SLAVE, topics=[TOPIC])
+    slave = fleet.broker("broker-a", server, properties=SLAVE, topics=[TOPIC])
     both = {"broker-a": {0: master.address, 1: slave.address}}
     eventually(lambda: views.addresses(server, TOPIC) == both, slave.registered_within_s)
-    steady = consume([server], TOPIC, "steady")
-    _send(produce, server)
+    steady = fleet.consumer([server], TOPIC, "steady")
+    _send(fleet, server)
     eventually(lambda: 0 < master.stored_bytes() == slave.stored_bytes(), slave.registered_within_s, every_s=0.2)
 
     master.kill()
@@ -60,7 +55,7 @@ def test_slave_acts_for_its_master_until_the_master_is_back(
     assert views.brokers(server) == {"broker-a": {1: slave.address}}
     assert not views.perms(server, TOPIC)["broker-a"] & 2
     _wait_until_notified(slave, 1)
-    late = consume([server], TOPIC, "without-master")
+    late = fleet.consumer([server], TOPIC, "without-master")
     late.wait_for("GOT", MESSAGES)
     late.stop()
     assert Counter(late.values("GOT")) == Counter(map(str, range(MESSAGES)))
@@ -69,13 +64,13 @@ def test_slave_acts_for_its_master_until_the_master_is_back(
     eventually(lambda: views.addresses(server, TOPIC) == both, master.registered_within_s)
     assert views.perms(server, TOPIC)["broker-a"] & 2
     _wait_until_notified(slave, 0)
-    _send(produce, server)
+    _send(fleet, server)
     # Across a change of the broker that keeps its offsets a group gets each message at least once.
     eventually(lambda: min(_times(steady).values(), default=0) >= 2 and len(_times(steady)) == MESSAGES, 180.0)
 
 
-def _send(produce: Callable[..., JavaClient], server: NameServer) -> None:
-    producer = produce([server], TOPIC, MESSAGES)
+def _send(fleet: Fleet, server: NameServer) -> None:
+    producer = fleet.producer([server], TOPIC, MESSAGES)
     producer.wait_for("DONE")
     assert len(producer.values("SENT")) == MESSAGES
 

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from interop.conftest import name_server_list
-from interop.harness import views
-from interop.harness.ports import free_port
+from interop.harness.fleet import Fleet, name_server_list
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.proxy import Proxy, proxy_jars
-from interop.harness.sending.programs import (
-    NPM_INSTALL,
-    PIP_INSTALL,
-    Program,
-    Start,
-    assert_program_sends_and_receives,
-)
+from interop.harness.sending.programs import NPM_INSTALL, PIP_INSTALL, Program, assert_program_sends_and_receives
 from interop.harness.servers import NameServer
 
 SHOWN = "ordinary messages through the 5.5.0 proxy in cluster mode"
@@ -57,26 +48,17 @@ def build() -> None:
 @pytest.fixture(scope="module")
 def running(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Proxy, Broker]]:
     """A broker and a proxy that know only the name server."""
-    folder = tmp_path_factory.mktemp("grpc")
-    server = server_class(folder / "ns", {"listenPort": free_port()})
     topics = [program.topic for program in PROGRAMS]
-    with ExitStack() as started:
-        started.callback(server.kill)
-        broker = Broker(
-            folder / "broker", "broker-a", name_server_list(server),
-            topics=topics, properties=POPPABLE, options=MEMORY,
-        )  # fmt: skip
-        started.callback(broker.kill)
-        views.have_registered(broker, server)
-        proxy = Proxy(folder / "proxy", name_server_list(server))
-        started.callback(proxy.kill)
-        yield proxy, broker
+    with Fleet(server_class, tmp_path_factory.mktemp("grpc")) as fleet:
+        server = fleet.name_server()
+        broker = fleet.broker("broker-a", server, topics=topics, properties=POPPABLE, options=MEMORY)
+        yield fleet.kills(Proxy(fleet.folder("proxy"), name_server_list(server))), broker
 
 
 @pytest.mark.parametrize("program", [program.case(SHOWN) for program in PROGRAMS])
 def test_client_sends_and_receives_through_the_proxy(
-    program: Program, running: tuple[Proxy, Broker], run_client: Start
+    program: Program, running: tuple[Proxy, Broker], fleet: Fleet
 ) -> None:
     """B198, B216: the proxy finds the cluster and each topic's route only through the name server."""
     proxy, broker = running
-    assert_program_sends_and_receives(program, proxy.address, broker, run_client)
+    assert_program_sends_and_receives(program, proxy.address, broker, fleet)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.rocketmq.brokers import Broker
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.java import CURRENT
-from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.clients import IN_ORDER
 from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES
 
@@ -24,18 +23,13 @@ QUICK_CHECKS = {"transactionCheckInterval": 1000, "transactionTimeOut": 3000, "t
 
 
 @pytest.mark.client(**CLASSIC, shows="an ordered topic whose queues the name server's order configuration names")
-def test_ordered_messages_use_the_queues_of_the_order_configuration(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet) -> None:
     """B094, B203: the topic has four queues, the order configuration names three, and the producer keeps to those."""
-    server = start_name_server({"orderMessageEnable": "true"})
-    start_broker("broker-a", server, topics=["Ordered"])
+    server = fleet.name_server({"orderMessageEnable": "true"})
+    fleet.broker("broker-a", server, topics=["Ordered"])
     _set_order_configuration(server, "Ordered", f"broker-a:{ORDERED_QUEUES}")
-    consumer = consume([server], "Ordered", "readers", main="OrderedConsumer")
-    producer = produce([server], "Ordered", MESSAGES, main="OrderedProducer")
+    consumer = fleet.consumer([server], "Ordered", "readers", options=IN_ORDER)
+    producer = fleet.producer([server], "Ordered", MESSAGES, main="OrderedProducer")
 
     producer.wait_for("DONE")
     assert producer.values("QUEUES") == [str(ORDERED_QUEUES)]
@@ -49,18 +43,13 @@ def test_ordered_messages_use_the_queues_of_the_order_configuration(
 
 
 @pytest.mark.client(**CLASSIC, shows="transactions: committed, rolled back, and committed when the broker asks")
-def test_transactions_are_delivered_as_decided(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_transactions_are_delivered_as_decided(fleet: Fleet) -> None:
     """B111: half messages and their checks go through system topics that the broker registers by itself."""
-    server = start_name_server()
-    start_broker("broker-a", server, properties=QUICK_CHECKS, topics=["Decided"])
+    server = fleet.name_server()
+    fleet.broker("broker-a", server, properties=QUICK_CHECKS, topics=["Decided"])
     assert views.addresses(server, "RMQ_SYS_TRANS_HALF_TOPIC")
-    consumer = consume([server], "Decided", "readers")
-    producer = produce([server], "Decided", MESSAGES, main="TransactionProducer")
+    consumer = fleet.consumer([server], "Decided", "readers")
+    producer = fleet.producer([server], "Decided", MESSAGES, main="TransactionProducer")
 
     producer.wait_for("DONE")
     decided = ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW")

@@ -8,17 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from interop.conftest import name_server_list
-from interop.harness import views
-from interop.harness.ports import free_port
+from interop.harness.fleet import Fleet, name_server_list
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.sending.programs import (
-    NPM_INSTALL,
-    PIP_INSTALL,
-    Program,
-    Start,
-    assert_program_sends_and_receives,
-)
+from interop.harness.sending.programs import NPM_INSTALL, PIP_INSTALL, Program, assert_program_sends_and_receives
 from interop.harness.servers import NameServer
 
 SHOWN = "ordinary messages, producer and push consumer"
@@ -51,20 +43,13 @@ def running(
     server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[NameServer, Broker]]:
     """A name server and a broker for all of them, each with a topic of its own."""
-    folder = tmp_path_factory.mktemp("languages")
-    server = server_class(folder / "ns", {"listenPort": free_port()})
-    topics = [program.topic for program in PROGRAMS]
-    broker = Broker(folder / "broker", "broker-a", name_server_list(server), topics=topics)
-    try:
-        views.have_registered(broker, server)
-        yield server, broker
-    finally:
-        broker.kill()
-        server.kill()
+    with Fleet(server_class, tmp_path_factory.mktemp("languages")) as fleet:
+        server = fleet.name_server()
+        yield server, fleet.broker("broker-a", server, topics=[program.topic for program in PROGRAMS])
 
 
 @pytest.mark.parametrize("program", [program.case(SHOWN) for program in PROGRAMS])
-def test_client_sends_and_receives(program: Program, running: tuple[NameServer, Broker], run_client: Start) -> None:
+def test_client_sends_and_receives(program: Program, running: tuple[NameServer, Broker], fleet: Fleet) -> None:
     """B198, B199: each finds its topic's route and reads the answer in the dialect of the version that it states."""
     server, broker = running
-    assert_program_sends_and_receives(program, name_server_list(server), broker, run_client)
+    assert_program_sends_and_receives(program, name_server_list(server), broker, fleet)

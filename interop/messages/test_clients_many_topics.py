@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from interop.harness import views
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
-from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import assert_each_arrives_once
-from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES
 from interop.harness.wire import Client
 
@@ -38,17 +35,10 @@ SHOWN = "a broker with 2,000 topics that registers {}; every route asked"
         ),
     ],
 )  # fmt: skip
-def test_every_topic_of_a_broker_with_2000_has_a_route(
-    version: str,
-    compressed: str,
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_every_topic_of_a_broker_with_2000_has_a_route(version: str, compressed: str, fleet: Fleet) -> None:
     """B109, B123, B128, B198: the topics come with the registration at boot, not one by one."""
-    server = start_name_server()
-    broker = start_broker(
+    server = fleet.name_server()
+    broker = fleet.broker(
         "broker-a", server, version=version, properties={"compressedRegister": compressed}, topics=TOPICS
     )
     assert f"\ncompressedRegister={compressed}\n" in _configuration(broker)
@@ -64,8 +54,8 @@ def test_every_topic_of_a_broker_with_2000_has_a_route(
     assert [topic for topic in TOPICS if queues[topic] != [expected]] == []
     assert views.addresses(server, TOPICS[-1]) == {"broker-a": {0: broker.address}}
 
-    producer = produce([server], TOPICS[-1], MESSAGES, version=version)
-    consumer = consume([server], TOPICS[-1], "readers", version=version)
+    producer = fleet.producer([server], TOPICS[-1], MESSAGES, version=version)
+    consumer = fleet.consumer([server], TOPICS[-1], "readers", version=version)
     assert_each_arrives_once(producer, consumer, MESSAGES)
 
 

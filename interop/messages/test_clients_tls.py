@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from interop.harness import views
+from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
-from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT
-from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
@@ -52,31 +51,25 @@ def tls_server(server_class: type[NameServer], tmp_path: Path, certificates: Fil
     version=CURRENT,
     shows="TLS from everyone to everyone, the name server's certificate verified",
 )
-def test_broker_and_clients_use_tls_alone(
-    tls_server: NameServer,
-    certificates: Files,
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_broker_and_clients_use_tls_alone(tls_server: NameServer, certificates: Files, fleet: Fleet) -> None:
     """B066, B067: the broker registers and both clients find it over TLS; without TLS no request is answered."""
     assert not is_served(lambda: Client(tls_server.port))
     with TlsClient(tls_server.port) as client:
         assert client.served_certificate == _der(certificates)
     peer = _peer(certificates)
-    broker = start_broker("broker-a", tls_server, topics=[TOPIC], options=("-Dtls.server.mode=enforcing", *peer))
-    producer = produce([tls_server], TOPIC, MESSAGES, options=peer)
-    consumer = consume([tls_server], TOPIC, "readers", options=peer)
+    broker = fleet.broker("broker-a", tls_server, topics=[TOPIC], options=("-Dtls.server.mode=enforcing", *peer))
+    producer = fleet.producer([tls_server], TOPIC, MESSAGES, options=peer)
+    consumer = fleet.consumer([tls_server], TOPIC, "readers", options=peer)
     assert_each_arrives_once(producer, consumer, MESSAGES)
     assert views.addresses(tls_server, TOPIC) == {"broker-a": {0: broker.address}}
 
 
 def test_client_that_trusts_somebody_else_refuses_the_name_server(
-    tls_server: NameServer, certificates: Files, produce: Callable[..., JavaClient]
+    tls_server: NameServer, certificates: Files, fleet: Fleet
 ) -> None:
     """B067: what the scenario above verifies is really the name server's certificate."""
     (certificates.folder / "trusted.pem").write_bytes(authority("somebody else").certificate_pem())
-    producer = produce([tls_server], TOPIC, 1, options=_peer(certificates))
+    producer = fleet.producer([tls_server], TOPIC, 1, options=_peer(certificates))
     producer.wait_for("DONE")
     assert not producer.values("SENT")
     log = (producer.process.output.parent / "java.log").read_text("utf-8")

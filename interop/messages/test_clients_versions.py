@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import pytest
 
-from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.rocketmq.admin import Admin
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.maven import classpath
-from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import assert_each_arrives_once
-from interop.harness.servers import NameServer
 from interop.harness.topics import stored
 
 BETWEEN = "5.3.3"
@@ -29,47 +23,28 @@ def build() -> None:
     classpath(BETWEEN)
 
 
-@pytest.fixture
-def start_admin(tmp_path: Path) -> Iterator[Callable[[NameServer], Admin]]:
-    started: list[Admin] = []
-
-    def start(server: NameServer) -> Admin:
-        started.append(Admin(tmp_path / "admin", name_server_list(server)))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
-
-
 @pytest.mark.client(**CLASSIC, version=CURRENT, shows=SHOWN)
 @pytest.mark.client(**CLASSIC, version=OLD, shows=SHOWN)
-def test_clients_of_two_releases_use_brokers_of_three(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-    start_admin: Callable[[NameServer], Admin],
-) -> None:
+def test_clients_of_two_releases_use_brokers_of_three(fleet: Fleet) -> None:
     """B109, B198, B199, B216: what one release sends the other receives, and each broker carries a part."""
-    server = start_name_server()
+    server = fleet.name_server()
     topics = {sender: f"From-{sender.replace('.', '-')}" for sender in (CURRENT, OLD)}
-    brokers = [start_broker(f"broker-{v}", server, version=v, topics=topics.values()) for v in VERSIONS]
+    brokers = [fleet.broker(f"broker-{v}", server, version=v, topics=topics.values()) for v in VERSIONS]
     expected = {broker.name: {0: broker.address} for broker in brokers}
     assert views.brokers(server) == expected
 
     for sender, receiver in ((CURRENT, OLD), (OLD, CURRENT)):
         topic = topics[sender]
         assert views.addresses(server, topic) == expected
-        producer = produce([server], topic, MESSAGES, version=sender)
+        producer = fleet.producer([server], topic, MESSAGES, version=sender)
         producer.wait_for("DONE")
-        consumer = consume([server], topic, f"readers-{topic}", version=receiver)
+        consumer = fleet.consumer([server], topic, f"readers-{topic}", version=receiver)
         assert_each_arrives_once(producer, consumer, MESSAGES)
         carried = {broker.version: stored(broker.port, topic) for broker in brokers}
         assert sum(carried.values()) == MESSAGES
         assert all(carried.values()), carried
 
-    command = start_admin(server).run("clusterList")
+    command = fleet.admin(server).run("clusterList")
     for broker in brokers:
         printed = command.prints(rf"{CLUSTER} +{broker.name} .*\n")[0]
         assert printed.split()[:5] == [CLUSTER, broker.name, "0", broker.address, _printed_version(broker)]

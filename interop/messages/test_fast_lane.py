@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from interop.conftest import name_server_list
-from interop.harness import views
-from interop.harness.ports import free_port
-from interop.harness.rocketmq.brokers import Broker
+from interop.harness.fleet import Fleet, name_server_list
 from interop.harness.rocketmq.java import CURRENT
-from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
-from interop.harness.sending.programs import Program, Start
+from interop.harness.sending.clients import JavaClient
 from interop.harness.servers import NameServer, ReactorServer
 from interop.messages.test_clients_languages import GO, RUST
 
@@ -32,19 +27,10 @@ COUNTED = re.compile(r"route lookups: (\d+) answered by reactors, (\d+) handed o
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, NameServer]]:
     """A name server for each client, and a broker that has registered its topics with all of them."""
-    folder = tmp_path_factory.mktemp("fast-lane")
-    started: dict[str, NameServer] = {}
-    broker = None
-    try:
-        for name in CLIENTS:
-            started[name] = ReactorServer(folder / name, {"listenPort": free_port()})
-        broker = Broker(folder / "broker", "broker-a", name_server_list(*started.values()), topics=TOPICS)
-        views.have_registered(broker, *started.values())
+    with Fleet(ReactorServer, tmp_path_factory.mktemp("fast-lane")) as fleet:
+        started = {name: fleet.name_server() for name in CLIENTS}
+        fleet.broker("broker-a", *started.values(), topics=TOPICS)
         yield started
-    finally:
-        for one in (broker, *started.values()):
-            if one is not None:
-                one.kill()
 
 
 @pytest.fixture(autouse=True)
@@ -53,48 +39,42 @@ def _rocketns_alone(request: pytest.FixtureRequest) -> None:
         pytest.skip("the Java server has no reactors")
 
 
-def test_reactors_answer_java_clients(servers: dict[str, NameServer], tmp_path: Path, record_property: Record) -> None:
+def test_reactors_answer_java_clients(
+    servers: dict[str, NameServer], rocketns_fleet: Fleet, record_property: Record
+) -> None:
     """B198: a producer that sends to many topics, and a push consumer."""
     server = servers["Java"]
-    where = name_server_list(server)
-    consumer = start_consumer(tmp_path / "consumer", where, TOPICS[0], "readers")
-    producer = start_producer(tmp_path / "producer", where, "Steady-*", len(TOPICS))
-    try:
-        assert_sent(producer, len(TOPICS))
-        consumer.wait_for("GOT")
-    finally:
-        producer.kill()
-        consumer.kill()
+    consumer = rocketns_fleet.consumer([server], TOPICS[0], "readers")
+    assert_sent(rocketns_fleet.producer([server], "Steady-*", len(TOPICS)), len(TOPICS))
+    consumer.wait_for("GOT")
     assert_answered_by_reactors(server, f"Java, `rocketmq-client` {CURRENT}", record_property)
 
 
 @pytest.mark.skipif(bool(GO.cannot_run()), reason=GO.cannot_run())
-def test_reactors_answer_go_clients(servers: dict[str, NameServer], run_client: Start, record_property: Record) -> None:
+def test_reactors_answer_go_clients(
+    servers: dict[str, NameServer], rocketns_fleet: Fleet, record_property: Record
+) -> None:
     """B198: a producer that sends to many topics, and a push consumer."""
     server = servers["Go"]
-    consumer = started(GO, "consume", server, TOPICS[0], "readers-go", run_client)
-    assert_sent(started(GO, "produce", server, "Steady-*", len(TOPICS), run_client), len(TOPICS))
+    where = name_server_list(server)
+    consumer = GO.start("consume", where, TOPICS[0], "readers-go", rocketns_fleet)
+    assert_sent(GO.start("produce", where, "Steady-*", len(TOPICS), rocketns_fleet), len(TOPICS))
     consumer.wait_for("GOT")
     assert_answered_by_reactors(server, f"Go, {GO.client} {GO.version}", record_property)
 
 
 @pytest.mark.skipif(bool(RUST.cannot_run()), reason=RUST.cannot_run())
 def test_reactors_answer_rust_clients(
-    servers: dict[str, NameServer], run_client: Start, record_property: Record
+    servers: dict[str, NameServer], rocketns_fleet: Fleet, record_property: Record
 ) -> None:
     """B198: producers of one topic each, and a push consumer."""
     server = servers["Rust"]
-    consumer = started(RUST, "consume", server, TOPICS[0], "readers-rust", run_client)
+    where = name_server_list(server)
+    consumer = RUST.start("consume", where, TOPICS[0], "readers-rust", rocketns_fleet)
     for topic in TOPICS[:RUST_RUNS]:
-        assert_sent(started(RUST, "produce", server, topic, 1, run_client), 1)
+        assert_sent(RUST.start("produce", where, topic, 1, rocketns_fleet), 1)
     consumer.wait_for("GOT")
     assert_answered_by_reactors(server, f"Rust, {RUST.client} {RUST.version}", record_property)
-
-
-def started(program: Program, mode: str, server: NameServer, topic: str, last: object, run_client: Start) -> JavaClient:
-    folder = str(program.prepare())
-    command = [word.format(folder=folder) for word in program.command]
-    return run_client(f"{mode}-{topic}", [*command, mode, name_server_list(server), topic, str(last)], program.env)
 
 
 def assert_sent(producer: JavaClient, count: int) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
 from interop.harness import views
-from interop.harness.rocketmq.brokers import Broker
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.java import CURRENT, OLD
-from interop.harness.sending.clients import JavaClient
-from interop.harness.servers import NameServer
 
 MESSAGES = 1000
 TOPIC = "Orders"
@@ -19,20 +16,14 @@ TOPIC = "Orders"
 
 @pytest.mark.every_mode
 @pytest.mark.parametrize("version", [CURRENT, OLD])
-def test_each_of_1000_messages_arrives_exactly_once(
-    version: str,
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_each_of_1000_messages_arrives_exactly_once(version: str, fleet: Fleet) -> None:
     """B109, B111: the topic is created by the first message, so the broker announces it to the name server alone."""
-    server = start_name_server()
-    broker = start_broker("broker-a", server, version=version)
+    server = fleet.name_server()
+    broker = fleet.broker("broker-a", server, version=version)
     assert views.brokers(server) == {"broker-a": {0: broker.address}}
 
-    producer = produce([server], TOPIC, MESSAGES, version=version)
-    consumer = consume([server], TOPIC, "readers", version=version)
+    producer = fleet.producer([server], TOPIC, MESSAGES, version=version)
+    consumer = fleet.consumer([server], TOPIC, "readers", version=version)
     producer.wait_for("DONE", within_s=200)
     assert not producer.values("FAILED")
     consumer.wait_for("GOT", MESSAGES, within_s=200)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import signal
 import urllib.request
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from interop.harness import views
+from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
-from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import Java
-from interop.harness.sending.clients import JavaClient
-from interop.harness.sending.programs import Start, assert_program_sends_and_receives
-from interop.harness.servers import NameServer
+from interop.harness.sending.programs import assert_program_sends_and_receives
 from interop.harness.wire import eventually
 from interop.messages.test_clients_languages import GO
 from rocketns.addressserver.listing import LISTED_S
@@ -23,22 +18,12 @@ from rocketns.addressserver.listing import LISTED_S
 TOPICS_MAX = 100_000
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Callable[[int], Broker]]:
-    """Start a broker that asks the address server at a port every second."""
-    started: list[Broker] = []
-
-    def start(port: int) -> Broker:
-        asking = {
-            "fetchNamesrvAddrByAddressServer": "true", "fetchNamesrvAddrInterval": 1000,
-            "rmqAddressServerDomain": f"127.0.0.1:{port}",
-        }  # fmt: skip
-        started.append(Broker(tmp_path / "broker", "broker-a", "", properties=asking, topics=[GO.topic]))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
+def asking_at(port: int) -> dict[str, object]:
+    """Properties of a broker that asks the address server at a port every second."""
+    return {
+        "fetchNamesrvAddrByAddressServer": "true", "fetchNamesrvAddrInterval": 1000,
+        "rmqAddressServerDomain": f"127.0.0.1:{port}",
+    }  # fmt: skip
 
 
 def listed(port: int) -> str:
@@ -48,21 +33,15 @@ def listed(port: int) -> str:
 
 
 @pytest.mark.skipif(bool(GO.cannot_run()), reason=GO.cannot_run())
-def test_a_second_name_server_is_used_by_a_broker_and_clients_that_run_on(
-    start_name_server: Callable[..., NameServer],
-    broker: Callable[[int], Broker],
-    produce: Callable[..., JavaClient],
-    run_client: Start,
-    tmp_path: Path,
-) -> None:
+def test_a_second_name_server_is_used_by_a_broker_and_clients_that_run_on(fleet: Fleet) -> None:
     """The Java producer sends each message to a new topic, so it needs a name server for each of them."""
     ports = free_port(), free_port()
-    first, second = (start_name_server({"rocketns.addressServer": port}) for port in ports)
-    asking = broker(ports[0])
+    first, second = (fleet.name_server({"rocketns.addressServer": port}) for port in ports)
+    asking = fleet.unregistered("broker-a", [], properties=asking_at(ports[0]), topics=[GO.topic])
     views.have_registered(asking, first)
     assert asking.name not in views.brokers(second)
 
-    producer = produce(
+    producer = fleet.producer(
         [], "T-*", TOPICS_MAX, pause_ms=200, options=(f"-Drocketmq.namesrv.domain=127.0.0.1:{ports[0]}",)
     )
     producer.wait_for("SENT")
@@ -73,11 +52,11 @@ def test_a_second_name_server_is_used_by_a_broker_and_clients_that_run_on(
         server.process.signal(signal.SIGHUP)
     eventually(lambda: [listed(port) for port in ports] == [both, both])
     views.have_registered(asking, second)
-    log = Java(tmp_path / "producer0").log
+    log = producer.process.output.with_name("java.log")
     eventually(lambda: f"new={both}" in log.read_text("utf-8", "replace"), 120.0, every_s=0.2)
 
     first.kill()
     producer.wait_for_more("SENT", 20)
     eventually(lambda: listed(ports[1]) == f"127.0.0.1:{second.port}", LISTED_S + 60.0, every_s=0.2)
-    assert_program_sends_and_receives(GO, f"http://127.0.0.1:{ports[1]}/rocketmq/nsaddr", asking, run_client)
+    assert_program_sends_and_receives(GO, f"http://127.0.0.1:{ports[1]}/rocketmq/nsaddr", asking, fleet)
     producer.stop()

@@ -5,18 +5,17 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from interop.harness.servers import NameServer
+from interop.harness.fleet import Fleet
 
 CHECK = Path(__file__).parents[2] / "packaging" / "docker" / "bin" / "health"
 CHECK_TIMEOUT_S = 90
 
 
-def test_health_check_follows_the_name_server(start_name_server: Callable[..., NameServer]) -> None:
+def test_health_check_follows_the_name_server(fleet: Fleet) -> None:
     """B216: healthy while it answers, unhealthy once it is gone."""
-    server = start_name_server()
+    server = fleet.name_server()
     assert _status(server.port) == 0
     server.kill()
     assert _status(server.port) != 0

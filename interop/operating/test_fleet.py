@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from interop.harness import codes, views
+from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
-from interop.harness.relay import Relay
-from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import SHORT_KEY
-from interop.harness.servers import JavaNameServer, ReactorServer
+from interop.harness.servers import ReactorServer
 from interop.harness.wire import eventually
 from interop.operating.watching import DISAGREE, Eyes, Watched, is_calm
 from rocketns.__main__ import main
@@ -27,37 +24,29 @@ OTHERS_TOPICS_WITHIN_S = 15.0
 
 
 @pytest.fixture
-def closing() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    with Fleet(ReactorServer, tmp_path) as started:
+        yield started
 
 
 def test_three_name_servers_say_what_they_disagree_about(
-    closing: ExitStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fleet: Fleet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """one broker loses its link to one name server; then Java's loses a permission. Both others say so."""
     *ports, admin_port, other_admin_port = (free_port() for _ in range(5))
     peers = ";".join(f"127.0.0.1:{port}" for port in ports)
     mine = {"rocketns.peers": peers, "rocketns.peerLookupsPerSecond": 100}
-    first = ReactorServer(tmp_path / "first", mine | {"listenPort": ports[0], "rocketns.adminPort": admin_port})
-    second = ReactorServer(tmp_path / "second", mine | {"listenPort": ports[1], "rocketns.adminPort": other_admin_port})
-    java = JavaNameServer(tmp_path / "java", {"listenPort": ports[2]}, options=[SHORT_KEY])
-    relay = Relay(second.port)
-    for ended in (relay.close, java.kill, second.kill, first.kill):
-        closing.callback(ended)
-    addrs = [f"127.0.0.1:{port}" for port in (first.port, relay.port, java.port)]
-    brokers = [
-        Broker(tmp_path / "broker-a", "broker-a", ";".join(addrs), topics=["Orders"]),
-        Broker(tmp_path / "broker-b", "broker-b", peers, topics=["Orders", "Payments"]),
-    ]
-    for broker in brokers:
-        closing.callback(broker.kill)
-        views.have_registered(broker, first, second, java)
+    first = fleet.name_server(mine | {"listenPort": ports[0], "rocketns.adminPort": admin_port})
+    second = fleet.name_server(mine | {"listenPort": ports[1], "rocketns.adminPort": other_admin_port})
+    java = fleet.java({"listenPort": ports[2]})
+    relay = fleet.relay(second.port)
+    cut_off = fleet.unregistered("broker-a", [first, relay, java], topics=["Orders"])
+    views.have_registered(cut_off, first, second, java)
+    fleet.broker("broker-b", first, second, java, topics=["Orders", "Payments"])
     assert main(["diff", *peers.split(";"), "--settle", "20"]) == 0
     eventually(lambda: is_calm(first) and is_calm(second), 120.0, every_s=0.2)
 
-    eyes = Eyes(tmp_path / "prometheus", (admin_port, other_admin_port))
-    closing.callback(eyes.close)
+    eyes = fleet.closes(Eyes(tmp_path / "prometheus", (admin_port, other_admin_port)))
     logs = [Watched(server) for server in (first, second)]
     relay.close()
     took = [log.named_within("broker", "broker-a", BROKERS_WITHIN_S) for log in logs]

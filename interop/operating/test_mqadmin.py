@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from interop.conftest import name_server_list
 from interop.harness import views
-from interop.harness.ports import free_port
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.servers import NameServer
@@ -36,18 +35,11 @@ class Managed:
 @pytest.fixture(scope="module")
 def managed(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
     """One broker for all commands; at the end every command must have exited with status 0."""
-    folder = tmp_path_factory.mktemp("mqadmin")
-    server = server_class(folder / "ns", {"listenPort": free_port()})
-    broker = Broker(folder / "broker", BROKER, name_server_list(server), properties=DELETES_TOPICS)
-    admin = Admin(folder / "admin", name_server_list(server))
-    try:
-        views.have_registered(broker, server)
-        yield Managed(server, broker, admin)
+    with Fleet(server_class, tmp_path_factory.mktemp("mqadmin")) as fleet:
+        server = fleet.name_server()
+        admin = fleet.admin(server)
+        yield Managed(server, fleet.broker(BROKER, server, properties=DELETES_TOPICS), admin)
         assert {words: status for words, status in admin.statuses().items() if status} == {}
-    finally:
-        admin.kill()
-        broker.kill()
-        server.kill()
 
 
 @pytest.fixture

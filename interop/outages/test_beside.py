@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-from interop.conftest import name_server_list
 from interop.harness import views
+from interop.harness.fleet import Fleet, name_server_list
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import SHORT_KEY
-from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import stop_and_check
-from interop.harness.servers import JavaNameServer, RocketnsServer
 from interop.harness.wire import eventually
 
 TOPIC = "Tried"
@@ -38,29 +32,20 @@ def tell(admin: Admin, broker: Broker, name_servers: str) -> None:
 
 
 @pytest.mark.java
-def test_brokers_register_with_it_and_clients_never_see_it(
-    tmp_path: Path,
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
-    with ExitStack() as stack:
-        java = JavaNameServer(tmp_path / "java", options=[SHORT_KEY])
-        stack.callback(java.kill)
-        ours = RocketnsServer(tmp_path / "ours")
-        stack.callback(ours.kill)
-        admin = Admin(tmp_path / "admin", name_server_list(java))
-        stack.callback(admin.kill)
-        broker = start_broker("broker-a", java, properties=READS_LIST_EACH_S)
-        producer = produce([java], TOPIC, 1_000_000, pause_ms=20)
-        consumer = consume([java], TOPIC, "readers")
-        consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
-        tell(admin, broker, name_server_list(java, ours))
-        eventually(lambda: TOPIC in views.routes(ours), 90)
-        assert diff(name_server_list(java), name_server_list(ours)) == 0
-        ours.kill()  # the worst that a trial can do
-        consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
-        tell(admin, broker, name_server_list(java))
-        consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
-        assert set(admin.statuses().values()) == {0}
-        stop_and_check(producer, consumer)
+def test_brokers_register_with_it_and_clients_never_see_it(rocketns_fleet: Fleet) -> None:
+    fleet = rocketns_fleet
+    java, ours = fleet.java(), fleet.name_server()
+    admin = fleet.admin(java)
+    broker = fleet.broker("broker-a", java, properties=READS_LIST_EACH_S)
+    producer = fleet.producer([java], TOPIC, 1_000_000, pause_ms=20)
+    consumer = fleet.consumer([java], TOPIC, "readers")
+    consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
+    tell(admin, broker, name_server_list(java, ours))
+    eventually(lambda: TOPIC in views.routes(ours), 90)
+    assert diff(name_server_list(java), name_server_list(ours)) == 0
+    ours.kill()  # the worst that a trial can do
+    consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
+    tell(admin, broker, name_server_list(java))
+    consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
+    assert set(admin.statuses().values()) == {0}
+    stop_and_check(producer, consumer)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
-import pytest
-
 from interop.harness import codes, views
-from interop.harness.ports import free_port
-from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
-from interop.harness.rocketmq.java import SHORT_KEY
-from interop.harness.sending.clients import JavaClient
+from interop.harness.fleet import Fleet
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
 from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import eventually
@@ -25,39 +18,26 @@ RESTORED_WITHIN_S = REGISTRATION_PERIOD_S + 90.0
 class Place:
     """One address of the pair: a port, and a folder for the files of the server on it."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.port = free_port()
-        self.server: NameServer = JavaNameServer(home, {"listenPort": self.port}, options=[SHORT_KEY])
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self.server: NameServer = fleet.java()
 
     def replace_by(self, kind: type[NameServer]) -> None:
         """Stop the server here and start the other kind with the same configuration and KV file."""
         self.server.stop()
-        self.server = kind(self.home, {"listenPort": self.port})
+        self.server = self._fleet.kills(kind(self.server.home, {"listenPort": self.server.port}))
 
 
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[list[Place]]:
-    places = [Place(tmp_path / "ns-a"), Place(tmp_path / "ns-b")]
-    yield places
-    for place in places:
-        place.server.kill()
-
-
-def test_a_pair_is_replaced_one_at_a_time_and_back_without_losing_a_message(
-    pair: list[Place],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_a_pair_is_replaced_one_at_a_time_and_back_without_losing_a_message(rocketns_fleet: Fleet) -> None:
     """B108, B250: KV and configuration are taken over, routes come back with the next registration, messages flow."""
+    fleet, pair = rocketns_fleet, [Place(rocketns_fleet), Place(rocketns_fleet)]
     servers = [place.server for place in pair]
-    start_broker("broker-a", *servers)
+    fleet.broker("broker-a", *servers)
     for server in servers:
         with server.connect() as client:
             client.request(codes.PUT_KV_CONFIG, {"namespace": "kept", "key": "k", "value": "taken over: ü"})
-    producer = produce(servers, TOPIC, 1_000_000, pause_ms=PAUSE_MS)
-    consumer = consume(servers, TOPIC, "readers")
+    producer = fleet.producer(servers, TOPIC, 1_000_000, pause_ms=PAUSE_MS)
+    consumer = fleet.consumer(servers, TOPIC, "readers")
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
 
     for kind in (RocketnsServer, JavaNameServer):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from interop.harness import views
-from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
-from interop.harness.sending.clients import JavaClient
+from interop.harness.fleet import Fleet
+from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
 from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
@@ -20,24 +19,19 @@ MESSAGES_BETWEEN = 100
 RESTORED_WITHIN_S = REGISTRATION_PERIOD_S + 3.0 + 80.0
 
 
-def test_no_message_is_lost_when_each_name_server_dies_once(
-    start_name_server: Callable[..., NameServer],
-    start_broker: Callable[..., Broker],
-    produce: Callable[..., JavaClient],
-    consume: Callable[..., JavaClient],
-) -> None:
+def test_no_message_is_lost_when_each_name_server_dies_once(fleet: Fleet) -> None:
     """B250: each client holds a connection to one of the two; killing both in turn takes it from every client once."""
-    servers = [start_name_server(), start_name_server()]
-    start_broker("broker-a", *servers)
-    producer = produce(servers, TOPIC, 1_000_000, pause_ms=PAUSE_MS)
-    consumer = consume(servers, TOPIC, "readers")
+    servers = [fleet.name_server(), fleet.name_server()]
+    fleet.broker("broker-a", *servers)
+    producer = fleet.producer(servers, TOPIC, 1_000_000, pause_ms=PAUSE_MS)
+    consumer = fleet.consumer(servers, TOPIC, "readers")
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
 
     for lost, kept in (servers, servers[::-1]):
         lost.kill()
         consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
         # Given the living one only: a 5.5.0 client fails to start if it happens to try a dead one first.
-        late = consume([kept], TOPIC, f"readers-without-{lost.port}")
+        late = fleet.consumer([kept], TOPIC, f"readers-without-{lost.port}")
         late.wait_for("GOT", MESSAGES_BETWEEN)
         late.kill()
         lost.start()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from interop.brokers.test_broker_leaves import QUICK_EXPIRY
 from interop.harness import views
-from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import SHORT_KEY
-from interop.harness.servers import JavaNameServer, NameServer
+from interop.harness.fleet import Fleet
+from interop.harness.servers import NameServer
 from tests.behaviour.views import perms
 
 TOPIC = "Steady"
@@ -40,32 +38,24 @@ def lost(servers: Sequence[NameServer], brokers: set[str]) -> dict[str, set[str]
     return missing
 
 
-def test_a_stop_loses_no_route_but_all_of_the_java_name_server(
-    start_name_server: Callable[..., NameServer], start_broker: Callable[..., Broker], tmp_path: Path
-) -> None:
+def test_a_stop_loses_no_route_but_all_of_the_java_name_server(fleet: Fleet) -> None:
     """Both are stopped and go on at the same times, with the same brokers.
 
     The brokers' requests to a stopped name server time out, and then the brokers close their connections.
     """
-    server, java = start_name_server(SCAN), JavaNameServer(tmp_path / "java", SCAN, options=[SHORT_KEY])
-    try:
-        both = (server, java)
-        brokers = {
-            name: start_broker(name, *both, properties=ACTING, topics=[TOPIC]) for name in ("broker-a", "broker-b")
-        }
-        everything = {name: {0: broker.address} for name, broker in brokers.items()}
-        assert [views.addresses(one, TOPIC) for one in both] == [everything, everything]
+    both = (fleet.name_server(SCAN), fleet.java(SCAN))
+    brokers = {name: fleet.broker(name, *both, properties=ACTING, topics=[TOPIC]) for name in ("broker-a", "broker-b")}
+    everything = {name: {0: broker.address} for name, broker in brokers.items()}
+    assert [views.addresses(one, TOPIC) for one in both] == [everything, everything]
 
-        for one in both:
-            one.process.signal(signal.SIGSTOP)
-        time.sleep(STOPPED_S)
-        for one in both:
-            one.process.signal(signal.SIGCONT)
+    for one in both:
+        one.process.signal(signal.SIGSTOP)
+    time.sleep(STOPPED_S)
+    for one in both:
+        one.process.signal(signal.SIGCONT)
 
-        found = lost(both, set(everything))
-        print(f"lost of {len(everything)} brokers after {STOPPED_S:.0f} s: {found}")
-        assert found["rocketns"] == set()
-        # All of them, unless a heartbeat that waited in its socket is read before Java's scan begins.
-        assert found["java"]
-    finally:
-        java.kill()
+    found = lost(both, set(everything))
+    print(f"lost of {len(everything)} brokers after {STOPPED_S:.0f} s: {found}")
+    assert found["rocketns"] == set()
+    # All of them, unless a heartbeat that waited in its socket is read before Java's scan begins.
+    assert found["java"]

@@ -11,17 +11,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from interop.harness import codes, views
+from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import SHORT_KEY
-from interop.harness.sending.clients import JavaClient, start_consumer, start_producer
-from interop.harness.sending.clients import start as start_client
+from interop.harness.sending.clients import JavaClient
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.topics import create_topic
@@ -67,16 +64,14 @@ class Watcher:
 
 
 @pytest.fixture
-def name_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NameServer]:
-    with ExitStack() as stack:
-        if request.param is JavaNameServer:
-            server: NameServer = JavaNameServer(tmp_path / "ns", {"listenPort": free_port()}, options=[SHORT_KEY])
-        else:
-            kept = stack.enter_context(Supervisor(f"@rocketns-never-empty-{free_port()}"))
-            properties = {"listenPort": kept.port, "journalPath": tmp_path / "journal", "journalNs": "ns"}
-            server = RocketnsServer(tmp_path / "ns", properties, supervisor=kept)
-        stack.callback(server.kill)
-        yield server
+def name_server(request: pytest.FixtureRequest, rocketns_fleet: Fleet) -> Iterator[NameServer]:
+    if request.param is JavaNameServer:
+        yield rocketns_fleet.java()
+        return
+    with Supervisor(f"@rocketns-never-empty-{free_port()}") as kept:
+        home = rocketns_fleet.folder("ns")
+        properties = {"listenPort": kept.port, "journalPath": home / "journal", "journalNs": "ns"}
+        yield rocketns_fleet.kills(RocketnsServer(home, properties, supervisor=kept))
 
 
 def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: int) -> None:
@@ -100,18 +95,14 @@ def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: i
     indirect=["name_server"],
 )
 def test_kills_of_the_name_server(
-    name_server: NameServer,
-    kills: int,
-    start_broker: Callable[..., Broker],
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
+    name_server: NameServer, kills: int, rocketns_fleet: Fleet, record_property: Callable[[str, object], None]
 ) -> None:
     """rocketns: no topic is missing at any moment, no connection is refused, no message is lost."""
-    broker = start_broker("broker-a", name_server, topics=[TOPIC])
-    address, topics = f"127.0.0.1:{name_server.port}", [TOPIC]
-    producer = start_producer(tmp_path / "p", address, TOPIC, 1_000_000, pause_ms=20)
-    consumer = start_consumer(tmp_path / "c", address, TOPIC, "readers")
-    newcomers = start_client(tmp_path / "n", "NewClients", [address, TOPIC, str(NEW_CLIENT_EVERY_MS)])
+    fleet, topics = rocketns_fleet, [TOPIC]
+    broker = fleet.broker("broker-a", name_server, topics=topics)
+    producer = fleet.producer([name_server], TOPIC, 1_000_000, pause_ms=20)
+    consumer = fleet.consumer([name_server], TOPIC, "readers")
+    newcomers = fleet.client("NewClients", [name_server], TOPIC, NEW_CLIENT_EVERY_MS)
     watcher = Watcher(name_server, topics)
     try:
         consumer.wait_for("GOT", 50)

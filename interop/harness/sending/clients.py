@@ -1,4 +1,4 @@
-"""The Java producer and push consumer of ``interop/java``: compiled when first used, one printed line an event."""
+"""The Java clients of ``interop/java``: compiled when first used, one printed line an event."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ SOURCES = Path(__file__).parents[2] / "java"
 COMPILE_TIMEOUT_S = 120
 # Shorter than the default of 20 s, to keep tests quick.
 QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)
+# The producer prints to which queue each message went, and when; the push consumer keeps the order of each queue.
+TELLS_QUEUES, IN_ORDER = ("-Dinterop.tellQueues=true",), ("-Dinterop.ordered=true",)
 
 
 @dataclass
@@ -56,19 +58,6 @@ class JavaClient:
 
     def kill(self) -> int:
         return self.process.kill()
-
-
-def start_producer(home: Path, name_servers: str, topic: str, count: int, *, pause_ms: int = 0,
-                   version: str = CURRENT, main: str = "Producer",
-                   options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
-    """Start the producer. It prints READY, SENT n or FAILED n reason, DONE."""
-    return start(home, main, [name_servers, topic, str(count), str(pause_ms)], version, options)
-
-
-def start_consumer(home: Path, name_servers: str, topic: str, group: str, *, version: str = CURRENT,
-                   main: str = "PushConsumer", options: tuple[str, ...] = ()) -> JavaClient:  # fmt: skip
-    """Start the consumer. It prints READY, GOT text for each message from the topic's beginning, DONE."""
-    return start(home, main, [name_servers, topic, group], version, options)
 
 
 def start(home: Path, main: str, arguments: list[str], version: str = CURRENT,

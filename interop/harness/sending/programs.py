@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from interop.harness.process import Process
+from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.sending.builds import built
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import create_group
 
-Start = Callable[..., JavaClient]
 MESSAGES = 100
 NPM_INSTALL = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts")
 PIP_INSTALL = (sys.executable, "-m", "pip", "install", "-q", "--target", "lib", "-r", "requirements.txt")
@@ -49,6 +48,13 @@ class Program:
     def prepare(self) -> Path:
         return built(self.folder, *self.build)
 
+    def start(self, mode: str, server: str, topic: str, last: object, fleet: Fleet) -> JavaClient:
+        """Start it to ``produce`` (last: how many messages) or ``consume`` (last: the group)."""
+        folder = str(self.prepare())
+        command = [word.format(folder=folder) for word in self.command]
+        env = {name: value.format(folder=folder) for name, value in self.env.items()}
+        return fleet.program(mode, [*command, mode, server, topic, str(last)], env)
+
     def case(self, shows: str) -> object:
         """The parameter of a test, skipped with the reason where it cannot run, and its row of the table."""
         reason = self.cannot_run()
@@ -56,29 +62,10 @@ class Program:
         return pytest.param(self, id=self.folder, marks=[row, pytest.mark.skipif(bool(reason), reason=reason)])
 
 
-def assert_program_sends_and_receives(program: Program, server: str, broker: Broker, run_client: Start) -> None:
+def assert_program_sends_and_receives(program: Program, server: str, broker: Broker, fleet: Fleet) -> None:
     """``server`` is what the client is told: name servers, or a proxy. Each message arrives exactly once."""
-    folder = str(program.prepare())
-    command = [word.format(folder=folder) for word in program.command]
-    env = {name: value.format(folder=folder) for name, value in program.env.items()}
     group = f"readers-{program.folder}"
     create_group(broker.port, group, program.topic)
-    consumer = run_client("consume", [*command, "consume", server, program.topic, group], env)
-    producer = run_client("produce", [*command, "produce", server, program.topic, str(MESSAGES)], env)
+    consumer = program.start("consume", server, program.topic, group, fleet)
+    producer = program.start("produce", server, program.topic, MESSAGES, fleet)
     assert_each_arrives_once(producer, consumer, MESSAGES)
-
-
-def started_programs(home: Path) -> Iterator[Start]:
-    """``start(name, command, env)``; whatever still runs afterwards is killed. The body of a fixture."""
-    started: list[JavaClient] = []
-
-    def start(name: str, command: list[str], env: dict[str, str]) -> JavaClient:
-        folder = home / name
-        folder.mkdir()
-        process = Process(command, folder / "stdout.log", {"HOME": str(folder)} | env, cwd=folder)
-        started.append(JavaClient(process))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.kill()
