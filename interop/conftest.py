@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from interop.docker.summary import docker_left_out, docker_seconds
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.keeping import keep
 from interop.harness.rocketmq.maven import classpath, missing_tools
 from interop.harness.sending.clients import compiled
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.programs import Program
 from interop.harness.sending.table import MARK, ClientTable
 from interop.harness.servers import NameServer, RocketnsServer

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import FrameType
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.rocketmq.maven import cache_folder, missing_tools
 from interop.harness.sending.clients import JavaClient, compiled
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import eventually
 

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.harness.fleet import Fleet
 from interop.harness.relay import Relay
 from interop.harness.sending.clients import TELLS_QUEUES, JavaClient
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES, create_topic
 from interop.harness.views import have_registered

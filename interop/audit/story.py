@@ -8,7 +8,7 @@ from typing import NamedTuple
 from interop.audit.audited import Audit, audit
 from interop.audit.deployment import NAME_SERVERS, A, B, Deployment, now_ms, started
 from interop.audit.seen import Holding, Message, Queues, has, holdings, messages
-from interop.harness.fleet import Fleet
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.views import brokers
 from interop.harness.wire import eventually

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
+from interop.harness.sending.fleet import Fleet
 from interop.harness.wire import eventually
 
 # Only a broker with acting master on tells its timeout (the others get 120 s), and it beats once a second.

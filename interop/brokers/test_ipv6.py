@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from tests.behaviour.process.test_listening_addresses import IPV6, has_ipv6
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.fleet import Fleet
 from interop.harness.wire import eventually
 
 TOPIC = "Replicated"

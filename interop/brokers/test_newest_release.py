@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interop.harness import codes, views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.maven import NEWEST, classpath
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 
 TOPIC, MESSAGES = "Newest", 100

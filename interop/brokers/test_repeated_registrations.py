@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.fleet import Fleet
 from interop.harness.relay import Relay
 from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
 from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.fleet import Fleet
 from interop.harness.views import have_registered
 from interop.harness.wire import eventually
 

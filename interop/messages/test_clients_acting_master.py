@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from interop.harness.fleet import Fleet, name_server_list
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.proxy import Proxy, proxy_jars
+from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.sending.programs import NPM_INSTALL, PIP_INSTALL, Program, assert_program_sends_and_receives
 from interop.harness.servers import NameServer
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import IN_ORDER
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES
 

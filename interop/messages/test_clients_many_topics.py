@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import QUEUES
 from interop.harness.wire import Client

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
 from interop.harness.rocketmq.java import CURRENT
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client

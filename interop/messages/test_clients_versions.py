@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.maven import classpath
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import stored
 

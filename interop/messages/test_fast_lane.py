@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from interop.harness.fleet import Fleet, name_server_list
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.servers import NameServer, ReactorServer
 from interop.messages.test_clients_languages import GO, RUST
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.fleet import Fleet
 
 MESSAGES = 1000
 TOPIC = "Orders"

@@ -8,8 +8,8 @@ import urllib.request
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.programs import assert_program_sends_and_receives
 from interop.harness.wire import eventually
 from interop.messages.test_clients_languages import GO

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interop.harness.fleet import Fleet
+from interop.harness.sending.fleet import Fleet
 
 CHECK = Path(__file__).parents[2] / "packaging" / "docker" / "bin" / "health"
 CHECK_TIMEOUT_S = 90

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import ReactorServer
 from interop.harness.wire import eventually
 from interop.operating.watching import DISAGREE, Eyes, Watched, is_calm

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from interop.harness import codes
-from interop.harness.fleet import Fleet
+from interop.harness.sending.fleet import Fleet
 from rocketns.__main__ import main
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered

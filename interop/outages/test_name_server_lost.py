@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from interop.harness import views
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from interop.brokers.test_broker_leaves import QUICK_EXPIRY
 from interop.harness import views
-from interop.harness.fleet import Fleet
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from tests.behaviour.views import perms
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from interop.harness import codes, views
-from interop.harness.fleet import Fleet
 from interop.harness.ports import free_port
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.topics import create_topic

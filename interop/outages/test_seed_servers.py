@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interop.harness import codes, views
-from interop.harness.fleet import Fleet
+from interop.harness.sending.fleet import Fleet
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import cluster_info

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
-from rocketns.pipeline.storage.session import has_java, spark_session
+from rocketns.pipeline.storage.session import spark_session
+from tests.support.java import has_java
 
 HERE = Path(__file__).parent
 QUERIES = "the audit's jobs and stream on a few rows, each with queries of its own"
@@ -49,11 +50,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.local.dir": str(folder / "local"),
         # The rows of a test are one task. A shuffle has two partitions, the fewest that show effects of their number.
         "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.shuffle.partitions": "2",
         # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail
         # with "Out of space in CodeCache for adapters".
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
     }
-    session = spark_session("local[2]", memory="1g", partitions=2, settings=settings)
+    session = spark_session("local[2]", memory="1g", settings=settings)
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -1,1 +1,1 @@
-"""Producers and consumers in any language, and the table of clients."""
+"""Producers and consumers in any language, what starts them with their servers, and the table of clients."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.fleet import Fleet
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.sending.builds import built
 from interop.harness.sending.clients import JavaClient
+from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import create_group
 

@@ -15,7 +15,7 @@ from rocketns.pipeline.batch.findings import Outcome, verdict
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, each
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.beside.lines import json_lines
 from rocketns.pipeline.report.beside.markdown import markdown
@@ -75,9 +75,9 @@ def figures(results: Results) -> dict[str, float]:
     worst = (
         results.frame("impact")
         .groupBy("topic", "t1", "t2", "strategy")
-        .agg(*[F.max(name).alias(name) for name in HARM])
+        .agg(*each(F.max, *HARM))
         .groupBy("strategy")
-        .agg(*[F.sum(name).alias(name) for name in HARM])
+        .agg(*each(F.sum, *HARM))
     )
     told = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in HARM}
     return told | _numbers(results, SIZES)
@@ -156,6 +156,8 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
 
 
 def _told(results: Results, summary: Mapping[str, Any]) -> ReportInput:
+    """CLOCK_DAYS says by which offsets the times of records were corrected."""
+    clocks = Table.of(results.frame("clock_days").toArrow().to_pylist())
     return ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
@@ -164,7 +166,7 @@ def _told(results: Results, summary: Mapping[str, Any]) -> ReportInput:
         options=summary["options"],
         figures=summary["figures"],
         notes=summary["notes"],
-        tables=results.tables(LISTED) | {"topic_intervals": _followed(results), "clock_days": _clocks(results)},
+        tables=results.tables(LISTED) | {"topic_intervals": _followed(results), "clock_days": clocks},
     )
 
 
@@ -175,12 +177,7 @@ def _followed(results: Results) -> Table:
     keys = worst.select("broker", first).distinct()
     found = results.frame("topic_intervals").join(F.broadcast(keys), ["topic", "broker"], "left_semi")
     rows = found.select("ns", "topic", "broker", "t1", "t2", "r", "w", "p").limit(FOLLOWED_ROWS_MAX + 1).toArrow()
-    return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX), rows.num_rows)
-
-
-def _clocks(results: Results) -> Table:
-    """CLOCK_DAYS: by which offsets the times of records were corrected."""
-    return Table.of(results.frame("clock_days").toArrow())
+    return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX).to_pylist(), rows.num_rows)
 
 
 def told_shortly(data: ReportInput) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rocketns.pipeline.cli.values import (
     counts,
@@ -67,8 +67,8 @@ def build() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     for name, (line, text, options) in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=text, formatter_class=_Format, allow_abbrev=False)
-        for option in options:
-            option(command)
+        for option, how in options:
+            command.add_argument(option, **how)
     return parser
 
 
@@ -77,141 +77,116 @@ class _Format(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=24, width=110)
 
 
-def _journal(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--journal", required=True, type=folder, metavar="PATH",
-        help="folder that holds v=1/dt=.../ns=.../*.jsonl; any path that Spark can read")  # fmt: skip
+def _option(name: str, **how: Any) -> tuple[str, dict[str, Any]]:
+    """The arguments of ``add_argument``."""
+    return name, how
 
 
-def _out(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", required=True, type=folder, metavar="PATH",
-        help="folder to write to; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl "
-             "and summary.json. Kept are: in events/ all records that were read, also after the journal's files are "
-             "gone; in results/ the tables and pages of the last 3 runs; in earlier/ what runs computed of the last 8 "
-             "closed days. The folder belongs to its journal: another one is refused")  # fmt: skip
-
-
-def _alerts(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", required=True, type=folder, metavar="PATH",
-        help="folder on this machine; it is created if absent. alerts.jsonl grows by a line for each alert that opens "
-             "or closes, and checkpoint/ is the stream's memory")  # fmt: skip
-
-
-def _span(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--from", dest="t0", type=instant, metavar="TIME",
-        help="start of the observation, in UTC unless it has a zone (default: the first record)")  # fmt: skip
-    add.add_argument("--to", dest="t1", type=instant, metavar="TIME",
+JOURNAL = _option("--journal", required=True, type=folder, metavar="PATH",
+    help="folder that holds v=1/dt=.../ns=.../*.jsonl; any path that Spark can read")  # fmt: skip
+OUT = _option("--out", required=True, type=folder, metavar="PATH",
+    help="folder to write to; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl "
+         "and summary.json. Kept are: in events/ all records that were read, also after the journal's files are "
+         "gone; in results/ the tables and pages of the last 3 runs; in earlier/ what runs computed of the last 8 "
+         "closed days. The folder belongs to its journal: another one is refused")  # fmt: skip
+SPARK = (
+    _option("--master", metavar="MASTER",
+        help="Spark master, such as spark://host:7077 (default: local[*], or the master of spark-submit)"),
+    _option("--conf", action="append", default=[], metavar="KEY=VALUE", type=setting,
+        help="a Spark setting, such as spark.driver.memory=3g; may be repeated"),
+)  # fmt: skip
+MIN_WINDOW = _option("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
+    help="shorter disagreements are left out: a registration reaches the name servers one after another "
+         f"(default: {defaults.seconds(defaults.MIN_WINDOW_US)})")  # fmt: skip
+RUN = (
+    JOURNAL, OUT,
+    _option("--from", dest="t0", type=instant, metavar="TIME",
+        help="start of the observation, in UTC unless it has a zone (default: the first record)"),
+    _option("--to", dest="t1", type=instant, metavar="TIME",
         help="end of the observation, exclusive (default: what the journals of all live name servers have "
-             "reached)")  # fmt: skip
-
-
-def _spark(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--master", metavar="MASTER",
-        help="Spark master, such as spark://host:7077 (default: local[*], or the master of spark-submit)")  # fmt: skip
-    add.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", type=setting,
-        help="a Spark setting, such as spark.driver.memory=3g; may be repeated")  # fmt: skip
-
-
-def _window(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
-        help="shorter disagreements are left out: a registration reaches the name servers one after another "
-             f"(default: {defaults.seconds(defaults.MIN_WINDOW_US)})")  # fmt: skip
-
-
-def _consumers(add: argparse.ArgumentParser) -> None:
-    sizes = ",".join(map(str, defaults.GROUP_SIZES))
-    add.add_argument("--groups", type=counts, default=defaults.GROUP_SIZES, metavar="N,N",
-        help="sizes of consumer groups that the impact is computed for, over every way to spread their members over "
-             f"the name servers (default: {sizes}). Groups whose members the journals name are computed as they really "
-             "were, whatever their size")  # fmt: skip
-    add.add_argument("--dead-days", type=day_count, default=defaults.DEAD_DAYS, metavar="DAYS",
-        help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})")  # fmt: skip
-
-
-def _target(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
-        help="how much of the time brokers should be listed; the rest is their error budget "
-             f"(default: {defaults.TARGET_PERCENT})")  # fmt: skip
-
-
-def _days(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--days", type=day_count, metavar="N",
+             "reached)"),
+    _option("--days", type=day_count, metavar="N",
         help="audit only the last N days, and up to 6 more: the observation begins at a midnight that moves once a "
-             "week. So a run each night costs the same after a year as after a month (default: all)")  # fmt: skip
-
-
-def _whole(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--whole", action="store_true",
+             "week. So a run each night costs the same after a year as after a month (default: all)"),
+    _option("--whole", action="store_true",
         help="compute everything again. Without it a run takes over what earlier runs computed of days that have not "
-             "changed since; the results are the same. So is a run with --from or --to")  # fmt: skip
-
-
-def _tables(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet")
-
-
-def _explain(add: argparse.ArgumentParser) -> None:
-    add.add_argument("topic", metavar="TOPIC", help="name of the topic")
-    add.add_argument("--at", required=True, type=instant, metavar="TIME",
-        help="the moment, in UTC unless it has a zone")  # fmt: skip
-    add.add_argument("--journal", type=folder, metavar="PATH",
-        help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment")  # fmt: skip
-    add.add_argument("--out", type=folder, metavar="PATH",
-        help="--out of an earlier run or ingest: its events are read instead, which is faster")  # fmt: skip
-
-
-def _stream(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--checkpoint", type=folder, metavar="PATH",
+             "changed since; the results are the same. So is a run with --from or --to"),
+    MIN_WINDOW,
+    _option("--groups", type=counts, default=defaults.GROUP_SIZES, metavar="N,N",
+        help="sizes of consumer groups that the impact is computed for, over every way to spread their members over "
+             f"the name servers (default: {','.join(map(str, defaults.GROUP_SIZES))}). Groups whose members the "
+             "journals name are computed as they really were, whatever their size"),
+    _option("--dead-days", type=day_count, default=defaults.DEAD_DAYS, metavar="DAYS",
+        help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})"),
+    _option("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
+        help="how much of the time brokers should be listed; the rest is their error budget "
+             f"(default: {defaults.TARGET_PERCENT})"),
+    _option("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet"),
+    *SPARK,
+)  # fmt: skip
+STREAM = (
+    JOURNAL,
+    _option("--out", required=True, type=folder, metavar="PATH",
+        help="folder on this machine; it is created if absent. alerts.jsonl grows by a line for each alert that opens "
+             "or closes, and checkpoint/ is the stream's memory"),
+    _option("--checkpoint", type=folder, metavar="PATH",
         help="folder of the stream's memory; after a restart it continues from there "
-             "(default: checkpoint below --out)")  # fmt: skip
-    add.add_argument("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON")
-    add.add_argument(
-        "--clocks",
-        type=folder,
-        metavar="PATH",
-        help="the --out of a 'run': correct each clock as on the last day of that run",
-    )
-    add.add_argument("--alertmanager", metavar="URL",
-        help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093")  # fmt: skip
-    add.add_argument("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",
-        help=f"how often to look for new records (default: {defaults.seconds(defaults.EVERY_US)})")  # fmt: skip
-    add.add_argument("--grace", type=duration, default=defaults.GRACE_US, metavar="DURATION",
+             "(default: checkpoint below --out)"),
+    _option("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON"),
+    _option("--clocks", type=folder, metavar="PATH",
+        help="the --out of a 'run': correct each clock as on the last day of that run"),
+    _option("--alertmanager", metavar="URL",
+        help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093"),
+    _option("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",
+        help=f"how often to look for new records (default: {defaults.seconds(defaults.EVERY_US)})"),
+    _option("--grace", type=duration, default=defaults.GRACE_US, metavar="DURATION",
         help="how late a heartbeat may be at one name server before a partition is alerted "
-             f"(default: {defaults.seconds(defaults.GRACE_US)})")  # fmt: skip
-    add.add_argument("--silent-after", type=duration, default=defaults.STREAM_SILENT_AFTER_US, metavar="DURATION",
+             f"(default: {defaults.seconds(defaults.GRACE_US)})"),
+    _option("--silent-after", type=duration, default=defaults.STREAM_SILENT_AFTER_US, metavar="DURATION",
         help="how far a journal may lag behind the others before its name server counts as silent "
-             f"(default: {defaults.seconds(defaults.STREAM_SILENT_AFTER_US)})")  # fmt: skip
-    add.add_argument("--once", action="store_true", help="process what is there, then stop")
-
-
-def _demo(add: argparse.ArgumentParser) -> None:
-    add.add_argument("--out", default="rocketns-demo", type=folder, metavar="PATH",
-        help="folder for the journal, the truth about it and the report (default: rocketns-demo)")  # fmt: skip
-    add.add_argument("--events", type=event_count, metavar="N", help="about how many records to make")
-    add.add_argument("--seed", type=int, default=1, metavar="N", help="another seed makes other faults (default: 1)")
-
+             f"(default: {defaults.seconds(defaults.STREAM_SILENT_AFTER_US)})"),
+    _option("--once", action="store_true", help="process what is there, then stop"),
+    MIN_WINDOW, *SPARK,
+)  # fmt: skip
+EXPLAIN = (
+    _option("topic", metavar="TOPIC", help="name of the topic"),
+    _option("--at", required=True, type=instant, metavar="TIME", help="the moment, in UTC unless it has a zone"),
+    _option("--journal", type=folder, metavar="PATH",
+        help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment"),
+    _option("--out", type=folder, metavar="PATH",
+        help="--out of an earlier run or ingest: its events are read instead, which is faster"),
+    *SPARK,
+)  # fmt: skip
+DEMO = (
+    _option("--out", default="rocketns-demo", type=folder, metavar="PATH",
+        help="folder for the journal, the truth about it and the report (default: rocketns-demo)"),
+    _option("--events", type=event_count, metavar="N", help="about how many records to make"),
+    _option("--seed", type=int, default=1, metavar="N", help="another seed makes other faults (default: 1)"),
+    *SPARK,
+)  # fmt: skip
 
 COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
         "incidents.jsonl below --out.",
-        (_journal, _out, _span, _days, _whole, _window, _consumers, _target, _tables, _spark)),
+        RUN),
     "ingest": ("only read the journals into Parquet",
         "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
         "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
-        (_journal, _out, _spark)),
+        (JOURNAL, OUT, *SPARK)),
     "report": ("write the report again from the tables of an earlier run",
         "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that 'run'\n"
         "left below --out.",
-        (_out, _spark)),
+        (OUT, *SPARK)),
     "stream": ("keep running, and alert while it happens",
         "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,\n"
         "and one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
-        (_journal, _alerts, _stream, _window, _spark)),
+        STREAM),
     "explain": ("the route of a topic at a moment, on each name server",
         "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
-        (_explain, _spark)),
+        EXPLAIN),
     "demo": ("audit a synthetic fleet with known faults",
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",
-        (_demo, _spark)),
+        DEMO),
 }  # fmt: skip

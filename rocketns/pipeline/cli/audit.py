@@ -50,11 +50,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say, short=is_short(options.journal))
     from rocketns.pipeline.batch.run import Request, audit
 
-    request = Request(
-        options.journal, options.out, options.t0, options.t1, options.min_window, options.groups, options.dead_days,
-        options.csv, options.target, options.whole, options.days,
-    )  # fmt: skip
-    outcome = audit(spark, request, say)
+    outcome = audit(spark, Request(**{name: getattr(options, name) for name in Request._fields}), say)
     print("\n".join(outcome.lines))
     return outcome.exit_status
 

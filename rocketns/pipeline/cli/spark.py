@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.storage.files.places import is_on_this_machine
+from rocketns.pipeline.storage.files.folder import is_on_this_machine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
@@ -62,6 +62,11 @@ def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: Struc
     whichever version ``python3`` is."""
     told = [dict(zip(schema.names, row, strict=True)) for row in rows]
     return spark.createDataFrame(pyarrow.Table.from_pylist(told, to_arrow_schema(schema)), schema)
+
+
+def each(how: Callable[[str], Column], *names: str) -> list[Column]:
+    """These columns of several rows become one each, under its own name."""
+    return [how(name).alias(name) for name in names]
 
 
 def conform(frame: DataFrame, schema: StructType) -> DataFrame:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 Row = Mapping[str, Any]
 
 # The list of incidents is made from these rows; the page shows fewer of most tables, and charts need no more.
 ROWS_COLLECTED_MAX = 10_000
-
-
-@runtime_checkable
-class Columnar(Protocol):
-    """The one method of a pyarrow table that is used, so that pyarrow is not imported for it."""
-
-    def to_pylist(self) -> list[dict[str, Any]]: ...
 
 
 @dataclass(frozen=True)
@@ -29,10 +22,10 @@ class Table:
     path: str = ""
 
     @classmethod
-    def of(cls, data: Columnar | Iterable[Row], total: int | None = None, path: str = "") -> Table:
-        """A table from pyarrow or from mappings; without ``total`` the given rows are all there are."""
-        rows = data.to_pylist() if isinstance(data, Columnar) else list(data)
-        return cls(tuple(rows), len(rows) if total is None else total, path)
+    def of(cls, data: Iterable[Row], total: int | None = None, path: str = "") -> Table:
+        """A table from its rows; without ``total`` they are all there are."""
+        rows = tuple(data)
+        return cls(rows, len(rows) if total is None else total, path)
 
     @property
     def is_whole(self) -> bool:

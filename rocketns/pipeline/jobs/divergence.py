@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import LOST_RECORDS
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
-from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
+from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform, each
 from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.jobs.certainty import with_clocks
 from rocketns.pipeline.jobs.earlier.settled import Settled
@@ -69,7 +69,7 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
     return (
         _steps(points)
         .groupBy(*TOPIC, "t")
-        .agg(*[F.sum(name).alias(name) for name in SUMS], F.min(F.struct("ns", "cause")).alias("first"))
+        .agg(*each(F.sum, *SUMS), F.min(F.struct("ns", "cause")).alias("first"))
         .select(*TOPIC, "t", "first", *sums)
         .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
         .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))

@@ -8,33 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.storage.posting import checked, host_of, post
 
 REPEAT_S = 60.0
 ALERTS_MAX = 1_000  # in one request
 API = "/api/v2/alerts"
-
-
-class OpenAlert(Protocol):
-    """What is read of an open alert; ``since`` is epoch us."""
-
-    @property
-    def alert(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def since(self) -> int: ...
-
-    @property
-    def text(self) -> str: ...
 
 
 class Alertmanager:
@@ -44,7 +26,7 @@ class Alertmanager:
         self._url, self._say, self._now = checked("--alertmanager", url).rstrip("/") + API, say, now
         self._sent: float | None = None
 
-    def show(self, lines: Iterable[Mapping[str, Any]], opened: Sequence[OpenAlert]) -> bool:
+    def show(self, lines: Iterable[Mapping[str, Any]], opened: Sequence[Alert]) -> bool:
         """After a batch: ``lines`` that it wrote, and the alerts that are ``opened`` now. Whether all were taken."""
         lines = list(lines)
         bodies = [_closed(line) for line in lines if line["event"] == "close"]
@@ -62,7 +44,7 @@ class Alertmanager:
         return True
 
 
-def _open(alert: OpenAlert) -> dict[str, Any]:
+def _open(alert: Alert) -> dict[str, Any]:
     return _body(alert.alert, alert.kind, alert.key, alert.text) | {"startsAt": exact_text(alert.since)}
 
 

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.frames import columns
-from rocketns.pipeline.storage.events.lines import judged, records_of
+from rocketns.pipeline.storage.events.lines import frame_of_lines, judged
 from rocketns.pipeline.storage.files.folder import Folder
 
 # What one look reads at most; the rest is read by the next ones.
@@ -27,8 +26,7 @@ MISSING_LOOKS = 12
 # Places of a name server that are kept, of its last boots.
 BOOTS_KEPT = 4
 
-_LINES = columns("line:string dt:string ns:string")
-_ARROW = pa.schema([(name, pa.string()) for name in _LINES.names])
+_OF_FILE = columns("dt:string ns:string")
 _NAME = re.compile(r"(\.open-)?(\d+)-(\d+)(\.jsonl)?")
 _TIME = re.compile(rb'"ts":(\d+)')
 
@@ -219,12 +217,4 @@ def _names(folder: Folder, since: Mapping[str, str]) -> Iterator[tuple[str, str,
 
 def events_of(spark: SparkSession, texts: Sequence[Text]) -> DataFrame:
     """EVENTS of the lines, with ``corrupt``."""
-    table = pa.Table.from_batches(list(_batches(texts)), _ARROW)
-    return judged(records_of(spark.createDataFrame(table, _LINES)))
-
-
-def _batches(texts: Sequence[Text]) -> Iterator[pa.RecordBatch]:
-    for ns, day, data in texts:
-        lines = [line.decode("utf-8", "replace") for line in data.split(b"\n") if line.strip()]
-        same = [[value] * len(lines) for value in (day, ns)]
-        yield pa.RecordBatch.from_arrays([pa.array(lines, pa.string()), *map(pa.array, same)], schema=_ARROW)
+    return judged(frame_of_lines(spark, [(text.data, (text.day, text.ns)) for text in texts], _OF_FILE))

@@ -1,9 +1,7 @@
-"""The Spark session of a run, and whether there is a Java runtime for it."""
+"""The Spark session of a run."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,32 +50,21 @@ START_SETTINGS = {
 ASKED_FOR_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
 
-def has_java() -> bool:
-    """Whether Spark would find a Java runtime: in JAVA_HOME, otherwise on the PATH."""
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java", path=f"{home}/bin" if home else None) is not None
-
-
 def spark_session(
     master: str | None,
     *,
     memory: str = "2g",
-    partitions: int | None = None,
     settings: Mapping[str, str] | None = None,
     short: bool = False,
 ) -> SparkSession:
-    """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``partitions``: those of a shuffle (None:
-    Spark's own choice). ``memory`` is the driver's heap. ``short`` chooses settings for a run of a minute; Java's among
-    them count only where this call starts the Java process.
-    """
+    """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``memory`` is the driver's heap. ``short``
+    chooses settings for a run of a minute; Java's among them count only where this call starts the Java process."""
     builder = SparkSession.builder.appName("rocketns audit").config("spark.driver.memory", memory)
     if master is not None:
         builder = builder.master(master)
     words = " ".join(SHORT_JAVA_OPTIONS if short else JAVA_OPTIONS)
     usual = START_SETTINGS | RUN_SETTINGS | (SHORT_SETTINGS if short else {})
     chosen = usual | {"spark.driver.extraJavaOptions": words} | dict(settings or {})
-    if partitions is not None:
-        chosen["spark.sql.shuffle.partitions"] = str(partitions)
     for key, value in chosen.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

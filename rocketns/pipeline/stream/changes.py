@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
 
 
@@ -23,17 +24,6 @@ class Condition(NamedTuple):
     text: str
     details: Mapping[str, Any]
     over: tuple[int, str] | None = None
-
-
-class Alert(NamedTuple):
-    """An alert that is open. Times are epoch us."""
-
-    alert: str
-    kind: str
-    key: str
-    since: int
-    opened: int
-    text: str
 
 
 class Changes(NamedTuple):

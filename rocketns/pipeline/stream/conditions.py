@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.text import short_strict as short
-from rocketns.pipeline.stream.changes import Alert, Condition
+from rocketns.pipeline.stream.changes import Condition
 from rocketns.pipeline.stream.servers import Boot, Servers
 
 Row = Mapping[str, Any]

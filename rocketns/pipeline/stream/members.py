@@ -39,8 +39,8 @@ PARTITIONS = columns("ns:string cluster:string broker:string bid:int addr:string
 
 def members_at(remembered: DataFrame, events: DataFrame, servers: Servers) -> DataFrame:
     """MEMBERS as of the cut, from the members of the last cut and the events since."""
-    now = _rows_of_now(remembered, servers).select(F.lit(0).cast("long").alias("seq"), *MEMBERS.names)
-    told = _told(_rows_of_now(events, servers)).unionByName(now)
+    now = servers.of_current(remembered).select(F.lit(0).cast("long").alias("seq"), *MEMBERS.names)
+    told = _told(servers.of_current(events)).unionByName(now)
     order = F.struct("seq")
     grouped = told.groupBy("ns", "boot", *MEMBER).agg(
         F.max("heard").alias("heard"),
@@ -67,12 +67,6 @@ def _told(events: DataFrame) -> DataFrame:
         F.when(is_down, F.col("cause")).alias("cause"),
         gaps.alias("gaps"),
     )  # fmt: skip
-
-
-def _rows_of_now(frame: DataFrame, servers: Servers) -> DataFrame:
-    """Rows of the boots that run at the cut: a name server starts with an empty table."""
-    wanted = [(F.col("ns") == ns) & (F.col("boot") == boot.boot) for ns, boot in servers.current().items()]
-    return frame.where(any_of(wanted))
 
 
 def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame:

@@ -6,7 +6,7 @@ first cut are continued. The result is the windows of a whole run, wherever the 
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
@@ -15,7 +15,7 @@ from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTE
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history.intervals import intervals
 from rocketns.pipeline.jobs.history.state import TOPIC, VALUE, topic_changes
-from rocketns.pipeline.stream.servers import Servers, any_of
+from rocketns.pipeline.stream.servers import Servers
 
 # A window is kept for this time after its end, so windows that begin soon after it join its incident.
 REMEMBERED_US = 60_000_000
@@ -37,10 +37,9 @@ def told_values(remembered: DataFrame, events: DataFrame) -> DataFrame:
 
 def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
     """ROUTES as of the cut, of the last boot of each name server."""
-    current = told.where(_of_current(servers))
     last = F.max_by(F.struct("seq", "value", "cause"), F.col("seq")).alias("last")
     return conform(
-        current.groupBy("ns", "boot", *TOPIC).agg(last).where("last.value is not null")
+        servers.of_current(told).groupBy("ns", "boot", *TOPIC).agg(last).where("last.value is not null")
         .select("ns", "boot", *TOPIC, "last.seq", "last.value.*", "last.cause"),
         ROUTES,
     )  # fmt: skip
@@ -85,8 +84,3 @@ def intervals_since(start: int, told: DataFrame, uptime: DataFrame) -> DataFrame
     """TOPIC_INTERVALS of the boots of ``uptime``. Remembered values hold from ``start`` on."""
     since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))
     return conform(intervals(told.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*"), TOPIC_INTERVALS)
-
-
-def _of_current(servers: Servers) -> Column:
-    wanted = [(F.col("ns") == ns) & (F.col("boot") == boot.boot) for ns, boot in servers.current().items()]
-    return any_of(wanted)

@@ -82,7 +82,12 @@ class Servers(NamedTuple):
 
     def last(self) -> dict[str, Boot]:
         """The last boot of each name server."""
-        return {boot.ns: boot for boot in self.boots}
+        return _last_boots(self.boots)
+
+    def of_current(self, frame: DataFrame) -> DataFrame:
+        """The rows (ns, boot, …) of the boots that run at the cut: a name server starts with empty tables."""
+        wanted = [(F.col("ns") == ns) & (F.col("boot") == boot.boot) for ns, boot in self.current().items()]
+        return frame.where(any_of(wanted))
 
     def compared(self) -> frozenset[tuple[str, int]]:
         """The boots whose state is known at the cut."""

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract import frames
+from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.schema import EVENTS
@@ -17,7 +18,7 @@ from rocketns.pipeline.jobs.history.unsure import apart
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
-from rocketns.pipeline.stream.changes import Alert, changes
+from rocketns.pipeline.stream.changes import changes
 from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions
 from rocketns.pipeline.stream.routes import (
     ROUTES,

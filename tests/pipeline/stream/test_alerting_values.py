@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.stream.changes import Alert, Condition, changes
+from rocketns.pipeline.stream.changes import Condition, changes
 from rocketns.pipeline.stream.conditions import heard_again, kills, partition, partition_of, silences
 from rocketns.pipeline.stream.servers import Boot, Servers, Uptime, servers_at_cut
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.earlier import CALLERS, COUNTS, COVERED, FRAMES, GAPS, HOURS
-from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.times import HOUR_US
 
 SENDER = ("ns", "broker", "bid", "addr")
@@ -84,9 +84,7 @@ def callers(lookups: DataFrame, observation: Observation, closing: str = NEVER) 
         lookups.where("ev = 'lookup'")
         .groupBy("ns", "client", "lang", "cv", "topic", asked, _inside(observation).alias("inside"), _closed(closing))
         .agg(
-            F.sum("n").alias("n"),
-            F.sum("miss").alias("miss"),
-            F.sum("iv_ms").alias("iv_ms"),
+            *each(F.sum, "n", "miss", "iv_ms"),
             F.min(begin).alias("t1"),
             F.max("ts").alias("t2"),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.frames import conform, each
 from rocketns.pipeline.contract.schema import CLIENT_CENSUS, CLIENTS, MISSING_ASKERS
 from rocketns.pipeline.jobs.earlier.tallies import named
 from rocketns.pipeline.jobs.topics import with_kind
@@ -27,12 +27,10 @@ def asked(callers: DataFrame) -> DataFrame:
         named(callers)
         .groupBy(*CALLER, "topic")
         .agg(
-            F.sum("n").alias("n"),
-            F.sum("miss").alias("miss"),
-            F.sum("iv_ms").alias("iv_ms"),
-            F.collect_set("ns").alias("ns"),
-            F.min("t1").alias("t1"),
-            F.max("t2").alias("t2"),
+            *each(F.sum, "n", "miss", "iv_ms"),
+            *each(F.collect_set, "ns"),
+            *each(F.min, "t1"),
+            *each(F.max, "t2"),
         )
     )
 
@@ -42,11 +40,9 @@ def clients(asked: DataFrame) -> DataFrame:
     found = asked.groupBy(*CALLER).agg(
         _servers(F.flatten(F.collect_list("ns"))),
         F.count("*").alias("topics"),
-        F.sum("n").alias("n"),
-        F.sum("miss").alias("miss"),
-        F.sum("iv_ms").alias("iv_ms"),
-        F.min("t1").alias("t1"),
-        F.max("t2").alias("t2"),
+        *each(F.sum, "n", "miss", "iv_ms"),
+        *each(F.min, "t1"),
+        *each(F.max, "t2"),
     )
     poll_s = F.when(F.col("client").isNotNull(), F.try_divide(F.col("iv_ms") / 1000, "n"))
     return conform(found.withColumn("poll_s", poll_s), CLIENTS)
@@ -58,8 +54,7 @@ def client_census(clients: DataFrame) -> DataFrame:
     found = clients.groupBy("lang", "cv").agg(
         F.count("client").alias("clients"),
         F.size(F.collect_set(host)).alias("hosts"),
-        F.sum("n").alias("n"),
-        F.sum("miss").alias("miss"),
+        *each(F.sum, "n", "miss"),
         F.percentile("poll_s", F.lit(0.5)).alias("poll_p50"),
         F.count_if(F.col("poll_s") < FAST_POLL_S).alias("fast"),
     )

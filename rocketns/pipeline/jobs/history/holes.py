@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.earlier import RUNS, SNAPSHOT_PARTS
-from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.frames import conform, each
 from rocketns.pipeline.contract.schema import HOLES, SNAPSHOTS
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
@@ -63,7 +63,6 @@ def joined_runs(runs: DataFrame) -> DataFrame:
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     reached = F.max("high").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
     begins = F.coalesce(F.col("low") > reached + 1, F.lit(True)).cast("int")
-    smallest, largest = ("low", "min_ts", "start_ts"), ("dt", "high", "max_ts", "stop_ts", "restored")
     found = (
         runs.withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(so_far))
@@ -71,8 +70,8 @@ def joined_runs(runs: DataFrame) -> DataFrame:
         .agg(
             F.min_by("low_ts", "low").alias("low_ts"),
             F.max_by("high_ts", "high").alias("high_ts"),
-            *[F.min(name).alias(name) for name in smallest],
-            *[F.max(name).alias(name) for name in largest],
+            *each(F.min, "low", "min_ts", "start_ts"),
+            *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored"),
         )
     )
     return conform(found, RUNS)
@@ -88,8 +87,8 @@ def boots(runs: DataFrame) -> DataFrame:
             F.min("low").alias("first_seq"),
             F.min("min_ts").alias("first_ts"),
             F.max("max_ts").alias("last_ts"),
-            F.min("start_ts").alias("start_ts"),
-            F.max("stop_ts").alias("stop_ts"),
+            *each(F.min, "start_ts"),
+            *each(F.max, "stop_ts"),
             F.coalesce(F.max("restored"), F.lit(False)).alias("restored"),
         )
         .withColumn("begun", ((F.col("first_seq") == 1) | F.col("start_ts").isNotNull()) & ~F.col("restored"))
@@ -131,11 +130,7 @@ def whole_snapshots(snapshot_parts: DataFrame, holes: DataFrame) -> DataFrame:
     """SNAPSHOTS with their first part and their end, and without a hole between."""
     parts = (
         snapshot_parts.groupBy(*BOOT, "snap")
-        .agg(
-            F.min("first_part").alias("first_part"),
-            F.max("end_seq").alias("end_seq"),
-            F.max("end_ts").alias("end_ts"),
-        )
+        .agg(*each(F.min, "first_part"), *each(F.max, "end_seq", "end_ts"))
         .where("first_part = 0 and end_seq is not null")
     )
     torn = (

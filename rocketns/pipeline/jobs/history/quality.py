@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES
 from rocketns.pipeline.jobs.history.state import Base
 
@@ -16,7 +18,6 @@ def quality(
     files: DataFrame,
     base: Base,
     observation: Observation,
-    silent_after_us: int = SILENT_AFTER_US,
 ) -> DataFrame:
     """QUALITY of the observation, from EVENTS, FILES and ``state.Base``.
 
@@ -27,23 +28,15 @@ def quality(
         _corrupt(files, observation),
         _dropped(observed),
         _holes(base.holes, observation),
-        _silent(base.boots, observation, silent_after_us),
+        _silent(base.boots, observation),
         _unknown(base, observation),
     ]
-    found = parts[0]
-    for part in parts[1:]:
-        found = found.unionByName(part)
-    return found
+    return reduce(DataFrame.unionByName, parts)
 
 
 def sources(counts: DataFrame, files: DataFrame, clock_offsets: DataFrame) -> DataFrame:
     """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation."""
-    of_events = counts.groupBy("ns").agg(
-        F.sum("events").alias("events"),
-        F.min("first").alias("first"),
-        F.max("last").alias("last"),
-        F.sum("lost").alias("lost"),
-    )
+    of_events = counts.groupBy("ns").agg(*each(F.sum, "events", "lost"), *each(F.min, "first"), *each(F.max, "last"))
     of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
     clocks = clock_offsets.select(
         "ns", "offset", F.col("method").alias("clock"), F.col("uncertainty").alias("uncertainty_us")
@@ -97,12 +90,12 @@ def _holes(holes: DataFrame, observation: Observation) -> DataFrame:
     )
 
 
-def _silent(boots: DataFrame, observation: Observation, silent_after_us: int) -> DataFrame:
+def _silent(boots: DataFrame, observation: Observation) -> DataFrame:
     """A last boot without a stop record that wrote nothing for a long time before the end. It may have been killed."""
     quiet = F.lit(observation.t1) - F.col("last_ts")
     return conform(
         boots.where(F.col("next_boot").isNull() & F.col("stop_ts").isNull())
-        .where(quiet > silent_after_us)
+        .where(quiet > SILENT_AFTER_US)
         .select(
             F.lit("silent").alias("kind"), "ns", "boot", F.greatest("last_ts", F.lit(observation.t0)).alias("t1"),
             F.lit(observation.t1).alias("t2"), quiet.alias("n"),

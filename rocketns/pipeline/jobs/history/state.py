@@ -49,7 +49,6 @@ class Base(NamedTuple):
 def base(
     events: DataFrame,
     observation: Observation,
-    silent_after_us: int = SILENT_AFTER_US,
     keep: Keep = as_it_is,
     earlier: Earlier | None = None,
 ) -> Base:
@@ -68,7 +67,7 @@ def base(
     pieces, parts = keep(pieces), keep(parts)
     lost, started = keep(holes(pieces)), keep(boots(pieces))
     snapshots = keep(needed_snapshots(started, whole_snapshots(parts, lost), lost))
-    uptime = keep(_uptime(started, snapshots, observation, silent_after_us))
+    uptime = keep(_uptime(started, snapshots, observation))
     return Base(uptime, snapshots, lost, started, pieces, parts)
 
 
@@ -137,10 +136,10 @@ def counted(events: DataFrame, base: Base, observation: Observation) -> DataFram
     return told.join(F.broadcast(begins), ["ns", "boot", "snap"], "left").where(counts).drop("begins")
 
 
-def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation, silent_after_us: int) -> DataFrame:
+def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation) -> DataFrame:
     first_known = snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
     begin = F.when(F.col("begun"), F.coalesce("start_ts", "first_ts")).otherwise(F.col("known_ts"))
-    silent = F.lit(observation.t1) - F.col("last_ts") > silent_after_us
+    silent = F.lit(observation.t1) - F.col("last_ts") > SILENT_AFTER_US
     end_cause = (
         F.when(F.col("stop_ts").isNotNull(), "stop")
         .when(F.col("next_boot").isNotNull(), "lost")

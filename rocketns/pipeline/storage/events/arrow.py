@@ -26,7 +26,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from rocketns.pipeline.storage.events.lines import LINE, REQUIRED
 from rocketns.pipeline.storage.events.listing import JournalFile
-from rocketns.pipeline.storage.events.numbers import is_plain
 from rocketns.pipeline.storage.paths import folder_at
 
 # A file is in memory as a whole, as text and as columns of some 230 bytes a row. A name server closes one at 64 MiB by
@@ -147,6 +146,15 @@ def _boots(rows: Rows) -> list[dict[str, Any]]:
         for row in found
     ]
     return [*boots, {"boot": None, "lines": rows.torn, "corrupt": rows.torn}] if rows.torn else boots
+
+
+def is_plain(row: Any) -> bool:
+    """Whether no number is missing or repeated, of a boot in a file (boot; low, high and sum of seq; lines). If as many
+    are repeated as are missing, the sum tells. Copying and cutting of files does not bring about equal sums."""
+    if row["boot"] is None:
+        return True
+    low, high, count = row["low"], row["high"], row["lines"]
+    return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
 
 
 def _repeats(table: pa.Table) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pyspark.sql import Column, DataFrame, DataFrameReader
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructType
 
+from rocketns.pipeline.contract.frames import columns
 from rocketns.pipeline.contract.schema import EVENTS, RECORD
 
 # They count, even if a record says otherwise.
@@ -21,6 +25,7 @@ LINE = StructType([field for field in RECORD.fields if field.name not in FOLDERS
 
 _UNREADABLE = "unreadable"
 _LINE = StructType([*LINE.fields]).add(_UNREADABLE, StringType())
+_TEXT = columns("line:string")
 _READ = StructType([*_LINE.fields]).add("dt", StringType()).add("ns", StringType())
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
@@ -43,6 +48,21 @@ def records_of(lines: DataFrame) -> DataFrame:
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREADABLE}
     told = lines.withColumn("record", F.from_json("line", _LINE, how))
     return told.select("record.*", *[name for name in lines.columns if name != "line"])
+
+
+def frame_of_lines(spark: SparkSession, texts: Iterable[tuple[bytes, tuple[Any, ...]]], kept: StructType) -> DataFrame:
+    """The frame of ``records`` from texts of whole lines, each with the values of the columns ``kept`` of all its
+    lines: dt, ns and others."""
+    schema = to_arrow_schema(StructType([*_TEXT.fields, *kept.fields]))
+    batches = []
+    for text, values in texts:
+        lines = [line.decode("utf-8", "replace") for line in text.split(b"\n") if line.strip()]
+        same = [
+            pa.repeat(pa.scalar(value, kind), len(lines)) for value, kind in zip(values, schema.types[1:], strict=True)
+        ]
+        batches.append(pa.RecordBatch.from_arrays([pa.array(lines, pa.string()), *same], schema=schema))
+    table = pa.Table.from_batches(batches, schema)
+    return records_of(spark.createDataFrame(table, StructType([*_TEXT.fields, *kept.fields])))
 
 
 def parsed(read: DataFrame) -> DataFrame:

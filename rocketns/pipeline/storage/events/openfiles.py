@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import LongType, StringType, StructType
 
 from rocketns.journal.reading.lines import record_of
-from rocketns.pipeline.contract.frames import Keep, as_it_is, conform, frame_of
+from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import EVENTS, FILES
-from rocketns.pipeline.storage.events.lines import judged, records_of
+from rocketns.pipeline.storage.events.lines import frame_of_lines, judged
 from rocketns.pipeline.storage.events.listing import JournalFile, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, State
 from rocketns.pipeline.storage.events.repeats import KEY
@@ -23,9 +21,7 @@ from rocketns.pipeline.storage.paths import folder_at
 # What one open file may hold; of a longer one only the beginning is read. It is the default size of a file.
 OPEN_BYTES_MAX = 64 * 1024 * 1024
 
-_COLUMNS = ("line", "dt", "ns", "segment", "bytes")
-_LINES = StructType([StructType().add(name, LongType() if name == "bytes" else StringType())[0] for name in _COLUMNS])
-_ARROW = pa.schema([(name, pa.int64() if name == "bytes" else pa.string()) for name in _COLUMNS])
+_OF_FILE = columns("dt:string ns:string segment:string bytes:long")
 
 
 class Tail(NamedTuple):
@@ -60,9 +56,8 @@ def tail_of(spark: SparkSession, texts: Sequence[OpenText], keep: Keep = as_it_i
     """The texts as frames. ``keep`` is called on a frame that both are made from."""
     if not texts:
         return Tail(frame_of(spark, [], EVENTS), frame_of(spark, [], FILES))
-    table = pa.Table.from_batches(list(_batches(texts)), _ARROW)
-    lines = spark.createDataFrame(table, _LINES)
-    told = keep(judged(records_of(lines), "segment", "bytes"))
+    files = [(text, (file.dt, file.ns, file.segment, len(text))) for file, text in texts]
+    told = keep(judged(frame_of_lines(spark, files, _OF_FILE), "segment", "bytes"))
     return Tail(told.where("not corrupt").select(*EVENTS.names), _files(told))
 
 
@@ -86,13 +81,6 @@ def _reaches_back(text: OpenText, state: State) -> bool:
     boot = int(text.file.segment.partition("-")[0])
     ranges = [r for day in state.days.values() for r in day.ranges.get(text.file.ns, ()) if r.boot == boot]
     return first is None or any(first["seq"] <= r.high for r in ranges)
-
-
-def _batches(texts: Sequence[OpenText]) -> Iterator[pa.RecordBatch]:
-    for file, text in texts:
-        lines = [line.decode("utf-8", "replace") for line in text.split(b"\n") if line.strip()]
-        same = [[value] * len(lines) for value in (file.dt, file.ns, file.segment, len(text))]
-        yield pa.RecordBatch.from_arrays([pa.array(lines, pa.string()), *map(pa.array, same)], schema=_ARROW)
 
 
 def _files(told: DataFrame) -> DataFrame:

@@ -14,13 +14,11 @@ from pyspark.sql.types import BooleanType, IntegerType, StringType, StructType
 
 from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.storage.events.arrow import take
+from rocketns.pipeline.storage.events.arrow import is_plain, take
 from rocketns.pipeline.storage.events.lines import judged, records
 from rocketns.pipeline.storage.events.listing import JournalFile
 from rocketns.pipeline.storage.events.manifest import DATA, Part, Range, new_id
-from rocketns.pipeline.storage.events.numbers import is_plain
-from rocketns.pipeline.storage.files.folder import Folder
-from rocketns.pipeline.storage.files.places import is_on_this_machine
+from rocketns.pipeline.storage.files.folder import Folder, is_on_this_machine
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.session import runs_here
 

@@ -1,4 +1,5 @@
-"""A folder on any path that Spark can write. Each kind of place has its class, which `paths.folder_at` chooses."""
+"""A folder on any path that Spark can write. Each kind of place has its class, which `paths.folder_at` chooses.
+Nothing here needs Spark."""
 
 from __future__ import annotations
 
@@ -69,3 +70,8 @@ class Folder(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Delete the file, or the folder with its content, if it exists."""
+
+
+def is_on_this_machine(path: str) -> bool:
+    """Whether a path names no other file system. Settings of Hadoop may still give a path without a scheme to one."""
+    return "://" not in path or path.startswith("file:")

@@ -16,10 +16,10 @@ from interop.harness.wire import eventually
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.cli.demo import compared
 from rocketns.pipeline.contract.exits import EXIT_INCOMPLETE
-from rocketns.pipeline.storage.session import has_java
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
 from tests.pipeline.tables import rounded, tables_in
+from tests.support.java import has_java
 
 RUN_TIMEOUT_S = 900.0
 TOO_LATE = "before the worker was killed"
