@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.frames import conform, each
 from rocketns.pipeline.contract.schema import INCIDENTS
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 
@@ -33,8 +33,8 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         .withColumn("incident", F.sum("first").over(up_to_here))
     )
     topics = numbered.groupBy(*KEYS, "topic", "user").agg(
-        F.min("t1").alias("t1"),
-        F.max("t2").alias("t2"),
+        *each(F.min, "t1"),
+        *each(F.max, "t2"),
         F.count("*").alias("windows"),
         F.max(_hidden()).alias("hidden"),
         F.flatten(F.collect_list(_without())).alias("without"),
@@ -44,17 +44,15 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
     )
     by_importance = F.sort_array(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
     found = topics.groupBy(*KEYS).agg(
-        F.min("t1").alias("t1"),
-        F.max("t2").alias("t2"),
-        F.sum("windows").alias("windows"),
+        *each(F.min, "t1"),
+        *each(F.max, "t2", "longest", "gap_max"),
+        *each(F.sum, "windows"),
         F.count("*").alias("topics"),
         F.count_if("user").alias("user_topics"),
         F.slice(by_importance, 1, SAMPLE_MAX)["topic"].alias("topic_sample"),
         F.coalesce(F.sum(F.when(F.col("user"), F.col("hidden"))), F.lit(0)).alias("queues"),
         _names("without").alias("ns_without"),
         _names("opened_by").alias("opened_by"),
-        F.max("longest").alias("longest"),
-        F.max("gap_max").alias("gap_max"),
     )
     explained = found.withColumn("stalled", nobody()) if events is None else _explained(found, numbered, events)
     return conform(explained, INCIDENTS)

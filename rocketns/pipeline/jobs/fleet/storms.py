@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import TIMEOUT_MS
-from rocketns.pipeline.contract.frames import conform
+from rocketns.pipeline.contract.frames import conform, each
 from rocketns.pipeline.contract.schema import STORM_REGISTRATIONS, STORMS
 from rocketns.pipeline.contract.times import DAY_US, SECOND_US
 from rocketns.pipeline.jobs.fleet.growth import REGISTRATION_BYTES
@@ -46,19 +46,17 @@ def storms(storm_registrations: DataFrame) -> DataFrame:
         .agg(
             F.count("*").alias("n"),
             F.collect_set("broker").alias("names"),
-            F.sum("topics").alias("topics"),
-            F.sum("bytes").alias("bytes"),
+            *each(F.sum, "topics", "bytes"),
             F.max("t").alias("t2"),
             F.min_by("broker", "place").alias("first"),
             F.max_by("broker", "place").alias("last"),
         )
         .groupBy("ns", "storm", "trigger")
         .agg(
-            F.max("t2").alias("t2"),
+            *each(F.max, "t2"),
             F.sum("n").alias("registrations"),
             F.size(F.array_distinct(F.flatten(F.collect_list("names")))).alias("brokers"),
-            F.sum("topics").alias("topics"),
-            F.sum("bytes").alias("bytes"),
+            *each(F.sum, "topics", "bytes"),
             F.max("n").alias("peak_s"),
             F.min_by("first", "second").alias("first"),
             F.max_by("last", "second").alias("last"),

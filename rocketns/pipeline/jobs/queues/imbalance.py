@@ -6,8 +6,6 @@ differ, brokers that all views contain get more messages than their part of all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 
@@ -24,23 +22,21 @@ PIECE = [*SEGMENT, "p1", "p2"]
 def imbalance(
     read_segments: DataFrame,
     broker_intervals: DataFrame,
-    weights: Mapping[str, float] | None = None,
     settled: Settled | None = None,
 ) -> DataFrame:
     """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
-    goes, and each piece has rows of its own. ``weights``: the share of producers at each name server, by default
-    equal. Where no view has a writable queue, all figures are null. ``settled``: rows that need not be computed again.
-    """
+    goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null. ``settled``:
+    rows that need not be computed again."""
     if settled is None:
-        return _compared(read_segments, broker_intervals, weights)
+        return _compared(read_segments, broker_intervals)
     read = F.broadcast(read_segments.select("topic").distinct())
     done = settled.imbalance.join(read, "topic", "left_semi")
-    found = _compared(settled.open_or_new(read_segments, done), broker_intervals, weights)
+    found = _compared(settled.open_or_new(read_segments, done), broker_intervals)
     return found.unionByName(done)
 
 
-def _compared(read_segments: DataFrame, broker_intervals: DataFrame, weights: Mapping[str, float] | None) -> DataFrame:
-    shares = _shares(writable(read_segments, broker_intervals), weights)
+def _compared(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    shares = _shares(writable(read_segments, broker_intervals))
     brokers = shares.groupBy(*PIECE, "broker").agg(
         F.sum("weighted").alias("weighted"), F.max("w").alias("w"), F.first("no_share_ns").alias("no_share_ns")
     )
@@ -83,16 +79,12 @@ def _entries(frame: DataFrame, keys: list[str]) -> DataFrame:
     return rows.select(*keys, "ns", "entry.broker", F.when(allowed, F.col("entry.w")).otherwise(0).alias("w"))
 
 
-def _shares(entries: DataFrame, weights: Mapping[str, float] | None) -> DataFrame:
-    """The entries with ``weighted``, their part of all messages, and with the piece's no_share_ns."""
-    weight = F.lit(1.0)
-    if weights is not None:
-        weight = F.coalesce(*[F.when(F.col("ns") == ns, F.lit(float(x))) for ns, x in weights.items()], F.lit(0.0))
+def _shares(entries: DataFrame) -> DataFrame:
+    """The entries with ``weighted``, their part of the messages of one name server's producers, and with the piece's
+    no_share_ns."""
     share = _part("w", _whole(*PIECE, "ns"))
     without = F.collect_set(F.when(share.isNull(), F.col("ns"))).over(_whole(*PIECE))
-    return entries.withColumns(
-        {"weighted": F.coalesce(share * weight, F.lit(0.0)), "no_share_ns": F.sort_array(without)}
-    )
+    return entries.withColumns({"weighted": F.coalesce(share, F.lit(0.0)), "no_share_ns": F.sort_array(without)})
 
 
 def _part(column: str, whole: WindowSpec) -> Column:

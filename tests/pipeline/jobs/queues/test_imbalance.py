@@ -44,12 +44,6 @@ def test_the_worked_example_has_its_shares(spark: SparkSession) -> None:
     assert {(row.t1, row.t2) for row in found.collect()} == {(185 * SECOND, 302 * SECOND)}
 
 
-def test_producers_may_be_weighted_by_name_server(spark: SparkSession) -> None:
-    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A})])
-    shares = {broker: share for broker, share, *_ in figures(imbalance(window, always(spark), {"n1": 3, "n2": 1}))}
-    assert shares == {"broker-a": 0.625, "broker-b": 0.375}
-
-
 def test_a_view_without_write_queues_has_no_share_and_is_named(spark: SparkSession) -> None:
     window = segments_frame(spark, [segment({"n1": BOTH, "n2": {"broker-a": (4, 4, 4)}, "n3": {}})])
     assert figures(imbalance(window, always(spark))) == [
