@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.frames import Keep, as_it_is, conform, each
 from rocketns.pipeline.contract.schema import ORDERED_KEYS
 from rocketns.pipeline.jobs.topics import with_kind
 
@@ -39,11 +39,9 @@ def ordered_keys(
         F.max("latest").alias("t2"),
     )
     by_topic = by_server.groupBy("topic").agg(
-        F.max("steps").alias("steps"),
         F.sort_array(F.collect_set("ns")).alias("ns"),
-        F.max("worst").alias("worst"),
-        F.min("t1").alias("t1"),
-        F.max("t2").alias("t2"),
+        *each(F.max, "steps", "worst", "t2"),
+        *each(F.min, "t1"),
     )
     configured = events.where((F.col("ns_key") == ORDER_NAMESPACE) & F.col("val").isNotNull())
     in_order = F.broadcast(configured.select(F.col("key").alias("topic"), F.lit(True).alias("in_order")).distinct())
