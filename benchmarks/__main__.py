@@ -16,7 +16,7 @@ from benchmarks.parts.catalogue import PARTS
 from benchmarks.plan import FULL, QUICK, SMOKE
 from benchmarks.report import aims, costs, markdown, plots, store
 from benchmarks.report.store import Results
-from benchmarks.servers.kinds import LABELS, Kind, all_kinds
+from benchmarks.servers.kinds import LABELS, ServerKind, all_kinds
 from benchmarks.servers.machine import commit, facts
 
 NAMES = [part.name for part in PARTS]
@@ -85,7 +85,7 @@ def run(chosen: argparse.Namespace, complaints: list[str], words: Sequence[str] 
     return results
 
 
-def available(keys: list[str]) -> tuple[dict[str, Kind], dict[str, str]]:
+def available(keys: list[str]) -> tuple[dict[str, ServerKind], dict[str, str]]:
     """The servers that can be measured on this machine, and why the others cannot. Builds what is not built yet."""
     kinds, missing = {}, {}
     for key, kind in all_kinds().items():

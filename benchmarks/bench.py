@@ -14,7 +14,7 @@ from benchmarks.loading.brokers import Brokers, Shape, with_brokers
 from benchmarks.loading.load import Lookups, Paced, lookups, paced
 from benchmarks.plan import Plan
 from benchmarks.record import Cell, Record
-from benchmarks.servers.kinds import Kind
+from benchmarks.servers.kinds import ServerKind
 from benchmarks.servers.process import resident_mb, settle
 from benchmarks.servers.running import Needs, Server, running
 
@@ -28,12 +28,12 @@ class Bench:
     """What one part is run with. ``folder`` belongs to the part and is deleted after it."""
 
     plan: Plan
-    kinds: dict[str, Kind]
+    kinds: dict[str, ServerKind]
     folder: Path
     say: Callable[[str], None]
     began: float = field(default_factory=time.monotonic)
 
-    def choose(self, *keys: str) -> list[Kind]:
+    def choose(self, *keys: str) -> list[ServerKind]:
         """The given kinds, without those that cannot be measured on this machine."""
         return [self.kinds[key] for key in keys if key in self.kinds]
 

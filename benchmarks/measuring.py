@@ -16,11 +16,11 @@ from benchmarks.progress import Progress
 from benchmarks.record import Record
 from benchmarks.report import store
 from benchmarks.report.store import COMMIT, Results
-from benchmarks.servers.kinds import LABELS, Kind
+from benchmarks.servers.kinds import LABELS, ServerKind
 from benchmarks.servers.machine import commit, load_average
 
 
-def measure(parts: list[Part], plan: Plan, kinds: dict[str, Kind], results: Results) -> None:
+def measure(parts: list[Part], plan: Plan, kinds: dict[str, ServerKind], results: Results) -> None:
     """Measure all parts. Each is written to the results file as soon as it is over. MixedRun if the commit changes."""
     progress = Progress({part.name: plan.part_s[part.name] for part in parts})
     for part in parts:
@@ -36,7 +36,7 @@ def measure(parts: list[Part], plan: Plan, kinds: dict[str, Kind], results: Resu
     (store.FOLDER / f"{plan.name}-unfinished.json").unlink(missing_ok=True)
 
 
-def _measured(part: Part, plan: Plan, kinds: dict[str, Kind], progress: Progress) -> Record:
+def _measured(part: Part, plan: Plan, kinds: dict[str, ServerKind], progress: Progress) -> Record:
     record, load, before, began = Record(part.name, part.title), load_average(), Ticks.now(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as folder:
         try:

@@ -125,7 +125,7 @@ class NamesrvController:
 
     def _charge_for_outgoing_connections(self) -> None:
         totals = self.asyncio_transport.totals
-        accounts = Accounts(totals.hold, totals.hold_to, self.core.control.submit_answer)
+        accounts = Accounts(totals.hold, totals.enforce_limit, self.core.control.submit_answer)
         for client in (self.client, self.fleet.client):
             client.charge_to(accounts)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.loading.brokers import Brokers, Shape
-from benchmarks.servers.kinds import DEFAULT, Kind, Launch, all_kinds
+from benchmarks.servers.kinds import DEFAULT, Launch, ServerKind, all_kinds
 from benchmarks.servers.running import Needs, Server
 from interop.harness.ports import free_port
 
@@ -25,7 +25,7 @@ def start(folder: Path, *, admin_port: int = 0, prefix: Sequence[str] = ()) -> S
                 properties.write(f"rocketns.adminPort={admin_port}\n")
         return [*prefix, *words]
 
-    return Server(Kind(f"{ON if admin_port else OFF}", functools.partial(command), lambda: None), folder, Needs())
+    return Server(ServerKind(f"{ON if admin_port else OFF}", functools.partial(command), lambda: None), folder, Needs())
 
 
 def pair(folder: Path) -> tuple[Server, Server, int]:

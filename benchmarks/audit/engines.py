@@ -30,11 +30,11 @@ def by_spark(journal: str, observation: Observation) -> int:
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as out:
         ingest(spark, journal, f"{out}/events")
         results, events = Results(spark, folder_at(spark, out)), read_events(spark, f"{out}/events", observation)
-        known = base(events, observation, keep=results.cut)
-        members = results.keep("broker_intervals", broker_intervals(events, known, observation))
-        views = results.keep("topic_intervals", topic_intervals(events, known, observation))
-        found = key_windows(views, known.uptime, observation, MIN_WINDOW_US, members, results.cut)
-        return results.keep("key_windows", found).count()
+        known = base(events, observation, keep=results.checkpoint)
+        members = results.save("broker_intervals", broker_intervals(events, known, observation))
+        views = results.save("topic_intervals", topic_intervals(events, known, observation))
+        found = key_windows(views, known.uptime, observation, MIN_WINDOW_US, members, results.checkpoint)
+        return results.save("key_windows", found).count()
 
 
 def by_duckdb(journal: str, observation: Observation) -> int:

@@ -62,7 +62,7 @@ def main() -> None:
     for times in asked.times:
         with tempfile.TemporaryDirectory(prefix="rocketns-history-") as folder:
             results = Results(spark, folder_at(spark, folder))
-            given = {name: results.keep(name, repeated(told.frame(name), times, days)) for name in GIVEN}
+            given = {name: results.save(name, repeated(told.frame(name), times, days)) for name in GIVEN}
             intervals = given["topic_intervals"].count()
             for closed, costs in measured(results, given, jobs, asked.rounds).items():
                 shown = " | ".join(f"{median(costs[name]):.1f}" if name in costs else "" for name in counted)
@@ -103,7 +103,7 @@ def taken(work: Callable[[], T]) -> tuple[float, T]:
 
 def _closed(results: Results, given: dict[str, DataFrame], day: str) -> Earlier:
     frames = finished({name: given[name] for name in SETTLED}, day, MIN_WINDOW_US)
-    return Earlier(day, {name: results.cut(frame) for name, frame in frames.items()})
+    return Earlier(day, {name: results.checkpoint(frame) for name, frame in frames.items()})
 
 
 def _costs(results: Results, given: dict[str, DataFrame], jobs: Sequence[str], earlier: Earlier) -> dict[str, float]:
@@ -117,7 +117,7 @@ def _costs(results: Results, given: dict[str, DataFrame], jobs: Sequence[str], e
 
 
 def _run(results: Results, inputs: Inputs, job: Job) -> DataFrame:
-    return results.cut(function_of(job)(**inputs.of(job)))
+    return results.checkpoint(function_of(job)(**inputs.of(job)))
 
 
 if __name__ == "__main__":

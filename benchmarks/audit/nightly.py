@@ -75,7 +75,7 @@ class Watched(Results):
     last = 0.0
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        kept = super().keep(name, frame)
+        kept = super().save(name, frame)
         now = cpu_seconds()
         Watched.costs[name], Watched.last = now - Watched.last, now
         return kept

@@ -60,7 +60,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ServerKind:
     """``command`` writes the files that the server needs into its home folder, and returns the command line."""
 
     key: str
@@ -134,15 +134,15 @@ def _prepare_java() -> None:
     JavaNameServer.program()
 
 
-def _of_rocketns(key: str, *options: str) -> Kind:
-    return Kind(key, functools.partial(_rocketns, options), lambda: None)
+def _of_rocketns(key: str, *options: str) -> ServerKind:
+    return ServerKind(key, functools.partial(_rocketns, options), lambda: None)
 
 
-def _of_java(key: str) -> Kind:
-    return Kind(key, functools.partial(_java, key), _prepare_java, compiles_itself=True)
+def _of_java(key: str) -> ServerKind:
+    return ServerKind(key, functools.partial(_java, key), _prepare_java, compiles_itself=True)
 
 
-def all_kinds() -> dict[str, Kind]:
+def all_kinds() -> dict[str, ServerKind]:
     """By key, in the order of the tables."""
     kinds = (
         _of_rocketns(DEFAULT),
@@ -150,7 +150,7 @@ def all_kinds() -> dict[str, Kind]:
         _of_rocketns(REACTORS_2, "--reactors", "2"),
         _of_rocketns(ASYNCIO, "--reactors", "0"),
         *map(_of_java, JAVAS),
-        Kind(RUST, _rust, programs.rust_name_server),
-        Kind(C, _c, functools.partial(programs.compiled, "cns")),
+        ServerKind(RUST, _rust, programs.rust_name_server),
+        ServerKind(C, _c, functools.partial(programs.compiled, "cns")),
     )
     return {kind.key: kind for kind in kinds}

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from benchmarks.servers.kinds import JAVAS, LABELS, RUST, Kind, java_options
+from benchmarks.servers.kinds import JAVAS, LABELS, RUST, ServerKind, java_options
 from benchmarks.servers.programs import CRATE, CRATE_VERSION
 from benchmarks.servers.running import JAVA_HEAP_MB
 
@@ -24,7 +24,7 @@ def load_average() -> str:
     return " ".join(f"{load:.2f}" for load in os.getloadavg())
 
 
-def facts(kinds: dict[str, Kind]) -> dict[str, str]:
+def facts(kinds: dict[str, ServerKind]) -> dict[str, str]:
     """The facts on which the figures depend."""
     known = {
         "processor": _found(r"^model name\s*:\s*(.*)$", "/proc/cpuinfo") or platform.machine(),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.failures import EXPECTED, CellFailed, reason
-from benchmarks.servers.kinds import Kind, Launch
+from benchmarks.servers.kinds import Launch, ServerKind
 from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.process import Process
@@ -32,7 +32,7 @@ class Needs:
 class Server:
     """A running server, started on construction. ``start_s`` is the time from exec to the first answer."""
 
-    def __init__(self, kind: Kind, home: Path, needs: Needs) -> None:
+    def __init__(self, kind: ServerKind, home: Path, needs: Needs) -> None:
         home.mkdir(parents=True)
         self.kind = kind
         self.port = free_port()
@@ -83,7 +83,7 @@ class Server:
 
 
 @contextmanager
-def running(kinds: list[Kind], folder: Path, needs: Needs, failed: dict[str, str]) -> Iterator[list[Server]]:
+def running(kinds: list[ServerKind], folder: Path, needs: Needs, failed: dict[str, str]) -> Iterator[list[Server]]:
     """One server of each kind, all killed at the end. ``failed`` gets the reason for each that did not start."""
     with ExitStack() as stack:
         servers = []

@@ -30,7 +30,7 @@ class Listing:
     def __init__(self, keep_s: float) -> None:
         self._keep_s = keep_s
         self._answered_at_s: dict[str, float | None] = {}
-        self._told = Listed(())
+        self._logged = Listed(())
 
     def set_addresses(self, addresses: Iterable[str]) -> None:
         """The addresses that may be listed from now on. Known ones keep their last answer."""
@@ -59,18 +59,18 @@ class Listing:
 
     def tell_changes(self, now_s: float) -> None:
         """Log whatever is listed since the last call, or is not any more."""
-        listed, told = self.listed(now_s), self._told
-        for addr in sorted({*listed.addresses} - {*told.addresses}):
+        listed, logged = self.listed(now_s), self._logged
+        for addr in sorted({*listed.addresses} - {*logged.addresses}):
             log.info("the address server lists the name server %s", addr)
-        for addr in sorted({*told.addresses} - {*listed.addresses}):
+        for addr in sorted({*logged.addresses} - {*listed.addresses}):
             reason = "it answered no lookup lately" if addr in self._answered_at_s else "it was removed from the peers"
             log.warning("the address server no longer lists the name server %s: %s", addr, reason)
-        if not listed.addresses and told.addresses:
+        if not listed.addresses and logged.addresses:
             log.error("the address server lists no name server: brokers and clients keep the list that they have")
-        if listed.kept_s is not None and told.kept_s is None:
+        if listed.kept_s is not None and logged.kept_s is None:
             log.error("no name server answered the address server for %g s: it goes on listing %s for %g s. Check "
                       "whether they run, and whether this machine reaches them", LISTED_S,
                       ";".join(listed.addresses), self._keep_s)  # fmt: skip
-        if listed.kept_s is None and told.kept_s is not None and listed.addresses:
+        if listed.kept_s is None and logged.kept_s is not None and listed.addresses:
             log.info("name servers answer the address server again")
-        self._told = listed
+        self._logged = listed

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rocketns.fleet.group_view import GroupView
 
 
-class Kind(StrEnum):
+class FactKind(StrEnum):
     """What name servers may disagree about, in the order of harm."""
 
     BROKER = "broker"
@@ -21,7 +21,7 @@ class Kind(StrEnum):
 class Item(NamedTuple):
     """One thing that name servers may disagree about."""
 
-    kind: Kind
+    kind: FactKind
     name: str
 
 
@@ -34,19 +34,19 @@ class Reading:
     digests: dict[str, int] = field(default_factory=dict)
     order: dict[str, str] = field(default_factory=dict)
 
-    def of(self, kind: Kind) -> Mapping[str, Any]:
+    def of(self, kind: FactKind) -> Mapping[str, Any]:
         """The values of one kind by name."""
-        tables: dict[Kind, Mapping[str, Any]] = {
-            Kind.BROKER: self.groups,
-            Kind.TOPIC: self.digests,
-            Kind.ORDER: self.order,
+        tables: dict[FactKind, Mapping[str, Any]] = {
+            FactKind.BROKER: self.groups,
+            FactKind.TOPIC: self.digests,
+            FactKind.ORDER: self.order,
         }
         return tables[kind]
 
 
 def differences(readings: Sequence[Reading]) -> Iterator[Item]:
     """What the readings do not agree about, by kind and name."""
-    for kind in Kind:
+    for kind in FactKind:
         tables = [reading.of(kind) for reading in readings]
         for name in sorted(set().union(*tables)):
             first, *others = (table.get(name) for table in tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 
 OWN = "this name server"
 
@@ -45,7 +45,7 @@ class Side:
 class Disagreement:
     """Members that can be read do not say the same. Names come from peers: escape them where they are shown."""
 
-    kind: Kind
+    kind: FactKind
     name: str
     since_epoch_ms: int
     sides: tuple[Side, ...]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
 
 View = GroupView | int | None
@@ -34,7 +34,7 @@ class Suspects:
     """At most SUSPECTS_MAX of each kind."""
 
     def __init__(self) -> None:
-        self._found: dict[Kind, dict[Item, Suspicion]] = {kind: {} for kind in Kind}
+        self._found: dict[FactKind, dict[Item, Suspicion]] = {kind: {} for kind in FactKind}
 
     def judge(self, item: Item, own: View, theirs: View, epoch_ms: int) -> None:
         """One more reading of one thing."""
@@ -47,13 +47,15 @@ class Suspects:
         elif len(found) < SUSPECTS_MAX:
             found[item] = Suspicion(epoch_ms, theirs)
 
-    def keep(self, kind: Kind, names: Iterable[str]) -> None:
+    def keep(self, kind: FactKind, names: Iterable[str]) -> None:
         """All things of a kind were read, and only these differ."""
         kept, found = set(names), self._found[kind]
         for item in [item for item in found if item.name not in kept]:
             del found[item]
 
-    def worth(self, kind: Kind, differing: Iterable[tuple[str, View, View]], room: int) -> list[tuple[str, View, View]]:
+    def worth(
+        self, kind: FactKind, differing: Iterable[tuple[str, View, View]], room: int
+    ) -> list[tuple[str, View, View]]:
         """Those to `judge`: all that are suspected already, and of the others the first ``room``."""
         found, chosen = self._found[kind], []
         for one in differing:
@@ -68,7 +70,7 @@ class Suspects:
         for found in self._found.values():
             found.clear()
 
-    def names(self, kind: Kind) -> list[str]:
+    def names(self, kind: FactKind) -> list[str]:
         """The things of a kind, lasting or not."""
         return [item.name for item in self._found[kind]]
 

@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 from rocketns.config.properties import is_secret
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.members import Address, Group, Live, Member, Members
+from rocketns.journal.members import Address, Live, Member, Members, RecordedGroup
 from rocketns.journal.pieces.owed import Owed
 from rocketns.journal.settling import Settling, member_columns
 from rocketns.protocol.body.route import BrokerData, QueueData
@@ -145,7 +145,9 @@ class Effects:
         else:
             self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.live.tail))
 
-    def _write_attributes(self, event: BrokerRegistered, member: Member, group: Group, data: BrokerData) -> None:
+    def _write_attributes(
+        self, event: BrokerRegistered, member: Member, group: RecordedGroup, data: BrokerData
+    ) -> None:
         live, servers = member.live, self._filter_servers(member.address)
         changed_servers = None if servers == live.filter_servers else encoding.filter_servers(servers)
         live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)

@@ -99,7 +99,7 @@ class Member:
 
 
 @dataclass(slots=True)
-class Group:
+class RecordedGroup:
     """The members of one broker name by id, and the group's cluster and switches as they were last recorded."""
 
     cluster: str
@@ -119,15 +119,15 @@ class Members:
     """What a reader of all records knows: groups by broker name, and live entries."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, RecordedGroup] = {}
         self.lives: dict[Address, Live] = {}
 
-    def put_group(self, name: str, data: BrokerData) -> Group:
+    def put_group(self, name: str, data: BrokerData) -> RecordedGroup:
         """A group, with the cluster of its own."""
         assert data.cluster is not None
         group = self.groups.get(name)
         if group is None:
-            group = self.groups[name] = Group(data.cluster)
+            group = self.groups[name] = RecordedGroup(data.cluster)
         group.cluster = data.cluster
         group.note_switches(data)
         return group

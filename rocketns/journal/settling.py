@@ -6,7 +6,7 @@ from typing import Any
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.members import Address, Group, Live, Member, Members
+from rocketns.journal.members import Address, Live, Member, Members, RecordedGroup
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -77,7 +77,7 @@ class Settling:
         self._buffer.put(encoding.columns("live", live_columns(address, live)))
 
 
-def member_columns(member: Member, group: Group) -> dict[str, Any]:
+def member_columns(member: Member, group: RecordedGroup) -> dict[str, Any]:
     """All columns of ``reg``; without ``timeout_ms`` if the address has no live entry."""
     live = member.live
     timeout_ms = live.timeout_ms if live.is_there else None
@@ -89,7 +89,7 @@ def member_columns(member: Member, group: Group) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def group_columns(name: str, group: Group) -> dict[str, Any]:
+def group_columns(name: str, group: RecordedGroup) -> dict[str, Any]:
     """All columns of ``group``."""
     return {"broker": name, "gcluster": group.cluster, "zone": group.zone, "acting": group.acting}
 

@@ -20,7 +20,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PRINTED_ITEMS_MAX = 500
 PRINTED_CHARACTERS_MAX = 1_000
 
-Table = dict[str, str | None]
+KvTable = dict[str, str | None]
 
 
 class KVConfigManager:
@@ -33,7 +33,7 @@ class KVConfigManager:
     def __init__(self, path: Path, limits: Limits | None = None) -> None:
         self.path = path
         self.file = KvFile(path)
-        self.config_table: dict[str, Table] = {}
+        self.config_table: dict[str, KvTable] = {}
         self.bytes = 0
         self._limits = limits or Limits()
 
@@ -58,7 +58,7 @@ class KVConfigManager:
             log.warning("the KV configuration has %d bytes, over the limit rocketns.kvBytesMax=%d. It is served, but "
                         "changes that make it larger are refused", self.bytes, limit)  # fmt: skip
 
-    def _parse(self, content: bytes) -> dict[str, Table]:
+    def _parse(self, content: bytes) -> dict[str, KvTable]:
         try:
             whole = fastjson.as_object(fastjson.loads(content))
             if whole is None:
@@ -73,7 +73,7 @@ class KVConfigManager:
                 f"Repair it, put {self.path}.bak in its place, or move it away to start with an empty one."
             ) from error
 
-    def _parse_table(self, value: object) -> Table:
+    def _parse_table(self, value: object) -> KvTable:
         table = fastjson.as_object(value) or {}
         return {key: fastjson.as_text(text) for key, text in table.items()}
 
@@ -127,7 +127,7 @@ class KVConfigManager:
         table = self.namespace(namespace)
         return None if table is None or key is None else table.get(key)
 
-    def namespace(self, namespace: str | None) -> Table | None:
+    def namespace(self, namespace: str | None) -> KvTable | None:
         """All keys of a namespace; None if it does not exist."""
         return None if namespace is None else self.config_table.get(namespace)
 
@@ -152,5 +152,5 @@ def _item_bytes(key: str, value: str | None) -> int:
     return ITEM_BYTES + utf8_bytes(key) + utf8_bytes(value)
 
 
-def _table_bytes(namespace: str, table: Table) -> int:
+def _table_bytes(namespace: str, table: KvTable) -> int:
     return ITEM_BYTES + utf8_bytes(namespace) + sum(_item_bytes(key, value) for key, value in table.items())

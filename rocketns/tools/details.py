@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketns.fleet.comparing import Item, Kind, Reading
+from rocketns.fleet.comparing import FactKind, Item, Reading
 from rocketns.fleet.group_view import GroupView
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.reading import each
@@ -33,17 +33,17 @@ async def detailed(
     servers: Sequence[NameServer], readings: Sequence[Reading], items: Sequence[Item]
 ) -> list[Difference]:
     """The differences with what each name server says."""
-    topics = [item.name for item in items if item.kind is Kind.TOPIC][:TOPICS_SHOWN_MAX]
+    topics = [item.name for item in items if item.kind is FactKind.TOPIC][:TOPICS_SHOWN_MAX]
     routes = {topic: await _topic_views(servers, topic) for topic in topics}
     return [Difference(item, _views(readings, item, routes), _groups(readings, item)) for item in items]
 
 
 def _groups(readings: Sequence[Reading], item: Item) -> dict[str, GroupView | None]:
-    return {one.addr: one.groups.get(item.name) for one in readings} if item.kind is Kind.BROKER else {}
+    return {one.addr: one.groups.get(item.name) for one in readings} if item.kind is FactKind.BROKER else {}
 
 
 def _views(readings: Sequence[Reading], item: Item, routes: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    if item.kind is Kind.TOPIC and item.name in routes:
+    if item.kind is FactKind.TOPIC and item.name in routes:
         return routes[item.name]
     return {one.addr: _view(one.of(item.kind).get(item.name)) for one in readings}
 
@@ -81,12 +81,12 @@ def cells(difference: Difference, addrs: Sequence[str]) -> list[str]:
     return [_cell(difference.item.kind, difference.views[addr], difference.groups.get(addr)) for addr in addrs]
 
 
-def _cell(kind: Kind, view: Any, group: GroupView | None) -> str:
+def _cell(kind: FactKind, view: Any, group: GroupView | None) -> str:
     if view is None:
         return MISSING
     if group is not None:
         return group.text()
-    if kind is Kind.ORDER:
+    if kind is FactKind.ORDER:
         return str(view)
     return "; ".join(_part(name, value) for name, value in view.items()) or "present"
 

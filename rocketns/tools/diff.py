@@ -7,10 +7,10 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocketns.fleet.comparing import Item, Kind, Reading, differences
+from rocketns.fleet.comparing import FactKind, Item, Reading, differences
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.details import Difference, cells, detailed
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Table, print_json, print_line, print_table
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, print_json, print_line, print_table
 from rocketns.tools.reading import each, read_again, read_all
 
 # While a difference may settle, it is looked at so often. Many topics are looked at once, at the end.
@@ -20,7 +20,7 @@ ROWS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Comparison:
     """``first`` has all that was read. ``latest`` has what ``lasting`` differences are about; the others settled."""
 
     first: Sequence[Reading]
@@ -37,20 +37,20 @@ async def diff(options: Namespace, servers: Sequence[NameServer]) -> int:
     return EXIT_DIFFERENT if outcome.lasting else EXIT_FOUND
 
 
-async def compared(servers: Sequence[NameServer], settle_s: float, per_second: float = 0) -> Outcome:
+async def compared(servers: Sequence[NameServer], settle_s: float, per_second: float = 0) -> Comparison:
     """All differences that last for ``settle_s``."""
     first = latest = await each(servers, lambda server: read_all(server, per_second))
     found = lasting = list(differences(first))
     loop = asyncio.get_running_loop()
     ends_s = loop.time() + settle_s
     while lasting and (left_s := ends_s - loop.time()) > 0:
-        topics = [item.name for item in lasting if item.kind is Kind.TOPIC]
+        topics = [item.name for item in lasting if item.kind is FactKind.TOPIC]
         await asyncio.sleep(min(left_s, LOOK_EVERY_S if len(topics) <= TOPICS_LOOKED_AT_OFTEN else left_s))
         latest = await _look_again(servers, lasting, topics, per_second)
         still = set(differences(latest))
         lasting = [item for item in lasting if item in still]
     gone = set(found) - set(lasting)
-    return Outcome(first, latest, lasting, [item for item in found if item in gone])
+    return Comparison(first, latest, lasting, [item for item in found if item in gone])
 
 
 async def _look_again(
@@ -60,7 +60,7 @@ async def _look_again(
     return await each(servers, lambda server: read_again(server, kinds, topics, per_second))
 
 
-def _print_json(outcome: Outcome, details: Sequence[Difference]) -> None:
+def _print_json(outcome: Comparison, details: Sequence[Difference]) -> None:
     print_json({
         "servers": [{"addr": one.addr, "brokers": len(one.groups), "topics": len(one.digests)}
                     for one in outcome.first],
@@ -69,13 +69,13 @@ def _print_json(outcome: Outcome, details: Sequence[Difference]) -> None:
     })  # fmt: skip
 
 
-def _print_tables(outcome: Outcome, details: Sequence[Difference]) -> None:
+def _print_tables(outcome: Comparison, details: Sequence[Difference]) -> None:
     rows = [(one.addr, str(len(one.groups)), str(len(one.digests))) for one in outcome.first]
-    print_table(Table(("NAME SERVER", "BROKER GROUPS", "TOPICS"), rows))
+    print_table(TextTable(("NAME SERVER", "BROKER GROUPS", "TOPICS"), rows))
     if details:
         addrs = [one.addr for one in outcome.latest]
         shown = [(one.item.kind.upper(), one.item.name, *cells(one, addrs)) for one in details[:ROWS_MAX]]
-        print_table(Table(("KIND", "NAME", *addrs), shown))
+        print_table(TextTable(("KIND", "NAME", *addrs), shown))
     if len(details) > ROWS_MAX:
         print_line(f"{len(details) - ROWS_MAX} more differences; --json prints all")
     print_line(f"{len(details)} differences; {len(outcome.settled)} more settled meanwhile")

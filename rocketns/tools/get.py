@@ -10,16 +10,16 @@ from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.management import connections
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Table, complain, print_json, print_table, print_text
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_json, print_table, print_text
 from rocketns.tools.values import properties_value, route_value
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Shown:
     """The same thing for programs and for people."""
 
     value: Any
-    tables: list[Table] = field(default_factory=list)
+    tables: list[TextTable] = field(default_factory=list)
 
 
 async def get(options: Namespace, server: NameServer) -> int:
@@ -46,58 +46,58 @@ async def health(options: Namespace, server: NameServer) -> int:
     return EXIT_FOUND if why is None else EXIT_DIFFERENT
 
 
-async def _brokers(_options: Namespace, server: NameServer) -> Found:
+async def _brokers(_options: Namespace, server: NameServer) -> Shown:
     groups = await server.groups()
     value = {name: group_view(groups[name]).as_json() for name in sorted(groups)}
     ordered = sorted(groups.values(), key=lambda group: (group.cluster or "", group.broker_name))
-    return Found(value, [_group_table(ordered)])
+    return Shown(value, [_group_table(ordered)])
 
 
-def _group_table(groups: list[BrokerData]) -> Table:
+def _group_table(groups: list[BrokerData]) -> TextTable:
     rows = [
         (group.cluster or "-", group.broker_name, str(broker_id), addr, group.zone_name or "-",
          "yes" if group.enable_acting_master else "no")
         for group in groups for broker_id, addr in sorted(group.broker_addrs.items())
     ]  # fmt: skip
-    return Table(("CLUSTER", "BROKER", "ID", "ADDRESS", "ZONE", "ACTING MASTER"), rows)
+    return TextTable(("CLUSTER", "BROKER", "ID", "ADDRESS", "ZONE", "ACTING MASTER"), rows)
 
 
-async def _topics(_options: Namespace, server: NameServer) -> Found:
+async def _topics(_options: Namespace, server: NameServer) -> Shown:
     topics = sorted(await server.topics())
-    return Found(topics, [Table(("TOPIC",), [(topic,) for topic in topics])])
+    return Shown(topics, [TextTable(("TOPIC",), [(topic,) for topic in topics])])
 
 
-async def _route(options: Namespace, server: NameServer) -> Found | None:
+async def _route(options: Namespace, server: NameServer) -> Shown | None:
     route = await server.route(options.topic)
     if route is None:
         return None
     groups = sorted(route.broker_datas, key=lambda group: group.broker_name)
-    return Found(route_value(route), [_queue_table(route), _group_table(groups)])
+    return Shown(route_value(route), [_queue_table(route), _group_table(groups)])
 
 
-def _queue_table(route: TopicRouteData) -> Table:
+def _queue_table(route: TopicRouteData) -> TextTable:
     rows = [(name, *(str(number) for number in queues)) for name, queues in sorted(route.queue_datas)]
-    return Table(("BROKER", "READ QUEUES", "WRITE QUEUES", "PERM", "FLAGS"), rows)
+    return TextTable(("BROKER", "READ QUEUES", "WRITE QUEUES", "PERM", "FLAGS"), rows)
 
 
-async def _kv(options: Namespace, server: NameServer) -> Found:
+async def _kv(options: Namespace, server: NameServer) -> Shown:
     return _pairs(await server.kv(options.namespace))
 
 
-async def _config(_options: Namespace, server: NameServer) -> Found:
+async def _config(_options: Namespace, server: NameServer) -> Shown:
     return _pairs(properties_value(await server.configuration()))
 
 
-async def _connections(_options: Namespace, server: NameServer) -> Found:
+async def _connections(_options: Namespace, server: NameServer) -> Shown:
     rows = await connections(server)
     columns = ("peer", "language", "versionName", "since", "requests", "waiting")
     shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in columns) for row in rows]
-    return Found(rows, [Table(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)])
+    return Shown(rows, [TextTable(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)])
 
 
-def _pairs(items: dict[str, str]) -> Found:
+def _pairs(items: dict[str, str]) -> Shown:
     ordered = dict(sorted(items.items()))
-    return Found(ordered, [Table(("KEY", "VALUE"), list(ordered.items()))])
+    return Shown(ordered, [TextTable(("KEY", "VALUE"), list(ordered.items()))])
 
 
 READERS = {

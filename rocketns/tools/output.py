@@ -37,19 +37,19 @@ EXIT_STATUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Rows of texts as they came. They are escaped when they are printed."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
 
 
-def print_table(table: Table) -> None:
+def print_table(table: TextTable) -> None:
     """Columns as wide as their longest text, up to WIDTH_MAX. No line ends with blanks, so `cut` can be used too."""
     print(plain(table), flush=True)
 
 
-def plain(table: Table) -> str:
+def plain(table: TextTable) -> str:
     """The text of a table."""
     rows = [tuple(escape(cell) for cell in row) for row in table.rows]
     widths = [min(WIDTH_MAX, max(map(len, column))) for column in zip(table.head, *rows, strict=True)]

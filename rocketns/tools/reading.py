@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.comparing import Kind, Reading
+from rocketns.fleet.comparing import FactKind, Reading
 from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
 from rocketns.fleet.group_view import group_views
 from rocketns.protocol.bounds import JSON_VALUES_MAX
@@ -62,10 +62,10 @@ async def read_all(server: NameServer, per_second: float) -> Reading:
 
 
 async def read_again(
-    server: NameServer, kinds: Collection[Kind], topics: Collection[str], per_second: float
+    server: NameServer, kinds: Collection[FactKind], topics: Collection[str], per_second: float
 ) -> Reading:
     """The tables of these kinds, and these topics."""
-    reading = await _read_tables(server) if set(kinds) - {Kind.TOPIC} else Reading(server.addr)
+    reading = await _read_tables(server) if set(kinds) - {FactKind.TOPIC} else Reading(server.addr)
     reading.digests = await _digests(server, topics, per_second)
     return reading
 

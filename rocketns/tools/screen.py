@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rocketns.logtext import escape
-from rocketns.tools.output import Table, complain, print_table
+from rocketns.tools.output import TextTable, complain, print_table
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-Show = Callable[[Sequence[Table]], None]
+Show = Callable[[Sequence[TextTable]], None]
 
 
 @contextmanager
@@ -32,12 +32,12 @@ def screen(*, plain_only: bool = False) -> Iterator[Show]:
         yield lambda tables: live.update(_rendered(tables), refresh=True)
 
 
-def _print(tables: Sequence[Table]) -> None:
+def _print(tables: Sequence[TextTable]) -> None:
     for table in tables:
         print_table(table)
 
 
-def _rendered(tables: Sequence[Table]) -> Group:
+def _rendered(tables: Sequence[TextTable]) -> Group:
     """What rich shows. It cuts what has no room, and its markup is never read from a name."""
     from rich.console import Group
     from rich.table import Table as RichTable

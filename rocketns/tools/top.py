@@ -12,7 +12,7 @@ from typing import Any
 
 from rocketns.fleet.group_view import GroupView, group_views
 from rocketns.server.outgoing.name_server import NameServer, UnusableError
-from rocketns.tools.output import EXIT_FOUND, Table, print_json_line
+from rocketns.tools.output import EXIT_FOUND, TextTable, print_json_line
 from rocketns.tools.screen import screen
 
 # A list of topics costs a Java name server much more than its brokers, so it is asked for every few rounds.
@@ -73,15 +73,15 @@ class Top:
                 what = "gone" if name not in after else "changed" if name in before else "new"
                 self.changes.append((now, addr, f"{name} {what}"))
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[TextTable]:
         """For people."""
         servers = [(one.server.addr, one.trouble or "answers", _number(one.groups and len(one.groups)),
                     _number(one.topics), f"{one.answer_ms:.1f}") for one in self.watched]  # fmt: skip
         addrs = tuple(one.server.addr for one in self.watched)
         return [
-            Table(("NAME SERVER", "STATE", "BROKER GROUPS", "TOPICS", "ANSWER MS"), servers),
-            Table(("TIME", "NAME SERVER", "CHANGE"), list(self.changes)),
-            Table(("BROKER", "SAME", *addrs), self._broker_rows()),
+            TextTable(("NAME SERVER", "STATE", "BROKER GROUPS", "TOPICS", "ANSWER MS"), servers),
+            TextTable(("TIME", "NAME SERVER", "CHANGE"), list(self.changes)),
+            TextTable(("BROKER", "SAME", *addrs), self._broker_rows()),
         ]
 
     def _broker_rows(self) -> list[tuple[str, ...]]:

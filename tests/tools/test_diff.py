@@ -8,12 +8,12 @@ from copy import deepcopy
 import pytest
 
 from interop.harness import codes
-from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.comparing import FactKind, Item
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools import diff as diff_module
 from rocketns.tools import reading
 from rocketns.tools.details import cells, detailed
-from rocketns.tools.diff import Outcome, compared
+from rocketns.tools.diff import Comparison, compared
 from tests.tools.scripted import Scripted, with_servers
 
 SAME = Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
@@ -26,8 +26,8 @@ def changed(**parts: object) -> Scripted:
     return other
 
 
-def outcome(first: Scripted, second: Scripted, settle_s: float = 0) -> Outcome:
-    found: list[Outcome] = []
+def outcome(first: Scripted, second: Scripted, settle_s: float = 0) -> Comparison:
+    found: list[Comparison] = []
 
     async def test(servers: list[NameServer]) -> None:
         found.append(await compared(servers, settle_s))
@@ -44,13 +44,13 @@ def test_the_order_of_lists_is_no_difference() -> None:
 @pytest.mark.parametrize(
     ("other", "item"),
     [
-        (changed(brokers={"a": "10.0.0.1:1"}), Item(Kind.BROKER, "b")),
-        (changed(brokers={"a": "10.0.0.1:1", "b": "10.0.0.9:1"}), Item(Kind.BROKER, "b")),
-        (changed(topics={"T": {"a": {}, "b": {}}}), Item(Kind.TOPIC, "U")),
-        (changed(topics={"T": {"a": {}}, "U": {"b": {}}}), Item(Kind.TOPIC, "T")),
-        (changed(topics={"T": {"a": {}, "b": {"perm": 4}}, "U": {"b": {}}}), Item(Kind.TOPIC, "T")),
-        (changed(order={"T": "a:8"}), Item(Kind.ORDER, "T")),
-        (changed(order={}), Item(Kind.ORDER, "T")),
+        (changed(brokers={"a": "10.0.0.1:1"}), Item(FactKind.BROKER, "b")),
+        (changed(brokers={"a": "10.0.0.1:1", "b": "10.0.0.9:1"}), Item(FactKind.BROKER, "b")),
+        (changed(topics={"T": {"a": {}, "b": {}}}), Item(FactKind.TOPIC, "U")),
+        (changed(topics={"T": {"a": {}}, "U": {"b": {}}}), Item(FactKind.TOPIC, "T")),
+        (changed(topics={"T": {"a": {}, "b": {"perm": 4}}, "U": {"b": {}}}), Item(FactKind.TOPIC, "T")),
+        (changed(order={"T": "a:8"}), Item(FactKind.ORDER, "T")),
+        (changed(order={}), Item(FactKind.ORDER, "T")),
     ],
     ids=["broker missing", "other address", "topic missing", "broker of a topic", "permission", "order", "no order"],
 )
@@ -73,14 +73,14 @@ def test_a_difference_that_disappears_is_not_reported(monkeypatch: pytest.Monkey
     late.at_request = register
     found = outcome(SAME, late, settle_s=30)
     assert found.lasting == []
-    assert found.settled == [Item(Kind.BROKER, "b"), Item(Kind.TOPIC, "T"), Item(Kind.TOPIC, "U")]
+    assert found.settled == [Item(FactKind.BROKER, "b"), Item(FactKind.TOPIC, "T"), Item(FactKind.TOPIC, "U")]
 
 
 def test_a_lasting_difference_is_reported_even_if_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.01)
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}, "U": {"b": {}}})
     other.at_request = lambda _code: other.topics["T"]["b"].update(perm=len(other.looked_up) % 4)
-    assert outcome(SAME, other, settle_s=0.1).lasting == [Item(Kind.TOPIC, "T")]
+    assert outcome(SAME, other, settle_s=0.1).lasting == [Item(FactKind.TOPIC, "T")]
 
 
 def test_only_what_differs_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from rocketns.__main__ import main
 from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools import screen as screen_module
-from rocketns.tools.output import Table, plain
+from rocketns.tools.output import TextTable, plain
 from rocketns.tools.screen import screen
 from rocketns.tools.top import Top, Watched
 from tests.tools.scripted import Scripted, with_servers
@@ -83,8 +83,8 @@ def test_without_rich_the_rounds_follow_each_other(
     monkeypatch.setattr(screen_module.sys.stdout, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "rich.live", None)
     with screen() as show:
-        show([Table(("A",), [("1",)])])
-        show([Table(("A",), [("2",)])])
+        show([TextTable(("A",), [("1",)])])
+        show([TextTable(("A",), [("2",)])])
     shown = capsys.readouterr()
     assert shown.out == "A\n1\nA\n2\n"
     assert "pip install 'rocketns[tools]'" in shown.err
@@ -94,7 +94,7 @@ def test_no_name_controls_the_terminal_of_rich() -> None:
     from rich.console import Console
 
     console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
-    console.print(screen_module._rendered([Table(("A",), [("[bold]\x1b[2Jx",)])]))
+    console.print(screen_module._rendered([TextTable(("A",), [("[bold]\x1b[2Jx",)])]))
     assert console.export_text().split() == ["A", "[bold]\\x1b[2Jx"]
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.audit.streaming.fleet import HEARTBEAT_S, NAMES, Registrar, servers
+from benchmarks.audit.streaming.name_servers import HEARTBEAT_S, NAMES, Registrar, servers
 from interop.harness.process import Process
 from rocketns.pipeline.cli.progress import Progress
 

@@ -11,7 +11,7 @@ from rocketns._fast.system.sockets cimport read, write
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
-cpdef enum Kind:
+cpdef enum MessageKind:
     # From a reactor to control.
     OPENED = 1  # a plain connection [data: the peer's address]
     ADOPTED = 24  # a connection that came by ADOPT [data: the announced address, 0, its socket's host]
@@ -55,7 +55,7 @@ cpdef enum Ending:
 
 cdef struct Message:
     Message *next
-    Kind kind
+    MessageKind kind
     uint64_t connection
     int number
     int64_t moment
@@ -70,7 +70,7 @@ cdef struct Queue:
     int wake_fd
 
 
-cdef inline Message *new_message(Kind kind, uint64_t connection) noexcept nogil:
+cdef inline Message *new_message(MessageKind kind, uint64_t connection) noexcept nogil:
     """Any thread. NULL where there is no memory."""
     cdef Message *message = <Message *>calloc(1, sizeof(Message))
     if message != NULL:

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """What a message says; messages.pxd tells what comes with each."""
 
     OPENED = ...

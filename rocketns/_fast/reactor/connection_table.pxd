@@ -4,7 +4,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.messages cimport Kind
+from rocketns._fast.connections.messages cimport MessageKind
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 
 cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil
@@ -12,6 +12,6 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
 cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
-cdef bint report_opened(Reactor *reactor, Connection *connection, Kind kind, const char *address) noexcept nogil
+cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind kind, const char *address) noexcept nogil
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil
 cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil

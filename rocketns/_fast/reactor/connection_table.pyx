@@ -16,7 +16,7 @@ from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.connections.holders cimport count_held
 from rocketns._fast.connections.hosts cimport host_number
 from rocketns._fast.connections.messages cimport (
-    ADOPTED, CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, Kind, Message, new_message, push
+    ADOPTED, CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, MessageKind, Message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
 from rocketns._fast.system.sockets cimport (
@@ -167,7 +167,7 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
     return connection
 
 
-cdef bint report_opened(Reactor *reactor, Connection *connection, Kind kind, const char *address) noexcept nogil:
+cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind kind, const char *address) noexcept nogil:
     """Reactor thread only. Tell control of a plain connection and its peer; False where there is no memory.
 
     ``kind`` is OPENED, or ADOPTED where a PROXY header announced the address. Then the socket's host is behind it.

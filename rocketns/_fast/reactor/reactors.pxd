@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from rocketns._fast.connections.messages cimport Kind, Message
+from rocketns._fast.connections.messages cimport MessageKind, Message
 from rocketns._fast.reactor.reactor_state cimport Shared
 from rocketns._fast.routes.routes cimport RouteSlots
 
@@ -15,8 +15,8 @@ cdef class Reactors:
 
     cdef void collect(self) noexcept
     cdef int post(
-        self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
+        self, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
         int64_t moment=*
     ) except -1
-    cdef int post_all(self, Kind kind, int64_t moment) except -1
+    cdef int post_all(self, MessageKind kind, int64_t moment) except -1
     cdef int reactor_of(self, uint64_t connection) except -1

@@ -35,7 +35,7 @@ from rocketns._fast.connections.messages cimport (
     REPLY_TO_KNOWN,
     RESUME,
     STOP,
-    Kind,
+    MessageKind,
     Message,
     free_message,
     is_empty,
@@ -187,7 +187,7 @@ cdef class Reactors:
     def has_more(self):
         return self.waiting != NULL
 
-    cdef int post(self, int number, Kind kind, uint64_t connection, int argument, const uint8_t *data,
+    cdef int post(self, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data,
                   size_t size, int64_t moment=0) except -1:
         """Any thread. A message to one reactor, with a copy of the data."""
         cdef Message *message = new_message(kind, connection)
@@ -206,7 +206,7 @@ cdef class Reactors:
         send_message(self.shared.reactors[number], message)
         return 0
 
-    cdef int post_all(self, Kind kind, int64_t moment) except -1:
+    cdef int post_all(self, MessageKind kind, int64_t moment) except -1:
         """Any thread. A message to each reactor."""
         cdef Message *message
         for number in range(self.count):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rocketns.admin.api.copies import Brokers
 from rocketns.admin.api.rows import Level, ReasonRow
 from rocketns.admin.recent.ring import Recorded
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import FleetState
 
 REASONS_MAX = 20
@@ -18,7 +18,7 @@ STALLED_WITHIN_MS = 10 * 60_000
 DAY_MS = 86_400_000
 CERTIFICATE_DAYS = 14  # as the alert rule CertificateEnds
 LEVELS: tuple[Level, ...] = ("ok", "attention", "critical")
-NOUNS = {Kind.BROKER: "broker", Kind.TOPIC: "topic", Kind.ORDER: "the order configuration of"}
+NOUNS = {FactKind.BROKER: "broker", FactKind.TOPIC: "topic", FactKind.ORDER: "the order configuration of"}
 LOST_CAUSES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
 
 
@@ -106,10 +106,10 @@ def _of_fleet(fleet: FleetState) -> list[ReasonRow]:
         for one in fleet.members
         if not one.is_readable
     ]
-    for kind in Kind:
+    for kind in FactKind:
         names = [one.name for one in fleet.disagreements if one.kind is kind]
         if names:
-            level: Level = "critical" if kind is Kind.BROKER else "attention"
+            level: Level = "critical" if kind is FactKind.BROKER else "attention"
             reasons.append(ReasonRow(level, f"Name servers disagree about {NOUNS[kind]} {_names(names)}"))
     return reasons
 

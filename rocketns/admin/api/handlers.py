@@ -16,7 +16,7 @@ from rocketns.admin.api.paging import TEXT_MAX, BadQuery, page_of, read_query
 from rocketns.admin.api.routes import route_row
 from rocketns.admin.api.rows import ErrorRow
 from rocketns.admin.api.status import read_status
-from rocketns.admin.api.tables import TABLES, Source, Table
+from rocketns.admin.api.tables import TABLES, ApiTable, Source
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -67,7 +67,7 @@ def _refuse_others(request: web.Request, *known: str) -> None:
             raise BadQuery(f"the parameter {name[:TEXT_MAX]!r} is not known, or given more than once")
 
 
-async def _list(source: Source, table: Table, request: web.Request) -> web.Response:
+async def _list(source: Source, table: ApiTable, request: web.Request) -> web.Response:
     query = read_query(
         request.query, [name for name, _ in request.query.items()], table.columns, table.first, table.filters
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from rocketns import __version__
 from rocketns.admin.api.paging import LIMIT_DEFAULT, LIMIT_MAX, OFFSET_MAX, TEXT_MAX
 from rocketns.admin.api.rows import ErrorRow, RouteRow, StatusRow
-from rocketns.admin.api.tables import TABLES, Table
+from rocketns.admin.api.tables import TABLES, ApiTable
 from rocketns.config.properties import java_name
 
 ROOT = "/api/v1"
@@ -49,7 +49,7 @@ _TOPIC = {
 }  # fmt: skip
 
 
-def _list(table: Table) -> dict[str, Any]:
+def _list(table: ApiTable) -> dict[str, Any]:
     orders = [sign + name for name in table.columns for sign in ("", "-")]
     parameters = [
         _parameter("limit", "rows at most", {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX,

@@ -26,7 +26,7 @@ from rocketns.admin.recent.ring import Recent
 from rocketns.admin.recent.words import EventRow, event_row
 from rocketns.admin.view import View
 from rocketns.config.properties import java_name
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 
 ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")
@@ -41,7 +41,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ApiTable:
     """One list. ``finish`` adds what only the rows of an answer have."""
 
     name: str
@@ -164,24 +164,24 @@ async def _limits(source: Source) -> Sequence[LimitRow]:
 
 
 TABLES = (
-    Table("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
+    ApiTable("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
           (_search("cluster"),)),
-    Table("brokers", "Brokers of the routes", BrokerRow, _brokers,
+    ApiTable("brokers", "Brokers of the routes", BrokerRow, _brokers,
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
-    Table("topics", "Topics", TopicRow, _topics, ("topic", "brokers"), (_search("topic"),), _with_queues),
-    Table("kv", "Items of the KV configuration", KvRow, _kv, ("namespace", "key", "characters"),
+    ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"), (_search("topic"),), _with_queues),
+    ApiTable("kv", "Items of the KV configuration", KvRow, _kv, ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
-    Table("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
-    Table("limits", "Limits of this process", LimitRow, _limits, ("name", "value", "unit"), (_search("name"),)),
-    Table("connections", "Connections of the name server port", ConnectionRow, _connections,
+    ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
+    ApiTable("limits", "Limits of this process", LimitRow, _limits, ("name", "value", "unit"), (_search("name"),)),
+    ApiTable("connections", "Connections of the name server port", ConnectionRow, _connections,
           ("peer", "since", "requests", "waiting", "language", "version"),
           (_search("peer"), _equals("language"), _equals("carrier", "reactor", "loop"))),
-    Table("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
+    ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
-    Table("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
-          ("since", "kind", "name"), (_search("name"), _equals("kind", *Kind))),
-    Table("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
+    ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
+          ("since", "kind", "name"), (_search("name"), _equals("kind", *FactKind))),
+    ApiTable("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, Kind, Sample
+from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, MetricType, Sample
 from rocketns.admin.metrics.scene import Scene
 from rocketns.admin.metrics.sizes import sizes
 from rocketns.admin.metrics.tally import Tally
@@ -30,7 +30,11 @@ CUT = "rocketns_metrics_cut_total"
 CUT_MEANING = (
     "Metrics that had too many series, or too long labels, so that some were left out. Counted at each scrape."
 )
-MADE = {Kind.COUNTER: CounterMetricFamily, Kind.GAUGE: GaugeMetricFamily, Kind.HISTOGRAM: HistogramMetricFamily}
+MADE = {
+    MetricType.COUNTER: CounterMetricFamily,
+    MetricType.GAUGE: GaugeMetricFamily,
+    MetricType.HISTOGRAM: HistogramMetricFamily,
+}
 
 
 def add(app: web.Application, view: View) -> None:

@@ -15,7 +15,7 @@ SERIES_MAX = 250
 LABEL_CHARACTERS_MAX = 128
 
 
-class Kind(StrEnum):
+class MetricType(StrEnum):
     """Prometheus' types. The name of a counter ends in ``_total``, that of an info in ``_info``."""
 
     COUNTER = "counter"
@@ -32,7 +32,7 @@ class Family:
     """``labels``: the name of each label, and what its values are. ``read`` is for the management port's thread."""
 
     name: str
-    kind: Kind
+    kind: MetricType
     meaning: str
     read: Callable[[Scene], Iterable[Sample]]
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -42,21 +42,21 @@ def counter(
     name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
 ) -> Family:
     """A number that only grows."""
-    return Family(name, Kind.COUNTER, meaning, read, labels or {})
+    return Family(name, MetricType.COUNTER, meaning, read, labels or {})
 
 
 def gauge(
     name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
 ) -> Family:
     """A number that goes up and down."""
-    return Family(name, Kind.GAUGE, meaning, read, labels or {})
+    return Family(name, MetricType.GAUGE, meaning, read, labels or {})
 
 
 def histogram(
     name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
 ) -> Family:
     """Observations in buckets."""
-    return Family(name, Kind.HISTOGRAM, meaning, read, labels or {})
+    return Family(name, MetricType.HISTOGRAM, meaning, read, labels or {})
 
 
 def one(read: Callable[[Scene], float]) -> Callable[[Scene], Iterable[Sample]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
 from rocketns.admin.metrics.scene import Scene
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 
 
 def _brokers(scene: Scene) -> Iterator[Sample]:
@@ -30,7 +30,7 @@ def _name_servers(scene: Scene) -> Iterator[Sample]:
 
 def _disagreements(scene: Scene) -> Iterator[Sample]:
     counted = Counter(one.kind for one in scene.facts.fleet.disagreements)
-    for kind in Kind:
+    for kind in FactKind:
         yield (kind.replace(" ", "_"),), counted[kind]
 
 

@@ -21,14 +21,14 @@ class Begin(NamedTuple):
     seq: int
 
 
-class Found(NamedTuple):
+class JournalFile(NamedTuple):
     """A file of the journal, closed or left open."""
 
     segment: Segment
     path: Path
 
 
-def begins(files: Sequence[Found]) -> Iterator[Begin]:
+def begins(files: Sequence[JournalFile]) -> Iterator[Begin]:
     """Where reading may begin, the best first. ``files`` are in the order in which they were written.
 
     A snapshot's end is found; whether all of the snapshot is there, only reading it shows. Then comes the next best.
@@ -43,7 +43,7 @@ def begins(files: Sequence[Found]) -> Iterator[Begin]:
         yield Begin(0, 0)
 
 
-def _snapshots_that_end_in(found: Found) -> Iterator[int]:
+def _snapshots_that_end_in(found: JournalFile) -> Iterator[int]:
     """Their names (the column ``snap``), the last one first."""
     with found.path.open("rb") as file:
         if not file.seek(0, 2):
@@ -69,7 +69,7 @@ def _snapshot_name(line: bytes, boot: int) -> int | None:
     return record["snap"] if type(record["snap"]) is int and record["snap"] > 0 else None
 
 
-def _begin_of(files: Sequence[Found], number: int, seq: int) -> Begin:
+def _begin_of(files: Sequence[JournalFile], number: int, seq: int) -> Begin:
     """The file of the same boot that has the record ``seq``, looking back from the file ``number``."""
     boot = files[number].segment.boot
     while number > 0 and files[number - 1].segment.boot == boot and _first_seq(files[number]) > seq:
@@ -77,12 +77,12 @@ def _begin_of(files: Sequence[Found], number: int, seq: int) -> Begin:
     return Begin(number, seq)
 
 
-def _first_seq(found: Found) -> int:
+def _first_seq(found: JournalFile) -> int:
     first = next(File(found.path, found.segment.boot).records(), None)
     return 0 if first is None else int(first["seq"])
 
 
-def _began_empty(found: Found) -> bool:
+def _began_empty(found: JournalFile) -> bool:
     """Whether the boot that begins with this file began without routes. If its start is damaged, nobody knows."""
     first = File(found.path, found.segment.boot).first_records()
     return any(one["ev"] == "start" and one.get("restored") is not True for one in first)

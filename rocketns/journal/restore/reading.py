@@ -10,7 +10,7 @@ from pathlib import Path
 from rocketns.journal.reading.lines import Record
 from rocketns.journal.reading.replay import Replay
 from rocketns.journal.record import KINDS
-from rocketns.journal.restore.finding import Found
+from rocketns.journal.restore.finding import JournalFile
 from rocketns.journal.restore.lines import File, is_snapshot_end
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 
@@ -87,7 +87,7 @@ class Reading:
         self._before_seeds_ms: int | None = None
         self._snapshot_is_whole = False
 
-    def read(self, files: Sequence[Found]) -> None:
+    def read(self, files: Sequence[JournalFile]) -> None:
         """OSError if a file cannot be read, GivenUpError."""
         for found in files:
             if found.segment.boot != self._boot:

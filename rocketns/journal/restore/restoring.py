@@ -7,13 +7,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocketns.journal.restore.finding import Found, begins
+from rocketns.journal.restore.finding import JournalFile, begins
 from rocketns.journal.restore.reading import Reading, Restored
 from rocketns.journal.segments import Store
 
 log = logging.getLogger("rocketns.journal")
 
-# If the last snapshots turn out to be incomplete, reading begins anew at an earlier one.
+# If the last snapshots turn out to be incomplete, reading starts again at an earlier one.
 ATTEMPTS_MAX = 4
 
 
@@ -27,7 +27,7 @@ def restore(
     """
     store = Store(root, ns)
     try:
-        files = [Found(segment, path) for segment, path in store.everything()]
+        files = [JournalFile(segment, path) for segment, path in store.everything()]
         restored = _read_best(files, ns, given_up or threading.Event())
     except OSError as error:
         log.error("no routes are restored, because the journal cannot be read: %s", error)
@@ -48,7 +48,7 @@ def _log_skipped(restored: Restored) -> None:
         )  # fmt: skip
 
 
-def _read_best(files: Sequence[Found], ns: str, given_up: threading.Event) -> Restored | None:
+def _read_best(files: Sequence[JournalFile], ns: str, given_up: threading.Event) -> Restored | None:
     """The first beginning from which the state is whole. Without one, what the last attempt gave."""
     reading = None
     for _, begin in zip(range(ATTEMPTS_MAX), begins(files), strict=False):

@@ -21,7 +21,7 @@ FAULTS = {
 }
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
     it lists; ``clocks``: a sentence for those that are not known well enough."""
 

@@ -25,7 +25,7 @@ from rocketns.pipeline.jobs.fleet.census import asked
 from rocketns.pipeline.jobs.fleet.growth import sizes
 from rocketns.pipeline.jobs.history.clocks import corrected, estimates
 from rocketns.pipeline.jobs.history.state import Base, base
-from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
+from rocketns.pipeline.jobs.history.strays import late_days, suspects, with_repaired_times
 from rocketns.pipeline.jobs.topics import system_topics, without_unread
 from rocketns.pipeline.storage.results import Results
 
@@ -42,23 +42,23 @@ def function_of(job: Job) -> Callable[..., DataFrame]:
 class Inputs:
     """Each is made when it is first asked for, a table by its job.
 
-    ``told``: EVENTS after the closed days, by each name server's own clock. ``given``: inputs and tables
+    ``raw_events``: EVENTS after the closed days, by each name server's own clock. ``given``: inputs and tables
     that exist. ``begins`` is called before each job.
     """
 
     def __init__(
         self,
         results: Results,
-        told: DataFrame,
+        raw_events: DataFrame,
         files: DataFrame,
         observation: Observation,
         given: Mapping[str, Any],
         begins: Callable[[Job], None] | None = None,
     ) -> None:
-        self._results, self._told, self._observation = results, told, observation
+        self._results, self._raw_events, self._observation = results, raw_events, observation
         self._begins = begins
         self._made = Promises({
-            "files": files, "observation": observation, "keep": results.cut, "hold": results.hold, **given,
+            "files": files, "observation": observation, "keep": results.checkpoint, "hold": results.hold, **given,
         })  # fmt: skip
 
     def of(self, job: Job) -> dict[str, Any]:
@@ -79,21 +79,21 @@ class Inputs:
         inputs = self.of(job)
         if self._begins is not None:
             self._begins(job)
-        return self._results.keep(job.name, function_of(job)(**inputs))
+        return self._results.save(job.name, function_of(job)(**inputs))
 
     def estimates(self) -> DataFrame:
         begin, end = self._observation
-        told = self._told.where((F.col("ts") >= begin) & (F.col("ts") < end))
-        return self._results.hold(estimates(told, self._results.cut, self._results.hold))
+        raw_events = self._raw_events.where((F.col("ts") >= begin) & (F.col("ts") < end))
+        return self._results.hold(estimates(raw_events, self._results.checkpoint, self._results.hold))
 
     def corrected(self) -> DataFrame:
-        return corrected(self._told, self["clock_days"])
+        return corrected(self._raw_events, self["clock_days"])
 
     def new_events(self) -> DataFrame:
         """EVENTS of the days that are not closed."""
         events, end = self["corrected"], self._observation.t1
         late = events.where(F.col("dt").isin(late_days(self["files"], self["clock_days"], end)))
-        return steadied(events, suspects(late, end), end)
+        return with_repaired_times(events, suspects(late, end), end)
 
     def events(self) -> DataFrame:
         events: DataFrame = self["new_events"]
@@ -104,11 +104,11 @@ class Inputs:
 
     def lookups(self) -> DataFrame:
         """The lookups of the days that are not closed."""
-        return self._results.cut(self["new_events"].where("ev = 'lookup'"))
+        return self._results.checkpoint(self["new_events"].where("ev = 'lookup'"))
 
     def gaps(self) -> DataFrame:
         found = gaps(self["events"], self._observation, self["earlier"].day, self["closing"].day)
-        return self._results.cut(found).unionByName(self["earlier"].frames["gaps"])
+        return self._results.checkpoint(found).unionByName(self["earlier"].frames["gaps"])
 
     def counts(self) -> DataFrame:
         return self._with_earlier("counts", counts(self["new_events"], self._observation, self["closing"].day))
@@ -147,10 +147,10 @@ class Inputs:
         return settled(earlier, self["ns_uptime"], self["clock_days"], self["min_window_us"])
 
     def asked(self) -> DataFrame:
-        return self._results.cut(asked(self["callers"]))
+        return self._results.checkpoint(asked(self["callers"]))
 
     def sizes(self) -> DataFrame:
-        return self._results.cut(sizes(self["topic_intervals"], self._observation))
+        return self._results.checkpoint(sizes(self["topic_intervals"], self._observation))
 
     def system_topics(self) -> DataFrame:
         return self._results.hold(system_topics(self["broker_intervals"]))

@@ -23,7 +23,7 @@ class Promises:
         mine: Future[Any] = Future()
         future = self._begun.setdefault(name, mine)  # one step, so that one thread alone comes first
         if future is mine:
-            _fulfil(future, self._turns.unless_ended(make))
+            _fulfil(future, self._turns.or_cancelled(make))
         elif not future.done():
             self._turns.pass_until(future)
         return future.result()
@@ -58,7 +58,7 @@ class Turns:
         self._mine.rank = rank
         self._take()
         try:
-            self.unless_ended(work)()
+            self.or_cancelled(work)()
         except BaseException:
             self.end()
             raise
@@ -74,7 +74,7 @@ class Turns:
         if has_turn:
             self._take()
 
-    def unless_ended(self, make: Make) -> Make:
+    def or_cancelled(self, make: Make) -> Make:
         """``make``; after the end a function that raises CancelledError."""
         return _cancelled if self._ended else make
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.effects import counted
-from rocketns.pipeline.batch.findings import Outcome, verdict
+from rocketns.pipeline.batch.findings import RunOutcome, verdict
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
@@ -79,8 +79,8 @@ def figures(results: Results) -> dict[str, float]:
         .groupBy("strategy")
         .agg(*each(F.sum, *HARM))
     )
-    told = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in HARM}
-    return told | _numbers(results, SIZES)
+    harm = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in HARM}
+    return harm | _numbers(results, SIZES)
 
 
 def findings(results: Results) -> dict[str, int]:
@@ -102,16 +102,16 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
 
 def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, list[str]]:
     """Sentences for sections of the page, about facts that are not in their tables."""
-    told: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
     if uncovered:
         days = f"{uncovered} of the last {dead_days} days"
-        told["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
+        sentences["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
     if delivered.repeated:
-        told["quality"] = [_came_again(delivered)]
+        sentences["quality"] = [_came_again(delivered)]
     if unsure := clock_notes(row.asDict() for row in results.frame("clock_offsets").collect()):
-        told[CLOCKS] = unsure
-    return told
+        sentences[CLOCKS] = unsure
+    return sentences
 
 
 def _came_again(delivered: Delivered) -> str:
@@ -149,13 +149,13 @@ def summarise(
 
 def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """The input of the report, from the tables and the summary."""
-    data = _told(results, summary)
+    data = _of_run(results, summary)
     if all(data[name].is_whole for name in EFFECTS):
         return data
     return replace(data, listed=counted(results, data.incidents))
 
 
-def _told(results: Results, summary: Mapping[str, Any]) -> ReportInput:
+def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """CLOCK_DAYS says by which offsets the times of records were corrected."""
     clocks = Table.of(results.frame("clock_days").toArrow().to_pylist())
     return ReportInput(
@@ -180,7 +180,7 @@ def _followed(results: Results) -> Table:
     return Table.of(rows.slice(0, FOLLOWED_ROWS_MAX).to_pylist(), rows.num_rows)
 
 
-def told_shortly(data: ReportInput) -> dict[str, Any]:
+def incidents_in_short(data: ReportInput) -> dict[str, Any]:
     """The part of summary.json that needs the list of incidents."""
     return {"headline": headline(data), "incidents": numbers(data.incidents)}
 
@@ -194,9 +194,9 @@ def pages_of(data: ReportInput) -> dict[str, bytes]:
     }
 
 
-def outcome_of(summary: Mapping[str, Any], out: str) -> Outcome:
+def outcome_of(summary: Mapping[str, Any], out: str) -> RunOutcome:
     """``out``: the folder, as the user named it."""
-    return Outcome(
+    return RunOutcome(
         Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}",
         summary.get("headline", ""), sum(summary.get("incidents", {}).get("levels", {}).values()),
         summary["notes"].get(CLOCKS, ()),

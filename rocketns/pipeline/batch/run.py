@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.closing import Before, choices, closable, close, day_ends
-from rocketns.pipeline.batch.findings import Outcome, incomplete, unread
+from rocketns.pipeline.batch.findings import RunOutcome, incomplete, unread
 from rocketns.pipeline.batch.horizon import horizon
 from rocketns.pipeline.batch.inputs import Inputs
 from rocketns.pipeline.batch.observing import (
@@ -27,12 +27,12 @@ from rocketns.pipeline.batch.observing import (
 )
 from rocketns.pipeline.batch.reporting import (
     SUMMARY_VERSION,
+    incidents_in_short,
     notes,
     outcome_of,
     pages_of,
     report_input,
     summarise,
-    told_shortly,
 )
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
@@ -74,7 +74,7 @@ class Request(NamedTuple):
     days: int | None = None
 
 
-def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
+def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     """The whole run. BadInput if the journals cannot be read or have no record of the observation."""
     being_written = open_texts(spark, [request.journal])
     ingest_only(spark, request.journal, request.out, say)
@@ -87,11 +87,11 @@ def audit(spark: SparkSession, request: Request, say: Say) -> Outcome:
     faults += too_short(request.t1, observation)
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
-    told_options = places | shown(request, observation, str(spark.sparkContext.master))
-    told = notes(results, request.dead_days, came)
-    summary = summarise(results, observation, [*faults, *unread(came.foreign)], told_options, told, came)
+    shown_options = places | shown(request, observation, str(spark.sparkContext.master))
+    sentences = notes(results, request.dead_days, came)
+    summary = summarise(results, observation, [*faults, *unread(came.foreign)], shown_options, sentences, came)
     data = report_input(results, summary)
-    summary |= told_shortly(data)
+    summary |= incidents_in_short(data)
     results.publish(summary, pages_of(data))
     return outcome_of(summary, request.out)
 
@@ -100,19 +100,19 @@ def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
     """Read new journal files into Parquet below ``out``; returns one sentence about them."""
     say(f"reading {journal}")
     done = ingest(spark, journal, stored_in(out))
-    told = in_words(done)
-    say(told)
+    text = in_words(done)
+    say(text)
     for sentence in unread(done.foreign):
         say(f"warning: {sentence}")
-    return told
+    return text
 
 
 def in_words(done: Ingested) -> str:
     """The result of an ingest as a sentence."""
-    told = f"read {done.files:,} files with {done.size / 1e6:,.1f} MB; {done.skipped:,} were there already"
+    text = f"read {done.files:,} files with {done.size / 1e6:,.1f} MB; {done.skipped:,} were there already"
     if done.repeated:
-        told += f"; {done.repeated:,} records were delivered again, {done.copies:,} whole files among them"
-    return told
+        text += f"; {done.repeated:,} records were delivered again, {done.copies:,} whole files among them"
+    return text
 
 
 def stored_in(out: str) -> str:
@@ -143,8 +143,8 @@ def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> Obs
     closed are not read again, unless the request is for a whole run or for a part of the time."""
     request, stored, out = part.request, stored_in(part.request.out), folder_at(spark, part.request.out)
     days = fingerprints(spark, stored, part.texts, since=part.since)
-    tail = tail_after(spark, stored, part.texts, results.cut)
-    files = results.cut(read_files(spark, stored, since=part.since).unionByName(tail.files))
+    tail = tail_after(spark, stored, part.texts, results.checkpoint)
+    files = results.checkpoint(read_files(spark, stored, since=part.since).unionByName(tail.files))
     begun = begin(spark, request, results, say, Journal(stored, files, tail.events, days))
     ends = day_ends(files, results.frame("clock_days"))
     closing = NEVER if in_parts(request) else closable(ends, begun.observation.t1)
@@ -237,12 +237,12 @@ class Stages:
         self._say, self._left = say, dict(STAGES)
 
     def __call__(self, job: Job) -> None:
-        told = self._left.pop(job.stage, None)
-        if told is not None:
-            self._say(told)
+        text = self._left.pop(job.stage, None)
+        if text is not None:
+            self._say(text)
 
 
-def report_again(spark: SparkSession, out: str) -> Outcome:
+def report_again(spark: SparkSession, out: str) -> RunOutcome:
     """The pages again, from the tables that the last run left below ``out``. BadInput if there was none, or if its
     summary has another version."""
     folder = folder_at(spark, out)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.findings import Outcome
+from rocketns.pipeline.batch.findings import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.errors import BadInput
 from rocketns.pipeline.storage.paths import folder_at
@@ -30,7 +30,7 @@ JOURNAL, TRUTH = "journal", "truth.json"
 class Demo(NamedTuple):
     """``lines`` are for standard output."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     verdicts: list[Verdict]
     lines: list[str]
 
@@ -53,7 +53,7 @@ def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say)
     outcome = audit(spark, asked, say)
     say("comparing with the truth")
     verdicts = compared(spark, out, truth)
-    return Demo(outcome, verdicts, [*outcome.lines, "", *told(truth, verdicts)])
+    return Demo(outcome, verdicts, [*outcome.lines, "", *judgement(truth, verdicts)])
 
 
 def compared(spark: SparkSession, out: str, truth: Truth) -> list[Verdict]:
@@ -75,7 +75,7 @@ def listed(spark: SparkSession, out: str) -> list[Mapping[str, Any]]:
     return [json.loads(line) for line in folder_at(spark, out).read(LINES).splitlines()]
 
 
-def told(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
+def judgement(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
     """The wrong verdicts, one a line, and how many were right."""
     wrong = [f"{verdict.outcome}: {verdict.fault}: {verdict.detail}" for verdict in verdicts if not verdict.good]
     seeded = len(truth["faults"])

@@ -60,8 +60,8 @@ def columns(text: str, **nested: DataType) -> StructType:
 def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:
     """A frame of a few rows, passed to Java as one Arrow table. Python rows would start Python worker processes, of
     whichever version ``python3`` is."""
-    told = [dict(zip(schema.names, row, strict=True)) for row in rows]
-    return spark.createDataFrame(pyarrow.Table.from_pylist(told, to_arrow_schema(schema)), schema)
+    records = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pyarrow.Table.from_pylist(records, to_arrow_schema(schema)), schema)
 
 
 def each(how: Callable[[str], Column], *names: str) -> list[Column]:

@@ -39,7 +39,7 @@ def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident
     differ = disagreements(unexplained, facts)
     parted = [one for one in partitions(facts) if not any(_same(one, other) for other in differ)]
     found = [*servers, *with_flaps([*lost, *differ, *parted]), *missing_topics(facts)]
-    return sorted((judged(_told(one, facts)) for one in found), key=order)
+    return sorted((judged(_detailed(one, facts)) for one in found), key=order)
 
 
 def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: Facts) -> tuple[list[Incident], list[Row]]:
@@ -94,7 +94,7 @@ def _same(parted: Incident, other: Incident) -> bool:
     )
 
 
-def _told(incident: Incident, facts: Facts) -> Incident:
+def _detailed(incident: Incident, facts: Facts) -> Incident:
     """With name servers' views, records and addresses."""
     named = {str(row["addr"]) for broker in incident.brokers for row in _members(incident, broker, facts)}
     every = incident.kind not in NAME_SERVER and len(incident.brokers) > 1

@@ -37,10 +37,10 @@ def with_clocks(
     by CLOCK_DAYS, and no two of the name servers differ for certain. None is shorter than ``min_window_us``."""
     if widest(clock_days) <= min_window_us:
         return windows
-    told = keep(_with_apart(windows, clock_days))
-    suspects = told.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))
+    with_apart = keep(_with_apart(windows, clock_days))
+    suspects = with_apart.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))
     unclear = _unproven(suspects, topic_intervals, ns_uptime, topic_doubts).withColumn("unclear", F.lit(CLOCKS))
-    joined = told.join(unclear, [*WINDOW], "left")
+    joined = with_apart.join(unclear, [*WINDOW], "left")
     return joined.withColumn("doubt", F.coalesce("doubt", "unclear")).select(*windows.columns)
 
 
@@ -51,8 +51,8 @@ def _with_apart(windows: DataFrame, clock_days: DataFrame) -> DataFrame:
         return value.withField("off", off_of(value["ns"]))
 
     dated = off_by_day(windows, "t1", clock_days)
-    told = dated.withColumn("offs", F.transform("values", with_off)).drop("clocks")
-    return told.withColumn("apart", apart(F.transform("offs", lambda value: value["off"])))
+    with_offs = dated.withColumn("offs", F.transform("values", with_off)).drop("clocks")
+    return with_offs.withColumn("apart", apart(F.transform("offs", lambda value: value["off"])))
 
 
 def _unproven(

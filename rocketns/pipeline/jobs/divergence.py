@@ -50,13 +50,15 @@ def key_windows(
     found = _stretches_of_difference(points).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
-    told = _with_values(keep(found), recent, ns_uptime)
-    told = _with_gap(told, broker_intervals) if broker_intervals is not None else told.withColumn("gap", F.lit(None))
+    windows = _with_values(keep(found), recent, ns_uptime)
+    windows = (
+        _with_gap(windows, broker_intervals) if broker_intervals is not None else windows.withColumn("gap", F.lit(None))
+    )
     if clock_days is not None:
-        told = with_clocks(told, clock_days, topic_intervals, ns_uptime, topic_doubts, keep, min_window_us)
-    told = conform(told.withColumn("kind", F.lit(None)), KEY_WINDOWS)
-    told = told if settled is None else told.unionByName(settled.windows)
-    return told if system_topics is None else conform(with_kind(told, system_topics), KEY_WINDOWS)
+        windows = with_clocks(windows, clock_days, topic_intervals, ns_uptime, topic_doubts, keep, min_window_us)
+    windows = conform(windows.withColumn("kind", F.lit(None)), KEY_WINDOWS)
+    windows = windows if settled is None else windows.unionByName(settled.windows)
+    return windows if system_topics is None else conform(with_kind(windows, system_topics), KEY_WINDOWS)
 
 
 def _stretches_of_difference(points: DataFrame) -> DataFrame:

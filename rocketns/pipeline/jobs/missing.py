@@ -37,8 +37,10 @@ def missing_topics(hours: DataFrame, system_topics: DataFrame) -> DataFrame:
     bound = F.col("median") + SPREADS * F.greatest(MAD_SCALE * F.col("mad"), F.lit(1.0))
     kind = F.when(young & (F.col("place") == 1), "new").when(~young & (F.col("miss") > F.col("bound")), "anomaly")
     flagged = judged.withColumn("bound", F.when(~young, bound)).withColumn("flag", kind).where("flag is not null")
-    told = with_kind(flagged, system_topics).withColumnRenamed("kind", "topic_kind")
-    return conform(told.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS)
+    with_topic_kind = with_kind(flagged, system_topics).withColumnRenamed("kind", "topic_kind")
+    return conform(
+        with_topic_kind.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS
+    )
 
 
 def hourly_misses(hours: DataFrame) -> DataFrame:

@@ -29,11 +29,11 @@ def points_of(
     """
     if settled is not None:
         ns_uptime = ns_uptime.where(F.col("t2") >= settled.first)
-    told = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, ns_uptime))
+    points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, ns_uptime))
     if topic_doubts is not None:
-        told = told.unionByName(_of_doubts(topic_doubts))
+        points = points.unionByName(_of_doubts(topic_doubts))
     # The windows by key come first: then what is sorted by key is not sent around again for each name server.
-    numbered = told.withColumn("place", F.dense_rank().over(Window.partitionBy(*TOPIC).orderBy("value")).cast("long"))
+    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy(*TOPIC).orderBy("value")).cast("long"))
     applying = _filled(numbered).where("next_t is null or next_t > t")
     found = applying if settled is None else settled.clipped(applying)
     known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out

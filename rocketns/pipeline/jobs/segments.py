@@ -29,8 +29,8 @@ def topic_segments(
     if settled is not None:
         windows, topic_intervals = settled.recent(windows), settled.recent(topic_intervals)
     diverging = windows.select("topic").distinct()
-    told = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime, settled)
-    points = keep(told.select(*TOPIC, "ns", "t", "known", "value"))
+    all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime, settled)
+    points = keep(all_points.select(*TOPIC, "ns", "t", "known", "value"))
     found = conform(_merged(_views(points, _pieces(points, covers(windows)))), TOPIC_SEGMENTS)
     return found if settled is None else found.unionByName(settled.segments)
 

@@ -26,7 +26,10 @@ from rocketns.pipeline.report.scripts import in_html, isolated
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
 from rocketns.pipeline.report.sections.divergence import divergence_section
-from rocketns.pipeline.report.sections.fleet import (
+from rocketns.pipeline.report.sections.imbalance import imbalance_section
+from rocketns.pipeline.report.sections.impact import impact_section
+from rocketns.pipeline.report.sections.lookups import lookups_section
+from rocketns.pipeline.report.sections.planning import (
     availability_section,
     blast_section,
     clients_section,
@@ -34,9 +37,6 @@ from rocketns.pipeline.report.sections.fleet import (
     ordered_section,
     storms_section,
 )
-from rocketns.pipeline.report.sections.imbalance import imbalance_section
-from rocketns.pipeline.report.sections.impact import impact_section
-from rocketns.pipeline.report.sections.lookups import lookups_section
 from rocketns.pipeline.report.sections.quality import quality_section
 from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
@@ -103,10 +103,10 @@ def _with_own_names(sections: Sequence[Section]) -> list[Section]:
         seen[grid.name] += 1
         return grid if seen[grid.name] == 1 else replace(grid, name=f"{grid.name}-{seen[grid.name]}")
 
-    def told(block: Block) -> Block:
+    def renamed_block(block: Block) -> Block:
         return replace(block, grids=[renamed(grid) for grid in block.grids])
 
-    return [replace(section, blocks=[told(block) for block in section.blocks]) for section in sections]
+    return [replace(section, blocks=[renamed_block(block) for block in section.blocks]) for section in sections]
 
 
 def _noted(section: Section, data: ReportInput) -> Section:

@@ -47,8 +47,8 @@ def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
     lanes = [_lane("incidents", [(one.t1, one.t2) for one in data.incidents], "gone", data)]
     lanes += [_lane(ns, down_spans(data, ns), "down", data) for ns in shown]
     groups = [_incidents(data), *(_server(data, ns) for ns in shown)]
-    told = {"t0": data.t0 // 1000, "t1": data.t1 // 1000, "groups": groups}
-    return Timeline(lanes, text.moment(data.t0), text.moment(data.t1), told)
+    chart = {"t0": data.t0 // 1000, "t1": data.t1 // 1000, "groups": groups}
+    return Timeline(lanes, text.moment(data.t0), text.moment(data.t1), chart)
 
 
 def _lane(label: str, spans: Iterable[Span], state: str, data: ReportInput) -> OverviewLane:
@@ -92,7 +92,7 @@ def _server(data: ReportInput, ns: str) -> dict[str, Any]:
     """Rows of the brokers that were not always listed. Time without a span means that the broker was listed."""
     known = broker_rows(data, ns)
     rows = [row for row in known if row.failed or row.down or row.differ or _late(row, data)]
-    away = [_told(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]
+    away = [_labelled(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]
     shown = [{"label": _label(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
     steady, more = len(known) - len(rows), max(0, len(rows) - ROWS_MAX)
     words = [f"{plural(steady, 'broker was', 'brokers were')} listed all the time."] if steady else []
@@ -113,7 +113,7 @@ def _spans(row: BrokerRow, data: ReportInput) -> list[list[Any]]:
         (row.down, "left", "gone without a failure"),
         (before, "left", "not registered yet"),
     )
-    found = [_told(span, state, words, data) for spans, state, words in kinds for span in _bounded(spans, data)]
+    found = [_labelled(span, state, words, data) for spans, state, words in kinds for span in _bounded(spans, data)]
     return sorted(found, key=lambda span: int(span[0]))
 
 
@@ -122,7 +122,7 @@ def _bounded(spans: Sequence[Span], data: ReportInput) -> Sequence[Span]:
     return spans if len(spans) <= SPANS_MAX else merged(spans, data.t0, data.t1, SPANS_MAX)
 
 
-def _told(span: Span, state: str, words: str, data: ReportInput) -> list[Any]:
+def _labelled(span: Span, state: str, words: str, data: ReportInput) -> list[Any]:
     return [*_ms(span, data), state, words, ""]
 
 

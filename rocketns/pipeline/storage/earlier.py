@@ -52,13 +52,15 @@ def fingerprints(spark: SparkSession, stored: str, texts: Iterable[OpenText], *,
     ``dt``."""
     manifest = Manifest(spark, stored)
     state = manifest.state()
-    told = {dt: sorted(_told(read) for read in manifest.reads(state, [dt]) if read.added) for dt in state.since(since)}
+    contents = {
+        dt: sorted(_content(read) for read in manifest.reads(state, [dt]) if read.added) for dt in state.since(since)
+    }
     for file, text in texts:
-        told.setdefault(file.dt, []).append(f"open {file.ns} {file.segment} {len(text)}")
-    return {dt: hashlib.sha256("\n".join(lines).encode()).hexdigest() for dt, lines in sorted(told.items())}
+        contents.setdefault(file.dt, []).append(f"open {file.ns} {file.segment} {len(text)}")
+    return {dt: hashlib.sha256("\n".join(lines).encode()).hexdigest() for dt, lines in sorted(contents.items())}
 
 
-def _told(read: Read) -> str:
+def _content(read: Read) -> str:
     return json.dumps([read.ns, read.segment, read.added, read.first, read.last, read.ranges])
 
 

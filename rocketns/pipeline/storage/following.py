@@ -49,7 +49,7 @@ class Place(NamedTuple):
         return min(self.day, self.before)
 
 
-class Found(NamedTuple):
+class FolderFile(NamedTuple):
     """A file in the folder; ``name`` is relative to it."""
 
     day: str
@@ -107,7 +107,7 @@ def _read_in_order(readers: list[_Reader], bytes_max: int) -> list[Text]:
 class _Reader:
     """The files of one boot. ``waiting``: the next lines, None if there are none; ``time``: of their first record."""
 
-    def __init__(self, folder: Folder, place: Place, files: Mapping[int, Found]) -> None:
+    def __init__(self, folder: Folder, place: Place, files: Mapping[int, FolderFile]) -> None:
         self._folder, self._files = folder, files
         self.place = place
         self.is_open = False
@@ -128,7 +128,7 @@ class _Reader:
             self._advance()
         return text
 
-    def _pass(self, file: Found) -> None:
+    def _pass(self, file: FolderFile) -> None:
         number = self.place.number + 1
         self.place = self.place._replace(number=number, offset=0, before=self.place.day, day=file.day, looks=0)
 
@@ -151,7 +151,7 @@ class _Reader:
                 return
             self._pass(file)
 
-    def _next(self) -> Found | None:
+    def _next(self) -> FolderFile | None:
         """The file of the place, or of the next number if it is missing for good."""
         if self.place.number in self._files:
             return self._files[self.place.number]
@@ -165,7 +165,7 @@ class _Reader:
         return self._files[later]
 
 
-def _start(known: Mapping[tuple[str, int], Place], ns: str, boot: int, files: Mapping[int, Found]) -> Place:
+def _start(known: Mapping[tuple[str, int], Place], ns: str, boot: int, files: Mapping[int, FolderFile]) -> Place:
     first = min(files)
     return known.get((ns, boot)) or Place(ns, boot, first, 0, files[first].day, files[first].day)
 
@@ -185,9 +185,9 @@ def _kept(places: Mapping[tuple[str, int], Place]) -> list[Place]:
     return sorted(kept)
 
 
-def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dict[int, Found]]:
+def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dict[int, FolderFile]]:
     """By name server and boot: the files by number. A closed file comes before an open one of the same number."""
-    found: dict[tuple[str, int], dict[int, Found]] = {}
+    found: dict[tuple[str, int], dict[int, FolderFile]] = {}
     since: dict[str, str] = {}
     for place in sorted(places):  # the last boot counts
         since[place.ns] = place.since
@@ -197,7 +197,7 @@ def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dic
             continue
         files = found.setdefault((ns, int(match[2])), {})
         if int(match[3]) not in files or not match[1]:
-            files[int(match[3])] = Found(day, name, bool(match[1]))
+            files[int(match[3])] = FolderFile(day, name, bool(match[1]))
     return found
 
 

@@ -75,9 +75,9 @@ class _Ingest:
         _check_owner(self._state, owner, self._manifest.folder.root)
         known = self._known()
         new = [file for file in self._listing.closed if (file.path, file.size, file.changed) not in known]
-        told = replace(self._state, journal=owner, foreign=self._listing.foreign)
-        if told != self._state:
-            self._publish(told)
+        named = replace(self._state, journal=owner, foreign=self._listing.foreign)
+        if named != self._state:
+            self._publish(named)
         reads = [read for step in self._steps(new) for read in self._store(step)]
         self._compact()
         copies = sum(bool(read.records and not read.added) for read in reads)
@@ -129,12 +129,12 @@ class _Ingest:
         again = [part.path for part in parts if (part.dt, part.ns) in touched]
         before = [part.path for part in self._state.parts if (part.dt, part.ns) in found.days]
         folder = self._manifest.folder
-        told = without_repeats(
+        records = without_repeats(
             read_parts(self._spark, folder, again),
             read_parts(self._spark, folder, before) if before else None,
             frame_of(self._spark, sorted(found.files), PLACES),
         )
-        written = self._staging.write(told)
+        written = self._staging.write(records)
         once = self._staging.held(written)
         kept = [part for part in parts if part.path not in again]
         return [*kept, *self._staging.parts(written, once)], once
@@ -156,11 +156,11 @@ class _Ingest:
     def _merge(self, folders: Sequence[Sequence[Part]]) -> None:
         """``folders``: the parts of each."""
         paths = [part.path for same in folders for part in same]
-        told = read_parts(self._spark, self._manifest.folder, paths)
+        records = read_parts(self._spark, self._manifest.folder, paths)
         if len(folders) > 1:
-            written = self._staging.write(told.repartition(len(folders), *PARTITIONS))
+            written = self._staging.write(records.repartition(len(folders), *PARTITIONS))
         else:
-            written = self._staging.write(told, _files_of(folders[0]))
+            written = self._staging.write(records, _files_of(folders[0]))
         times = {(same[0].dt, same[0].ns): _times_of(same) for same in folders}
         new = self._staging.parts(written, {})
         merged = [part._replace(first=first, last=last) for part in new for first, last in [times[part.dt, part.ns]]]

@@ -70,7 +70,7 @@ class Results:
         """Those of the run that counts. BadInput if there is none."""
         return cls(spark, out, current(out)["run"])
 
-    def keep(self, name: str, frame: DataFrame) -> DataFrame:
+    def save(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it, or that has its rows if they are few."""
         kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
         if self._csv:
@@ -78,7 +78,7 @@ class Results:
             flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{self.place}/{CSV}/{name}"), header=True)
         return kept
 
-    def cut(self, frame: DataFrame) -> DataFrame:
+    def checkpoint(self, frame: DataFrame) -> DataFrame:
         """Write a frame that only this run needs, which cuts its lineage; returns the frame that reads it, or that has
         its rows if they are few."""
         return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
@@ -87,10 +87,10 @@ class Results:
         """Compute a frame of few rows that only this run needs, and make its rows a part of the plans that use it; they
         need no file, and Spark knows how few they are. More than HELD_MAX rows are written."""
         small = held(frame)
-        return self.cut(frame) if small is None else small
+        return self.checkpoint(frame) if small is None else small
 
     def clear(self) -> None:
-        """Remove the frames that ``cut`` wrote."""
+        """Remove the frames that ``checkpoint`` wrote."""
         self._out.delete(f"{WORK}/{self.run}")
 
     def frame(self, name: str) -> DataFrame:

@@ -56,11 +56,11 @@ def changes(opened: Iterable[Alert], conditions: Iterable[Condition], reasons: M
     return Changes(lines, still)
 
 
-def _reason(condition: Condition | None, told: str | None) -> str | None:
+def _reason(condition: Condition | None, reason: str | None) -> str | None:
     """Why an open alert is over; None if it is not."""
     if condition is not None:
         return condition.over[1] if condition.over else None
-    return None if told == "" else told or "over"
+    return None if reason == "" else reason or "over"
 
 
 def _name(condition: Condition, cut: int) -> str:

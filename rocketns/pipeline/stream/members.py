@@ -40,9 +40,9 @@ PARTITIONS = columns("ns:string cluster:string broker:string bid:int addr:string
 def members_at(remembered: DataFrame, events: DataFrame, servers: Servers) -> DataFrame:
     """MEMBERS as of the cut, from the members of the last cut and the events since."""
     now = servers.of_current(remembered).select(F.lit(0).cast("long").alias("seq"), *MEMBERS.names)
-    told = _told(servers.of_current(events)).unionByName(now)
+    heard = _heard(servers.of_current(events)).unionByName(now)
     order = F.struct("seq")
-    grouped = told.groupBy("ns", "boot", *MEMBER).agg(
+    grouped = heard.groupBy("ns", "boot", *MEMBER).agg(
         F.max("heard").alias("heard"),
         F.max_by("up", order).alias("up"),
         F.max("left").alias("left"),
@@ -55,7 +55,7 @@ def members_at(remembered: DataFrame, events: DataFrame, servers: Servers) -> Da
     return conform(grouped.withColumn("gaps", last).where(known & F.col("heard").isNotNull()), MEMBERS)
 
 
-def _told(events: DataFrame) -> DataFrame:
+def _heard(events: DataFrame) -> DataFrame:
     is_down = F.col("ev") == "down"
     nothing = F.array().cast("array<long>")
     gaps = F.when((F.col("ev") == "hb") & (F.col("gap") <= USUAL_MAX_MS), F.array("gap")).otherwise(nothing)

@@ -26,7 +26,7 @@ ROUTES = columns("ns:string boot:long seq:long topic:string broker:string r:int 
 WINDOWS = StructType([*KEY_WINDOWS.fields])
 
 
-def told_values(remembered: DataFrame, events: DataFrame) -> DataFrame:
+def remembered_and_new(remembered: DataFrame, events: DataFrame) -> DataFrame:
     """ns, boot, seq, ts, topic, broker, value (r, w, p; null: gone), cause. Remembered values have no ts."""
     value = F.struct(*VALUE)
     nothing = F.lit(None).cast("long")
@@ -35,26 +35,26 @@ def told_values(remembered: DataFrame, events: DataFrame) -> DataFrame:
     return old.unionByName(new.select("ns", "boot", "seq", "ts", *TOPIC, "value", "cause"))
 
 
-def routes_at(told: DataFrame, servers: Servers) -> DataFrame:
+def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
     """ROUTES as of the cut, of the last boot of each name server."""
     last = F.max_by(F.struct("seq", "value", "cause"), F.col("seq")).alias("last")
     return conform(
-        servers.of_current(told).groupBy("ns", "boot", *TOPIC).agg(last).where("last.value is not null")
+        servers.of_current(values).groupBy("ns", "boot", *TOPIC).agg(last).where("last.value is not null")
         .select("ns", "boot", *TOPIC, "last.seq", "last.value.*", "last.cause"),
         ROUTES,
     )  # fmt: skip
 
 
-def windows_between(told: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
+def windows_between(values: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
     """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended recently.
 
     The moment before the last cut counts, too, because what happened at the cut is seen only now. ``hold`` is called on
     frames that are used several times, and mostly have few rows.
     """
-    start, spark = servers.before - 1, told.sparkSession
+    start, spark = servers.before - 1, values.sparkSession
     uptime = frame_of(spark, [tuple(span) for span in servers.uptime_since(start)], NS_UPTIME)
-    touched = told.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
-    looked_at = told if servers.changed else told.join(touched.distinct(), [*TOPIC], "left_semi")
+    touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
+    looked_at = values if servers.changed else values.join(touched.distinct(), [*TOPIC], "left_semi")
     shown = hold(intervals_since(start, looked_at, uptime))
     found = hold(key_windows(shown, uptime, Observation(start, servers.cut), 1, keep=hold))
     ended = F.when(F.col("t2") < servers.cut, F.col("t2"))
@@ -80,7 +80,7 @@ def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFra
     return both.select(*TOPIC, ended.alias("t2"), F.col("new.gap").alias("gap"), *kept)
 
 
-def intervals_since(start: int, told: DataFrame, uptime: DataFrame) -> DataFrame:
+def intervals_since(start: int, values: DataFrame, uptime: DataFrame) -> DataFrame:
     """TOPIC_INTERVALS of the boots of ``uptime``. Remembered values hold from ``start`` on."""
     since = F.greatest(F.coalesce("ts", F.lit(start)), F.lit(start))
-    return conform(intervals(told.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*"), TOPIC_INTERVALS)
+    return conform(intervals(values.withColumn("ts", since), [*TOPIC], uptime).select("*", "value.*"), TOPIC_INTERVALS)

@@ -124,7 +124,7 @@ class Servers(NamedTuple):
 
 def boots_in(events: DataFrame) -> DataFrame:
     """BOOTS of the events alone."""
-    told = events.groupBy("ns", "boot").agg(
+    grouped = events.groupBy("ns", "boot").agg(
         F.min(F.when((F.col("ev") == "start") & ~F.coalesce("restored", F.lit(False)), F.col("ts"))).alias("begun"),
         F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
         F.max_by("ts", "seq").alias("last"),  # a stray time stamp before it does not count
@@ -135,7 +135,7 @@ def boots_in(events: DataFrame) -> DataFrame:
     )
     whole = F.filter("ends", lambda end: F.array_contains("firsts", end.snap))
     known = F.coalesce("begun", F.array_min(F.transform(whole, lambda end: end.ts)))
-    return conform(told.withColumns({"known": known, "compared": F.lit(False)}), BOOTS)
+    return conform(grouped.withColumns({"known": known, "compared": F.lit(False)}), BOOTS)
 
 
 def servers_at_cut(

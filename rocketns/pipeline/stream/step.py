@@ -24,8 +24,8 @@ from rocketns.pipeline.stream.routes import (
     ROUTES,
     WINDOWS,
     remembered,
+    remembered_and_new,
     routes_at,
-    told_values,
     windows_between,
 )
 from rocketns.pipeline.stream.servers import (
@@ -143,10 +143,10 @@ def _routes(
     if not moved:
         left = remembered(windows, now) if memory.windows else windows
         return {"routes": keep("routes", routes), "windows": keep("windows", left)}
-    told = told_values(routes, due)
+    values = remembered_and_new(routes, due)
     return {
-        "routes": keep("routes", routes_at(told, now)),
-        "windows": keep("windows", windows_between(told, windows, now, hold)),
+        "routes": keep("routes", routes_at(values, now)),
+        "windows": keep("windows", windows_between(values, windows, now, hold)),
     }
 
 
@@ -164,8 +164,8 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) ->
     windows = tables["windows"].drop("kind").withColumn("t2", until)
     long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.shortest())
     ended = F.col("t2") < now.cut
-    told = with_kind(long_enough, system_topics(tables["members"]))
-    lately = incidents(told).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
+    with_kinds = with_kind(long_enough, system_topics(tables["members"]))
+    lately = incidents(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
     return _rows(lately)
 
 

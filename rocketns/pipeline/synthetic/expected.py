@@ -11,14 +11,14 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, MIN_WINDOW_US
-from rocketns.pipeline.synthetic.fleet import FAILURES, fleet_of
+from rocketns.pipeline.synthetic.fleet_expected import FAILURES, fleet_of
 from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.journal.lookups import hottest
 from rocketns.pipeline.synthetic.journal.sight import Session
 from rocketns.pipeline.synthetic.routes import routes_of
 from rocketns.pipeline.synthetic.scenario.plan import BURST_FACTOR, HOUR_MS, Fault, Plan
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S
-from rocketns.pipeline.synthetic.scenario.world import CLUSTER, Table, World
+from rocketns.pipeline.synthetic.scenario.world import CLUSTER, QueueTable, World
 
 MIN_WINDOW_MS = MIN_WINDOW_US // 1000
 # A window of about MIN_WINDOW_MS may or may not be found: offsets are known to about this precision.
@@ -62,12 +62,12 @@ def truth_of(world: World, plan: Plan, sights: Sequence[Sight]) -> dict[str, Any
 
 
 def _windows(world: World, plan: Plan, sights: Sequence[Sight]) -> Iterator[Window]:
-    by_broker: dict[str, list[tuple[int, int, Table | None]]] = defaultdict(list)
+    by_broker: dict[str, list[tuple[int, int, QueueTable | None]]] = defaultdict(list)
     for ns, sight in enumerate(sights):
         for effect in sight.effects:
             if effect.table is not None:
                 by_broker[effect.broker].append((effect.at_ms, ns, effect.table))
-    ups: list[tuple[int, int, Table | None]] = [
+    ups: list[tuple[int, int, QueueTable | None]] = [
         (boot.start_ms, ns, {}) for ns, boots in enumerate(plan.boots) for boot in boots
     ]
     ends = [(boot.end_ms, ns, None) for ns, boots in enumerate(plan.boots) for boot in boots if boot.end]
@@ -76,10 +76,10 @@ def _windows(world: World, plan: Plan, sights: Sequence[Sight]) -> Iterator[Wind
 
 
 def _broker_windows(
-    broker: str, steps: list[tuple[int, int, Table | None]], count: int, end_ms: int
+    broker: str, steps: list[tuple[int, int, QueueTable | None]], count: int, end_ms: int
 ) -> Iterator[Window]:
     """Steps are (ms, name server, its topics of the broker: None while it is down)."""
-    tables: list[Table | None] = [None] * count
+    tables: list[QueueTable | None] = [None] * count
     since: dict[str, int] = {}
     for at, group in groupby(sorted(steps, key=lambda step: step[0]), key=lambda step: step[0]):
         for _, ns, table in group:
@@ -92,7 +92,7 @@ def _broker_windows(
     yield from (Window(broker, start, end_ms, topic) for topic, start in since.items())
 
 
-def _differing(tables: list[Table]) -> set[str]:
+def _differing(tables: list[QueueTable]) -> set[str]:
     if all(table == tables[0] for table in tables):
         return set()
     return {topic for topic in set().union(*tables) if len({table.get(topic) for table in tables}) > 1}
@@ -111,7 +111,7 @@ def _faults(world: World, plan: Plan, sights: Sequence[Sight], windows: list[Win
             "brokers": list(fault.brokers),
             "ns": None if fault.ns is None else world.name_servers[fault.ns],
             **fault.details,
-            "windows": [_told(key, list(group)) for key, group in groupby(sorted(of_fault[number]), lambda w: w[:3])],
+            "windows": [_window(key, list(group)) for key, group in groupby(sorted(of_fault[number]), lambda w: w[:3])],
             "departures": _departures(world, fault, sights),
             "doubtful": list(_doubtful(world, fault, sights)),
         }
@@ -132,17 +132,17 @@ def _doubtful(world: World, fault: Fault, sights: Sequence[Sight]) -> Iterator[d
     if fault.kind != "hidden_change" or fault.ns is None:
         return
     broker, offset_ms = fault.brokers[0], world.offsets_ms[fault.ns]
-    told = [
+    changed_ms = [
         next(effect.at_ms for effect in sight.effects if effect.broker == broker and effect.at_ms >= fault.at_ms)
         for sight in sights
     ]
-    snapshot_ms = -(-(told[fault.ns] + offset_ms) // HOUR_MS) * HOUR_MS - offset_ms
-    begin_ms = max(told[fault.ns], min(at for ns, at in enumerate(told) if ns != fault.ns))
+    snapshot_ms = -(-(changed_ms[fault.ns] + offset_ms) // HOUR_MS) * HOUR_MS - offset_ms
+    begin_ms = max(changed_ms[fault.ns], min(at for ns, at in enumerate(changed_ms) if ns != fault.ns))
     if snapshot_ms - begin_ms >= MIN_WINDOW_MS + NEAR_MS:
         yield {"broker": broker, "topic": fault.details["topic"], "t1": begin_ms * 1000, "t2": snapshot_ms * 1000}
 
 
-def _told(key: tuple[str, int, int], windows: list[Window]) -> dict[str, Any]:
+def _window(key: tuple[str, int, int], windows: list[Window]) -> dict[str, Any]:
     broker, start, end = key
     optional = end - start < MIN_WINDOW_MS + NEAR_MS
     topics = sorted(window.topic for window in windows)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, sets
+from rocketns.pipeline.synthetic.verdicts import FaultOutcome, Verdict, invented, sets
 
 Row = Mapping[str, Any]
 
@@ -84,9 +84,9 @@ def _budgets(wanted: Sequence[Row], rows: Sequence[Row], tolerance_s: float) -> 
     wrong = [row for row in wanted if not _same(found.pop(_unit(row), None), row, tolerance_s)]
     for row in wrong:
         said = f"failed {row['failed_s']:.0f} s in {row['failures']} failures, planned {row['planned_s']:.0f} s"
-        yield Verdict(Outcome.MISSED, "availability", f"{_unit(row)}: listed {row['listed_s']:.0f} s, {said}")
+        yield Verdict(FaultOutcome.MISSED, "availability", f"{_unit(row)}: listed {row['listed_s']:.0f} s, {said}")
     if not wrong:
-        yield Verdict(Outcome.FOUND, "availability", f"the times of {len(wanted)} brokers, groups and clusters")
+        yield Verdict(FaultOutcome.FOUND, "availability", f"the times of {len(wanted)} brokers, groups and clusters")
     yield from (invented("availability", unit) for unit in sorted(found))
 
 

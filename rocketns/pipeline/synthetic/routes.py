@@ -12,7 +12,7 @@ from typing import Any
 from rocketns.pipeline.synthetic.journal.effects import Sight
 from rocketns.pipeline.synthetic.scenario.plan import Boot, Plan
 from rocketns.pipeline.synthetic.scenario.spec import TIMEOUT_MS
-from rocketns.pipeline.synthetic.scenario.world import WIDTH, Table, World
+from rocketns.pipeline.synthetic.scenario.world import WIDTH, QueueTable, World
 
 DAY_MS = 86_400_000
 APART_MS, STORM_MIN, SETTLED_MS = 30_000, 5, 30_000
@@ -69,17 +69,17 @@ def _moved(world: World, plan: Plan, sights: Sequence[Sight]) -> list[list[Any]]
             if found:
                 steps[topic].append(found)
     users = {*world.topics(), *(topic for _, topic in plan.grown)}
-    told = {topic: parts for topic, parts in steps.items() if topic in users}
-    return sorted([topic, max(map(len, parts)), round(max(map(max, parts)), 9)] for topic, parts in told.items())
+    used = {topic: parts for topic, parts in steps.items() if topic in users}
+    return sorted([topic, max(map(len, parts)), round(max(map(max, parts)), 9)] for topic, parts in used.items())
 
 
 def _lists(boots: Sequence[Boot], sight: Sight) -> dict[str, list[tuple[int, Queues]]]:
     """The write queues of each topic whenever they change, at one name server; empty at the end of each boot."""
-    steps: list[tuple[int, str | None, Table]] = [
+    steps: list[tuple[int, str | None, QueueTable]] = [
         (effect.at_ms, effect.broker, effect.table) for effect in sight.effects if effect.table is not None
     ]
     steps += [(boot.end_ms, None, {}) for boot in boots]
-    held: dict[str, Table] = {}
+    held: dict[str, QueueTable] = {}
     lists: defaultdict[str, list[tuple[int, Queues]]] = defaultdict(list)
     for at, broker, table in sorted(steps, key=lambda step: step[0]):
         before, held = held, held | {broker: table} if broker else {}

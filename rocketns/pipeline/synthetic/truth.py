@@ -13,7 +13,7 @@ from typing import Any
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.synthetic.fleet_compared import COLUMNS as FLEET_COLUMNS
 from rocketns.pipeline.synthetic.fleet_compared import UP_TOLERANCE_S, fleet_verdicts
-from rocketns.pipeline.synthetic.verdicts import Outcome, Verdict, invented, outcome, sets
+from rocketns.pipeline.synthetic.verdicts import FaultOutcome, Verdict, invented, outcome, sets
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Iterable[Row]]
@@ -56,7 +56,7 @@ def compare(truth: Mapping[str, Any], tables: Tables) -> list[Verdict]:
 def summary(verdicts: Sequence[Verdict]) -> str:
     """One line: how many of each outcome."""
     counts = Counter(verdict.outcome for verdict in verdicts)
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in FaultOutcome)
 
 
 class _Faults:
@@ -157,10 +157,10 @@ class _Faults:
 def _judged(fault: Row, wanted: list[tuple[bool, str]]) -> Verdict:
     missed = [what for found, what in wanted if not found]
     if not wanted:
-        return Verdict(Outcome.QUIET, fault["id"], "nothing is to be found")
+        return Verdict(FaultOutcome.QUIET, fault["id"], "nothing is to be found")
     if missed:
-        return Verdict(Outcome.MISSED, fault["id"], f"{len(missed)} of {len(wanted)}: {missed[0]}")
-    return Verdict(Outcome.FOUND, fault["id"], f"{len(wanted)} of {len(wanted)}, such as {wanted[-1][1]}")
+        return Verdict(FaultOutcome.MISSED, fault["id"], f"{len(missed)} of {len(wanted)}: {missed[0]}")
+    return Verdict(FaultOutcome.FOUND, fault["id"], f"{len(wanted)} of {len(wanted)}, such as {wanted[-1][1]}")
 
 
 def _brokers(truth: Mapping[str, Any], rows: list[Row], tolerance_s: float) -> Iterator[Verdict]:
@@ -169,10 +169,10 @@ def _brokers(truth: Mapping[str, Any], rows: list[Row], tolerance_s: float) -> I
     wanted = {_broker(row): row for row in truth["brokers"]}
     wrong = [key for key, row in wanted.items() if key not in found or not _same_figures(found[key], row, tolerance_s)]
     for key in wrong:
-        yield Verdict(Outcome.MISSED, "broker_stats", f"{' '.join(map(str, key))}: {_figures(wanted[key])}, not "
+        yield Verdict(FaultOutcome.MISSED, "broker_stats", f"{' '.join(map(str, key))}: {_figures(wanted[key])}, not "
                       + (_figures(found[key]) if key in found else "absent"))  # fmt: skip
     if not wrong:
-        yield Verdict(Outcome.FOUND, "broker_stats", f"all figures of {len(wanted)} brokers at name servers")
+        yield Verdict(FaultOutcome.FOUND, "broker_stats", f"all figures of {len(wanted)} brokers at name servers")
     yield from (invented("broker_stats", " ".join(map(str, key))) for key in sorted(found.keys() - wanted.keys()))
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 
-class Outcome(StrEnum):
+class FaultOutcome(StrEnum):
     """The outcome of one fault, or of one row that the audit reports."""
 
     FOUND = "found"
@@ -19,13 +19,13 @@ class Outcome(StrEnum):
 class Verdict(NamedTuple):
     """``fault``: the id of the fault, or the table of the row."""
 
-    outcome: Outcome
+    outcome: FaultOutcome
     fault: str
     detail: str
 
     @property
     def good(self) -> bool:
-        return self.outcome in (Outcome.FOUND, Outcome.QUIET)
+        return self.outcome in (FaultOutcome.FOUND, FaultOutcome.QUIET)
 
 
 def sets(table: str, wanted: set[Any], found: set[Any]) -> Iterator[Verdict]:
@@ -39,11 +39,11 @@ def _words(what: Any) -> str:
     return " ".join(map(str, what)) if isinstance(what, tuple) else str(what)
 
 
-def outcome(yes: bool) -> Outcome:
+def outcome(yes: bool) -> FaultOutcome:
     """Found or missed."""
-    return Outcome.FOUND if yes else Outcome.MISSED
+    return FaultOutcome.FOUND if yes else FaultOutcome.MISSED
 
 
 def invented(table: str, detail: str) -> Verdict:
     """The verdict about a row of ``table`` that nothing explains."""
-    return Verdict(Outcome.INVENTED, table, detail)
+    return Verdict(FaultOutcome.INVENTED, table, detail)

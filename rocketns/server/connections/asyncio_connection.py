@@ -169,7 +169,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             self._add_incoming(data)
             self._drop_incoming(0)
             self._owner.handshakes.want(self)
-            self._owner.totals.hold_to(INPUT, self)
+            self._owner.totals.enforce_limit(INPUT, self)
         else:
             self._take(data)
 
@@ -261,7 +261,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         return self.in_flight > 0 and self._owner.control.is_full
 
     def _hold_to_limits(self) -> None:
-        self._owner.totals.hold_to(INPUT, self)
+        self._owner.totals.enforce_limit(INPUT, self)
         if self._transport is not None and self._must_wait():
             self._transport.pause_reading()
 
@@ -306,7 +306,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             self.abort(self._cause, TOO_MUCH_UNSENT_HERE)
             return
         self._owner.totals.hold(OUTPUT, self, unsent, taken)
-        self._owner.totals.hold_to(OUTPUT, self)
+        self._owner.totals.enforce_limit(OUTPUT, self)
 
     def count_unsent(self) -> tuple[int, int]:
         """The bytes that are unsent now, and how many the peer took since the last call."""

@@ -98,7 +98,7 @@ class Totals:
         for holders in self._holders:
             holders.hold_none(connection)
 
-    def hold_to(self, kind: int, adding: Holder | None = None) -> None:
+    def enforce_limit(self, kind: int, adding: Holder | None = None) -> None:
         """Over the limit, end connections of control's loop, unless reactors have the connections to be ended.
 
         If that is not enough and the limit is far exceeded, end ``adding``, which holds more than before.

@@ -15,7 +15,7 @@ from typing import Protocol
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.answers import Differing, differing_digests, differing_groups, route_digest, topic_names
-from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import Member
@@ -64,7 +64,7 @@ class Peer:
         self._read_ms: int | None = None
         self._groups: int | None = None
         self._topics: int | None = None
-        self._differing = {Kind.BROKER: 0, Kind.TOPIC: 0}
+        self._differing = {FactKind.BROKER: 0, FactKind.TOPIC: 0}
 
     async def read(self) -> None:
         """One round. Never raises for what the peer does."""
@@ -90,18 +90,18 @@ class Peer:
         """How it is."""
         return Member(
             self.addr, self._kind, self._error, self._since_ms, self._read_ms, self._groups, self._topics,
-            self._differing[Kind.BROKER], self._differing[Kind.TOPIC],
+            self._differing[FactKind.BROKER], self._differing[FactKind.TOPIC],
         )  # fmt: skip
 
     async def _read_groups(self) -> None:
         answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
         own = await self._own.groups()
         found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
-        self._groups, self._differing[Kind.BROKER], differing = found
-        self._judge(Kind.BROKER, differing)
+        self._groups, self._differing[FactKind.BROKER], differing = found
+        self._judge(FactKind.BROKER, differing)
 
     def _judge(
-        self, kind: Kind, differing: Iterable[tuple[str, GroupView | int | None, GroupView | int | None]]
+        self, kind: FactKind, differing: Iterable[tuple[str, GroupView | int | None, GroupView | int | None]]
     ) -> None:
         """All things of a kind were read; these differ."""
         found = list(differing)
@@ -138,22 +138,22 @@ class Peer:
             most = self._name_bytes_max
             more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"", most)
             count += more
-            differing += self.suspects.worth(Kind.TOPIC, some, SUSPECTS_MAX - len(differing))
-        self._differing[Kind.TOPIC] = count
-        self._judge(Kind.TOPIC, differing)
+            differing += self.suspects.worth(FactKind.TOPIC, some, SUSPECTS_MAX - len(differing))
+        self._differing[FactKind.TOPIC] = count
+        self._judge(FactKind.TOPIC, differing)
 
     async def _read_other(self) -> None:
         """The names if they are due, suspected topics, and some more in turn."""
         if self._epoch_ms() >= self._names_due_ms:
             await self._read_names()
         loop = asyncio.get_running_loop()
-        suspected, ends_s = deque(self.suspects.names(Kind.TOPIC)), loop.time() + LOOKUPS_WITHIN_S
+        suspected, ends_s = deque(self.suspects.names(FactKind.TOPIC)), loop.time() + LOOKUPS_WITHIN_S
         for _ in range(self._lookups_max):
             waiting = suspected or self._turn
             if not waiting or loop.time() > ends_s:
                 break
             await self._read_route(waiting.popleft())
-        self._differing[Kind.TOPIC] = sum(item.kind is Kind.TOPIC for item, _ in self.suspects.lasting())
+        self._differing[FactKind.TOPIC] = sum(item.kind is FactKind.TOPIC for item, _ in self.suspects.lasting())
 
     async def _read_names(self) -> None:
         self._names_due_ms = self._epoch_ms() + TOPIC_NAMES_EVERY_MS
@@ -170,11 +170,11 @@ class Peer:
 
     def _forget_topics(self) -> None:
         """The peer gives no names of topics (enableAllTopicList=false). Its brokers are compared all the same."""
-        self._topics, self._differing[Kind.TOPIC] = None, 0
-        self.suspects.keep(Kind.TOPIC, ())
+        self._topics, self._differing[FactKind.TOPIC] = None, 0
+        self.suspects.keep(FactKind.TOPIC, ())
         self._turn.clear()
 
     async def _read_route(self, topic: str) -> None:
         body = await self._server.route_body(topic)
         theirs = None if body is None else await asyncio.to_thread(route_digest, body)
-        self.suspects.judge(Item(Kind.TOPIC, topic), self._own.topic(topic), theirs, self._epoch_ms())
+        self.suspects.judge(Item(FactKind.TOPIC, topic), self._own.topic(topic), theirs, self._epoch_ms())

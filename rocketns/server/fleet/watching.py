@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rocketns.config import Configuration
-from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from rocketns.fleet.suspects import View
@@ -58,7 +58,7 @@ class FleetWatch:
         self._following: asyncio.Task[None] | None = None
         self._peers: dict[str, Peer] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._told: dict[Item, Disagreement] = {}
+        self._logged: dict[Item, Disagreement] = {}
         self._since_ms = self._epoch_ms()
         self.state = FleetState(self._since_ms)
 
@@ -139,7 +139,7 @@ class FleetWatch:
         for peer in self._peers.values():
             for item, suspicion in peer.suspects.lasting():
                 since[item] = min(suspicion.since_epoch_ms, since.get(item, suspicion.since_epoch_ms))
-        kinds = list(Kind)
+        kinds = list(FactKind)
         return dict(sorted(since.items(), key=lambda one: (kinds.index(one[0].kind), one[0].name)))
 
     def _sides(self, item: Item, readable: Iterable[Peer]) -> dict[View, list[str]]:
@@ -147,7 +147,7 @@ class FleetWatch:
 
         There may be one side: this name server's value became like theirs since they were read.
         """
-        own: View = self._own.group(item.name) if item.kind is Kind.BROKER else self._own.topic(item.name)
+        own: View = self._own.group(item.name) if item.kind is FactKind.BROKER else self._own.topic(item.name)
         sides: dict[View, list[str]] = {own: [OWN]}
         for peer in readable:
             suspicion = peer.suspects.of(item)
@@ -157,15 +157,15 @@ class FleetWatch:
     def _changes(self, listed: Sequence[Disagreement]) -> list[Event]:
         """The changes that were not delivered yet. Those beyond the limit for one call wait for the next."""
         now = {Item(one.kind, one.name): one for one in listed}
-        new = [(item, one, False) for item, one in now.items() if item not in self._told]
-        over = [(item, one, True) for item, one in self._told.items() if item not in now]
+        new = [(item, one, False) for item, one in now.items() if item not in self._logged]
+        over = [(item, one, True) for item, one in self._logged.items() if item not in now]
         events: list[Event] = []
         for item, one, is_over in (new + over)[:EVENTS_AT_ONCE_MAX]:
             events.append(FleetDiffers(one.kind, one.name, str(one), one.since_epoch_ms, is_over))
             if is_over:
-                del self._told[item]
+                del self._logged[item]
             else:
-                self._told[item] = one
+                self._logged[item] = one
         return events
 
     def _epoch_ms(self) -> int:

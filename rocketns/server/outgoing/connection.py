@@ -124,7 +124,7 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
             self.fail(str(error))
             return
         self._owner.accounts.hold(INPUT, self, self._reader.held_bytes, PROGRESS_BYTES if found else len(data))
-        self._owner.accounts.hold_to(INPUT)
+        self._owner.accounts.enforce_limit(INPUT)
         if not self.is_open:
             return
         for opaque, frame in found:
@@ -156,7 +156,7 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
 
     def _hold_output(self) -> None:
         self._owner.accounts.hold(OUTPUT, self, *self.count_unsent())
-        self._owner.accounts.hold_to(OUTPUT)
+        self._owner.accounts.enforce_limit(OUTPUT)
 
     def _note_use(self) -> None:
         """Only what the server sends, or asked for, keeps the connection open."""
@@ -201,12 +201,12 @@ class OutgoingConnection(Traffic, asyncio.Protocol):
 class Accounts:
     """What the connections cost the server: the bytes that they hold, and the time of their answers.
 
-    ``hold`` and ``hold_to`` are those of `Totals`, ``submit_answer`` is control's. By default nothing is
+    ``hold`` and ``enforce_limit`` are those of `Totals`, ``submit_answer`` is control's. By default nothing is
     counted, and an answer is taken at once: for a program that does nothing else.
     """
 
     hold: Callable[[int, OutgoingConnection, int, int], object] = lambda _kind, _connection, _size, _moved: None
-    hold_to: Callable[[int], object] = lambda _kind: None
+    enforce_limit: Callable[[int], object] = lambda _kind: None
     submit_answer: Callable[[OutgoingConnection, bytes, Callable[[bytes | memoryview | None], object]], object] = (
         lambda _connection, frame, take: take(frame)
     )

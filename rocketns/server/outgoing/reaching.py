@@ -20,11 +20,11 @@ RESOLVERS = 2
 # To a host name with more addresses there is no connection.
 ADDRESSES_MAX = 8
 
-Found = tuple[socket.AddressFamily, tuple[object, ...]]
-Resolve = Callable[[str, int], list[Found]]
+Resolved = tuple[socket.AddressFamily, tuple[object, ...]]
+Resolve = Callable[[str, int], list[Resolved]]
 
 
-def resolve(host: str, port: int) -> list[Found]:
+def resolve(host: str, port: int) -> list[Resolved]:
     """All addresses of a host name. Waits for the resolver of the operating system. OSError if there is none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [(socket.AddressFamily(family), address) for family, _, _, _, address in found]
@@ -51,7 +51,7 @@ class Reach:
     def _allows(self, address: Address) -> bool:
         return any(address in network and _is_meant(address, network) for network in self._networks)
 
-    async def addresses(self, addr: str, announced_by: str | None) -> list[Found]:
+    async def addresses(self, addr: str, announced_by: str | None) -> list[Resolved]:
         """The addresses of ``host:port``; none if there is no connection to one of them.
 
         OSError, ValueError or TimeoutError if it cannot be resolved.
@@ -65,7 +65,7 @@ class Reach:
         far = any(self.is_out(f"{address[0]}:{port}", announced_by) for _, address in found)
         return [] if far or len(found) > ADDRESSES_MAX else found
 
-    async def _resolved(self, host: str, port: int) -> list[Found]:
+    async def _resolved(self, host: str, port: int) -> list[Resolved]:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(RESOLVERS, thread_name_prefix="resolver")
         found = asyncio.get_running_loop().run_in_executor(self._threads, self._resolver, host, port)

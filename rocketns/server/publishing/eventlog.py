@@ -117,15 +117,15 @@ def _log_sign_of_life(event: BrokerRegistered | BrokerHeartbeat) -> None:
 def _log_topics(event: TopicsPut) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    told = _told(event)
-    for change in event.changes[:told]:
+    logged = _logged_changes(event)
+    for change in event.changes[:logged]:
         _log_topic(event.broker_name, change)
-    rest = len(event.changes) - told
+    rest = len(event.changes) - logged
     if rest:
         log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
 
 
-def _told(event: TopicsPut) -> int:
+def _logged_changes(event: TopicsPut) -> int:
     """How many topics have a line each."""
     most = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
     ends = accumulate(len(change.topic) + 2 * len(event.broker_name) for change in event.changes[:most])

@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from rocketns._fast.connections.messages import Kind
+from rocketns._fast.connections.messages import MessageKind
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.protocol.codes import LanguageCode
@@ -31,8 +31,8 @@ from rocketns.server.stall import IdleAllowance, Stall
 log = logging.getLogger("rocketns.reactors")
 
 # Bound once: Kind.FRAME takes half a microsecond each time.
-OPENED, FRAME, CLOSED, MOVED = Kind.OPENED, Kind.FRAME, Kind.CLOSED, Kind.MOVED
-TAKEN, EXCESS, ADOPTED = Kind.TAKEN, Kind.EXCESS, Kind.ADOPTED
+OPENED, FRAME, CLOSED, MOVED = MessageKind.OPENED, MessageKind.FRAME, MessageKind.CLOSED, MessageKind.MOVED
+TAKEN, EXCESS, ADOPTED = MessageKind.TAKEN, MessageKind.EXCESS, MessageKind.ADOPTED
 
 OTHER = LanguageCode.OTHER.name
 LANGUAGES = {int(code): code.name for code in LanguageCode}
@@ -115,7 +115,7 @@ class ReactorTransport:
             elif kind == TAKEN:
                 self._answers_were_taken(self._connections[number])
             elif kind == EXCESS:
-                self._totals.hold_to(int(content))
+                self._totals.enforce_limit(int(content))
             elif kind == MOVED:
                 self._moved(number, int(content))
             else:

@@ -88,7 +88,7 @@ async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int
 
 
 def _put_group(known: KnownRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
-    """What no name server tells is as of a broker that said nothing: the data version, the time-out, the HA address."""
+    """Name servers pass on neither time-out, data version nor HA address: the first is the default, the others None."""
     known.put_group(name, cluster).note_switches(data.zone_name, data.enable_acting_master)
     for broker_id, addr in data.broker_addrs.items():
         live = known.put_broker(name, broker_id, cluster, addr, cluster)

@@ -10,7 +10,7 @@ from rocketns.admin.api import answers, copies, paging, routes, tables
 from rocketns.admin.api.paging import CHUNK_ROWS
 from tests.admin.api.conftest import Ask, get
 from tests.admin.conftest import Managed
-from tests.admin.fleet import Broker
+from tests.admin.population import Broker
 from tests.behaviour.calls import put_kv
 
 NAME = "\x01" * 4_000

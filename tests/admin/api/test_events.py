@@ -6,7 +6,7 @@ from interop.harness import codes
 from rocketns.admin.recent import ring
 from tests.admin.api.conftest import Ask
 from tests.admin.conftest import Managed
-from tests.admin.fleet import Broker
+from tests.admin.population import Broker
 
 
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:

@@ -12,7 +12,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from rocketns.config.sections import OWN_NAMES
 from tests.admin.api.conftest import Ask, get
 from tests.admin.conftest import Managed
-from tests.admin.fleet import V4_9_4, Broker
+from tests.admin.population import V4_9_4, Broker
 
 
 def test_a_broker_has_its_version_its_times_and_its_connection(managed: Managed, ask: Ask) -> None:

@@ -14,8 +14,8 @@ from schemathesis import GenerationMode
 from interop.harness import codes
 from rocketns.admin.api.openapi import ROOT, document
 from tests.admin.conftest import Managed
-from tests.admin.fleet import Broker
 from tests.admin.http import Http
+from tests.admin.population import Broker
 
 EXAMPLES = 12
 STREAMS = (f"{ROOT}/stream",)  # its answer has no end

@@ -6,7 +6,7 @@ import pytest
 
 from tests.admin.api.conftest import Ask, get
 from tests.admin.conftest import Managed
-from tests.admin.fleet import Broker
+from tests.admin.population import Broker
 
 TOPICS = [f"topic-{number:04}" for number in range(2345)]
 

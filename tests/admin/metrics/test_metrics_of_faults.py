@@ -12,7 +12,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.wire import eventually, frame, json_header
 from rocketns import logs
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from rocketns.logs import LogWriter
 from tests.admin.conftest import Managed
@@ -110,7 +110,9 @@ def test_the_fleet_is_counted_by_who_can_be_read_and_by_what_differs(managed: Ma
     other = Member("10.0.0.2:9876", "other", "", 2_000, 9_000, 1, 7, differing_brokers=1)
     dead = Member("10.0.0.3:9876", "", "connecting to 10.0.0.3:9876 failed", 3_000, None, None, None)
     sides = (Side("0=10.1.0.2:10911", (OWN,)), Side("missing", ("10.0.0.2:9876",)))
-    managed.controller.fleet.state = FleetState(9_000, (here, other, dead), (Disagreement(Kind.BROKER, "b", 5, sides),))
+    managed.controller.fleet.state = FleetState(
+        9_000, (here, other, dead), (Disagreement(FactKind.BROKER, "b", 5, sides),)
+    )
     seen = managed.scrape()
     assert [seen("rocketns_fleet_name_servers", state=state) for state in ("readable", "unreadable")] == [2, 1]
     assert [seen("rocketns_fleet_disagreements", kind=kind) for kind in ("broker", "topic")] == [1, 0]

@@ -9,11 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 
 from interop.harness import codes
 from rocketns.admin.page import stream
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from tests.admin.conftest import Managed
-from tests.admin.fleet import Broker
 from tests.admin.page.conftest import BROKERS, TOPICS, Open, fill
+from tests.admin.population import Broker
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>"
 
@@ -142,7 +142,7 @@ def test_name_servers_stand_side_by_side_with_what_they_do_not_say_alike(managed
     sides = Side("0=10.1.0.2:10911", (OWN,)), Side("missing", (other.addr,))
     page = open_page(managed, 390)
     assert page.locator("#fleet").is_hidden()
-    managed.controller.fleet.state = FleetState(9, (here, other), (Disagreement(Kind.BROKER, HOSTILE, 5, sides),))
+    managed.controller.fleet.state = FleetState(9, (here, other), (Disagreement(FactKind.BROKER, HOSTILE, 5, sides),))
     page.locator("#differ", has_text=HOSTILE).wait_for()
     assert "10.0.0.2:9876: missing" in page.locator("#differ").inner_text()
     assert "says otherwise" in page.locator("#servers").inner_text()

@@ -13,7 +13,7 @@ from rocketns.admin import gate
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
 from tests.admin.conftest import Managed
-from tests.admin.fleet import Broker
+from tests.admin.population import Broker
 
 REQUEST = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.family import Kind
+from rocketns.admin.metrics.family import MetricType
 from tests.check.metrics.asserted import asserted, repositorys
 from tests.check.metrics.page import PAGE
 from tests.check.source import ROOT, Source, sources
@@ -37,7 +37,7 @@ def declared(tree: ast.Module) -> Iterator[str]:
     """The names of the families that a module makes with `counter`, `gauge` and `histogram`."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id=kind), args=[ast.Constant(value=str(name)), *_]) if kind in list(Kind):
+            case ast.Call(func=ast.Name(id=kind), args=[ast.Constant(value=str(name)), *_]) if kind in list(MetricType):
                 yield name
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.family import Family, Kind
+from rocketns.admin.metrics.family import Family, MetricType
 from tests.check.metrics.page import BESIDE_RUST, PAGE, page
 
 FAMILIES = [family for families in THEMES.values() for family in families]
@@ -39,8 +39,8 @@ def test_no_name_is_taken_twice() -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_name_keeps_prometheus_rules(family: Family) -> None:
     assert re.fullmatch(r"rocketns_[a-z0-9]+(_[a-z0-9]+)*", family.name)
-    assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
-    if family.kind is Kind.HISTOGRAM:
+    assert family.name.endswith("_total") == (family.kind is MetricType.COUNTER)
+    if family.kind is MetricType.HISTOGRAM:
         assert family.name.endswith(UNITS)
     assert family.meaning.endswith(".")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocketns._fast.connections import messages
-from rocketns._fast.connections.messages import Ending, Kind
+from rocketns._fast.connections.messages import Ending, MessageKind
 from rocketns.server.reactors.reactor_connection import ENDINGS
 
 STUB = Path(__file__).parents[3] / "rocketns" / "_fast" / "connections" / "messages.pyi"
@@ -22,7 +22,7 @@ def names_in_stub(name: str) -> list[str]:
     return [node.targets[0].id for node in found.body if isinstance(node, ast.Assign)]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("enum", [Kind, Ending])
+@pytest.mark.parametrize("enum", [MessageKind, Ending])
 def test_the_stub_has_the_compiled_members(enum: type[IntEnum]) -> None:
     assert sorted(names_in_stub(enum.__name__)) == sorted(enum.__members__)
 

@@ -22,7 +22,7 @@ from rocketns.config import Limits
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import register, registered
 from tests.behaviour.views import ask_route
-from tests.hostile.stranger.fleet import Fleet, Operator, TablesFull, expect
+from tests.hostile.stranger.honest_brokers import Fleet, Operator, TablesFull, expect
 from tests.hostile.stranger.playing import Ports
 from tests.hostile.watch import own_delay_s, threads_s
 

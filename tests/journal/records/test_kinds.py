@@ -15,7 +15,7 @@ from rocketns.journal import record
 from rocketns.journal.reading import replay
 from rocketns.journal.record import KINDS, Kept
 from rocketns.journal.restore import lines
-from rocketns.journal.restore.finding import Found
+from rocketns.journal.restore.finding import JournalFile
 from rocketns.journal.restore.reading import Reading
 from rocketns.journal.segments import Segment, day_of
 from rocketns.pipeline.jobs.earlier import keeping
@@ -97,7 +97,7 @@ def test_a_start_reads_the_columns_that_restore(monkeypatch: pytest.MonkeyPatch,
     for number, some in ((1, told[:-1]), (2, told[-1:])):
         path = tmp_path / f"{number}.jsonl"
         path.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in some))
-        files.append(Found(Segment(day_of(0), 1, number), path))
+        files.append(JournalFile(Segment(day_of(0), 1, number), path))
     Reading("x", 0, threading.Event()).read(files)
     looked_at = {kind: names & columns_of(kind).keys() for kind, names in Read.by_kind.items()}
     assert looked_at == {kind: set(row.restoring) for kind, row in KINDS.items() if row.restoring is not None}

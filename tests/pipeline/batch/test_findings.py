@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.pipeline.batch.findings import Outcome, verdict
+from rocketns.pipeline.batch.findings import RunOutcome, verdict
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
 
 HOLE = "3 records of n1 are missing."
@@ -23,24 +23,26 @@ HOLE = "3 records of n1 are missing."
 def test_the_verdict_and_exit_status(
     findings: dict[str, int], incomplete: list[str], expected: Verdict, status: int
 ) -> None:
-    outcome = Outcome(verdict(findings, incomplete), findings, incomplete, "report.html")
+    outcome = RunOutcome(verdict(findings, incomplete), findings, incomplete, "report.html")
     assert (outcome.verdict, outcome.exit_status) == (expected, status)
 
 
 def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
     """A planned stop is no finding. The page still begins with it."""
-    stopped = Outcome(Verdict.NOTHING, {"incidents": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1)
+    stopped = RunOutcome(
+        Verdict.NOTHING, {"incidents": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
+    )
     assert stopped.lines == [
         "ns-2 is stopped since 09:02 (still).",
         "No finding, and 1 incident that is none: a name server was stopped or restarted.",
         "report: report.html",
     ]
-    fine = Outcome(Verdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
+    fine = RunOutcome(Verdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
     assert fine.lines == ["Nothing is wrong.", "Nothing found.", "report: report.html"]
 
 
 def test_findings_in_incomplete_input_are_listed_behind_what_is_missing() -> None:
-    outcome = Outcome(Verdict.INCOMPLETE, {"incidents": 2, "flaps": 0}, [HOLE], "report.html")
+    outcome = RunOutcome(Verdict.INCOMPLETE, {"incidents": 2, "flaps": 0}, [HOLE], "report.html")
     first, head, found, report = outcome.lines
     assert (first, head, report) == (f"incomplete: {HOLE}", "Found in what is there:", "report: report.html")
     assert found.split()[:2] == ["2", "divergences:"]

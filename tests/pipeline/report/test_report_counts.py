@@ -7,8 +7,8 @@ from typing import Any
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.sections.fleet import ordered_section
 from rocketns.pipeline.report.sections.lookups import lookups_section
+from rocketns.pipeline.report.sections.planning import ordered_section
 
 SYSTEM = ("system", "retry")
 

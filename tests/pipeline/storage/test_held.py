@@ -26,7 +26,7 @@ def test_the_rows_of_a_small_table_are_a_part_of_the_plan(spark: SparkSession, t
     results = Results(spark, folder_at(spark, str(tmp_path)))
     for rows in ([("t", 1, 2, view), (None, None, 3, None)], []):
         written = frame_of(spark, rows, TOPIC_SEGMENTS)
-        kept = results.keep("topic_segments", written)
+        kept = results.save("topic_segments", written)
         assert is_held(kept)
         assert kept.schema == TOPIC_SEGMENTS
         assert kept.collect() == written.collect() == spark.read.parquet(*files(tmp_path)).collect()
@@ -37,7 +37,7 @@ def test_a_large_table_stays_a_file(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     monkeypatch.setattr(held, limit, 2)
-    kept = Results(spark, folder_at(spark, str(tmp_path))).keep("skew", spark.range(3))
+    kept = Results(spark, folder_at(spark, str(tmp_path))).save("skew", spark.range(3))
     assert not is_held(kept)
     assert kept.agg(F.sum("id")).collect() == [(3,)]
 

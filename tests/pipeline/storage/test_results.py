@@ -18,7 +18,7 @@ from rocketns.pipeline.storage.results import RUNS_KEPT, Results, current
 def run_of(spark: SparkSession, out: Path, name: str) -> Results:
     """A run with one table, which is not published."""
     results = Results(spark, folder_at(spark, str(out)), f"20260101T000000-{name:0>8}")
-    results.keep("skew", spark.range(int(name, 16)))
+    results.save("skew", spark.range(int(name, 16)))
     return results
 
 
@@ -66,7 +66,7 @@ def test_old_runs_are_removed(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_run_that_is_going_on_is_not_removed(spark: SparkSession, tmp_path: Path) -> None:
     """The remains of a crash are removed after a day. The run ids of these tests are old."""
     going = Results(spark, folder_at(spark, str(tmp_path)))
-    going.keep("skew", spark.range(1))
+    going.save("skew", spark.range(1))
     run_of(spark, tmp_path, "1")
     publish(run_of(spark, tmp_path, "2"))
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [f"20260101T000000-{2:08}", going.run]

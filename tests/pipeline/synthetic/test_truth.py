@@ -12,7 +12,7 @@ import pytest
 
 from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet, save_truth
 from rocketns.pipeline.synthetic.truth import BOOT_ENDS, COLUMNS, compare, summary
-from rocketns.pipeline.synthetic.verdicts import Outcome
+from rocketns.pipeline.synthetic.verdicts import FaultOutcome
 
 Rows = dict[str, list[dict[str, Any]]]
 SECOND = 1_000_000
@@ -105,7 +105,7 @@ def fleet_tables(truth: Truth) -> Rows:
     }
 
 
-def bad(truth: Truth, tables: Rows) -> list[tuple[Outcome, str]]:
+def bad(truth: Truth, tables: Rows) -> list[tuple[FaultOutcome, str]]:
     return [(verdict.outcome, verdict.fault) for verdict in compare(truth, tables) if not verdict.good]
 
 
@@ -118,7 +118,7 @@ def test_an_audit_that_errs_in_nothing_has_found_each_fault(truth: Truth, tables
     assert [verdict for verdict in verdicts if not verdict.good] == []
     found = {verdict.fault for verdict in verdicts}
     assert found >= {fault["id"] for fault in truth["faults"] if fault["kind"] not in ("corrupt", "hole", "drop")}
-    quiet = {verdict.fault.split("-")[0] for verdict in verdicts if verdict.outcome is Outcome.QUIET}
+    quiet = {verdict.fault.split("-")[0] for verdict in verdicts if verdict.outcome is FaultOutcome.QUIET}
     assert quiet == {"blip", "change"}
     assert summary(verdicts).endswith(", 0 missed, 0 invented, 5 quiet")
 
@@ -132,7 +132,7 @@ def test_a_window_that_was_not_found_is_missed(truth: Truth, tables: Rows) -> No
         if (row["topic"], row["broker"], row["t1"] // SECOND)
         != (gone["topics"][0], gone["broker"], (gone["t1"] + SECOND // 2) // SECOND)
     ]
-    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"])]
+    assert bad(truth, tables) == [(FaultOutcome.MISSED, fault["id"])]
 
 
 def test_a_window_at_another_time_is_missed_and_invented(truth: Truth, tables: Rows) -> None:
@@ -140,7 +140,7 @@ def test_a_window_at_another_time_is_missed_and_invented(truth: Truth, tables: R
     (window,) = fault["windows"]
     row = next(row for row in tables["key_windows"] if abs(row["t1"] - window["t1"]) < SECOND)
     row["t2"] += 60 * SECOND
-    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "key_windows")]
+    assert bad(truth, tables) == [(FaultOutcome.MISSED, fault["id"]), (FaultOutcome.INVENTED, "key_windows")]
 
 
 @pytest.mark.parametrize(("kind", "doubt"), [("hidden_change", None), ("lost_change", "lost_records")])
@@ -150,32 +150,35 @@ def test_a_window_whose_doubt_is_wrong_is_missed_and_invented(
     fault = fault_of(truth, kind)
     at = [row for row in tables["key_windows"] if fault["t1"] <= row["t1"] <= fault["t2"]]
     next(row for row in at if row["topic"] == fault["topic"])["doubt"] = doubt
-    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "key_windows")]
+    assert bad(truth, tables) == [(FaultOutcome.MISSED, fault["id"]), (FaultOutcome.INVENTED, "key_windows")]
 
 
 def test_windows_that_begin_and_end_together_are_one_invention(truth: Truth, tables: Rows) -> None:
     tables["key_windows"] += [{"topic": f"t{n}", "broker": "b", "t1": 1, "t2": 9, "doubt": None} for n in range(5)]
     (verdict,) = [verdict for verdict in compare(truth, tables) if not verdict.good]
-    assert (verdict.outcome, verdict.detail[:13]) == (Outcome.INVENTED, "5 topics on b")
+    assert (verdict.outcome, verdict.detail[:13]) == (FaultOutcome.INVENTED, "5 topics on b")
 
 
 def test_a_departure_of_another_kind_is_missed_and_invented(truth: Truth, tables: Rows) -> None:
     fault = fault_of(truth, "silent")
     row = next(row for row in tables["departures"] if row["kind"] == "silent")
     row["kind"] = "crash"
-    assert bad(truth, tables) == [(Outcome.MISSED, fault["id"]), (Outcome.INVENTED, "departures")]
+    assert bad(truth, tables) == [(FaultOutcome.MISSED, fault["id"]), (FaultOutcome.INVENTED, "departures")]
 
 
 def test_a_killed_name_server_that_is_called_stopped_is_missed(truth: Truth, tables: Rows) -> None:
     row = next(row for row in tables["ns_uptime"] if row["end_cause"] == "lost")
     row["end_cause"] = "stop"
-    assert bad(truth, tables) == [(Outcome.MISSED, fault_of(truth, "kill")["id"]), (Outcome.INVENTED, "ns_uptime")]
+    assert bad(truth, tables) == [
+        (FaultOutcome.MISSED, fault_of(truth, "kill")["id"]),
+        (FaultOutcome.INVENTED, "ns_uptime"),
+    ]
 
 
 @pytest.mark.parametrize("figure", ["failures", "graceful", "flaps"])
 def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: str) -> None:
     tables["broker_stats"][3][figure] += 1
-    assert bad(truth, tables) == [(Outcome.MISSED, "broker_stats")]
+    assert bad(truth, tables) == [(FaultOutcome.MISSED, "broker_stats")]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,7 @@ def test_a_wrong_figure_of_a_broker_is_told(truth: Truth, tables: Rows, figure: 
 def test_a_wrong_value_of_the_fleet_is_told(truth: Truth, tables: Rows, table: str, change: dict[str, Any]) -> None:
     """The last row of availability is that of the cluster."""
     tables[table][-1] |= change
-    assert (Outcome.MISSED, table) in bad(truth, tables)
+    assert (FaultOutcome.MISSED, table) in bad(truth, tables)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_findings_without_a_seeded_fault_are_reported_as_invented(
     truth: Truth, tables: Rows, table: str, row: dict[str, Any]
 ) -> None:
     tables[table].append(row)
-    assert bad(truth, tables) == [(Outcome.INVENTED, table)]
+    assert bad(truth, tables) == [(FaultOutcome.INVENTED, table)]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +240,7 @@ def test_seeded_faults_that_were_not_found_are_reported_as_missed(truth: Truth, 
     tables[table] = []
     outcomes = bad(truth, tables)
     assert outcomes
-    assert set(outcomes) == {(Outcome.MISSED, table)}
+    assert set(outcomes) == {(FaultOutcome.MISSED, table)}
 
 
 def test_every_table_has_to_be_given(truth: Truth, tables: Rows) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rocketns.fleet.comparing import Item, Kind
+from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode
@@ -63,4 +63,4 @@ def test_the_topics_that_are_judged_are_as_few_as_may_be_suspected(
     assert peer.member().differing_topics == DIGEST_BUCKETS * TOPICS_OF_BUCKET
     assert judged == judged[:SUSPECTS_MAX] * readings
     assert len(list(peer.suspects.lasting())) == (0 if readings == 1 else SUSPECTS_MAX)
-    assert len(peer.suspects.names(Kind.TOPIC)) == SUSPECTS_MAX
+    assert len(peer.suspects.names(FactKind.TOPIC)) == SUSPECTS_MAX

@@ -137,8 +137,8 @@ def _hash(name: str, edge: int) -> Column:
     held, at_end = PAST[name]
     ended = F.col("t2") < edge
     ends = [F.when(ended, F.col(column)) for column in at_end]
-    told = F.xxhash64(F.lit(name), *held, "t1", F.least("t2", F.lit(edge)), *ends)
-    return F.when(F.col("t1") < edge, told)
+    hashed = F.xxhash64(F.lit(name), *held, "t1", F.least("t2", F.lit(edge)), *ends)
+    return F.when(F.col("t1") < edge, hashed)
 
 
 def _place(days: Sequence[str], day: str) -> str:

@@ -50,7 +50,7 @@ def gaps(events: DataFrame, observation: Observation, after: str = NEVER, closin
     columns takes half the time of sorting by the columns.
     """
     order = Window.partitionBy("sender").orderBy("seq")
-    told = (
+    tallied = (
         events.where(F.col("ev").isin("reg", "hb") & _inside(observation))
         .select(F.xxhash64("boot", *SENDER).alias("sender"), "seq", "ts", "ev", "dt", *SENDER)
         .withColumn("before", F.lag("ts").over(order))
@@ -58,12 +58,12 @@ def gaps(events: DataFrame, observation: Observation, after: str = NEVER, closin
         .groupBy(*SENDER, F.expr("(ts - before) div 1000").alias("gap_ms"), _closed(closing))
         .agg(F.count(F.lit(1)).alias("n"))
     )
-    return conform(told, GAPS)
+    return conform(tallied, GAPS)
 
 
 def counts(events: DataFrame, observation: Observation, closing: str = NEVER) -> DataFrame:
     """COUNTS of the observation."""
-    told = (
+    tallied = (
         events.where(_inside(observation))
         .groupBy("ns", _closed(closing))
         .agg(
@@ -73,14 +73,14 @@ def counts(events: DataFrame, observation: Observation, closing: str = NEVER) ->
             F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
         )
     )
-    return conform(told, COUNTS)
+    return conform(tallied, COUNTS)
 
 
 def callers(lookups: DataFrame, observation: Observation, closing: str = NEVER) -> DataFrame:
     """CALLERS: what each caller asked each name server for."""
     begin = F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 1000
     asked = F.coalesce(F.col("n") > 0, F.lit(False)).alias("asked")
-    told = (
+    tallied = (
         lookups.where("ev = 'lookup'")
         .groupBy("ns", "client", "lang", "cv", "topic", asked, _inside(observation).alias("inside"), _closed(closing))
         .agg(
@@ -89,7 +89,7 @@ def callers(lookups: DataFrame, observation: Observation, closing: str = NEVER) 
             F.max("ts").alias("t2"),
         )
     )
-    return conform(told, CALLERS)
+    return conform(tallied, CALLERS)
 
 
 def named(callers: DataFrame) -> DataFrame:
@@ -103,7 +103,7 @@ def hours(lookups: DataFrame, observation: Observation, closing: str = NEVER) ->
     """HOURS: what was looked up in each hour. A lookup counts in the hour of its interval's middle."""
     middle = F.floor((F.col("ts") - F.coalesce("iv_ms", F.lit(0)) * 500) / F.lit(HOUR_US))
     miss = F.coalesce("miss", F.lit(0))
-    told = (
+    tallied = (
         _named(lookups, observation)
         .groupBy("topic", middle.alias("hour"), _closed(closing))
         .agg(
@@ -112,14 +112,14 @@ def hours(lookups: DataFrame, observation: Observation, closing: str = NEVER) ->
             F.sort_array(F.collect_set(F.when(miss > 0, F.col("ns")))).alias("ns"),
         )
     )
-    return conform(told, HOURS)
+    return conform(tallied, HOURS)
 
 
 def covered(lookups: DataFrame, observation: Observation, closing: str = NEVER) -> DataFrame:
     """COVERED: when which name server journalled lookups."""
     hour = F.expr(f"ts div {HOUR_US}").alias("hour")
-    told = _named(lookups, observation).groupBy("ns", hour, _closed(closing))
-    return conform(told.agg(F.min("ts").alias("first"), F.max("ts").alias("last")), COVERED)
+    grouped = _named(lookups, observation).groupBy("ns", hour, _closed(closing))
+    return conform(grouped.agg(F.min("ts").alias("first"), F.max("ts").alias("last")), COVERED)
 
 
 def _named(lookups: DataFrame, observation: Observation) -> DataFrame:

@@ -101,7 +101,7 @@ def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
 
     One sweep over the points of each broker up to the last step; each list is asked for at the time when it began."""
     views = steps.groupBy(*VIEW).agg(F.max("t").alias("end"))
-    told = points.join(views, [*VIEW], "inner").where("t <= end").groupBy(*VIEW, "broker", "t").agg(
+    queues = points.join(views, [*VIEW], "inner").where("t <= end").groupBy(*VIEW, "broker", "t").agg(
         F.max(F.when(F.col("by") > 0, F.col("w")).otherwise(0)).alias("w")
     )  # fmt: skip
     of_both = F.inline(
@@ -110,9 +110,9 @@ def _lists(steps: DataFrame, points: DataFrame) -> DataFrame:
             F.struct(F.col("t").alias("at"), F.lit(1).alias("side")),
         )
     )
-    brokers = told.select(*VIEW, "broker").distinct()
+    brokers = queues.select(*VIEW, "broker").distinct()
     asked = steps.select(*STEP, of_both).join(brokers, [*VIEW], "inner")
-    set_at = told.select(*VIEW, "broker", F.col("t").alias("at"), "w")
+    set_at = queues.select(*VIEW, "broker", F.col("t").alias("at"), "w")
     rows = set_at.unionByName(asked, allowMissingColumns=True)
     in_order = Window.partitionBy(*VIEW, "broker").orderBy("at", F.col("side").isNotNull())
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)

@@ -71,29 +71,32 @@ def chained(estimates: Iterable[Row], before: Clocks) -> Clocks:
 
 
 def _after(day: str, rows: list[Row], before: Clocks) -> Clocks:
-    told: dict[str, dict[str | None, Row]] = {}
+    estimated: dict[str, dict[str | None, Row]] = {}
     for row in rows:
-        told.setdefault(row["ns"], {})[row["method"]] = row
+        estimated.setdefault(row["ns"], {})[row["method"]] = row
     local = rows[0]["reference"]
     reference = before.reference or local
-    shift = _shift(told, local, reference, before.known)
+    shift = _shift(estimated, local, reference, before.known)
     known = {
         ns: Clock(method=REFERENCE, uncertainty=0)
         if ns == reference
-        else _clock(told.get(ns, {}), before.known.get(ns, Clock()), shift, is_local=ns == local)
-        for ns in {*told, *before.known}
+        else _clock(estimated.get(ns, {}), before.known.get(ns, Clock()), shift, is_local=ns == local)
+        for ns in {*estimated, *before.known}
     }
     shown = tuple((day, ns, *clock[:4], reference, clock.uncertainty) for ns, clock in sorted(known.items()))
     return Clocks(reference, known, (*before.days, *shown))
 
 
 def _shift(
-    told: Mapping[str, Mapping[str | None, Row]], local: str | None, reference: str | None, known: Mapping[str, Clock]
+    estimated: Mapping[str, Mapping[str | None, Row]],
+    local: str | None,
+    reference: str | None,
+    known: Mapping[str, Clock],
 ) -> int:
     """How far the clock of the day's reference is ahead of the run's."""
     if local is None or reference is None or local == reference:
         return 0
-    of_reference = told.get(reference, {})
+    of_reference = estimated.get(reference, {})
     if VERSIONS in of_reference and _accepted(of_reference[VERSIONS]):
         return -int(of_reference[VERSIONS]["offset"])
     if local in known and known[local].method != NONE:
@@ -103,11 +106,11 @@ def _shift(
     return 0
 
 
-def _clock(told: Mapping[str | None, Row], before: Clock, shift: int, *, is_local: bool) -> Clock:
+def _clock(estimated: Mapping[str | None, Row], before: Clock, shift: int, *, is_local: bool) -> Clock:
     """A name server's clock at the end of a day, from the day's estimates by method."""
     if is_local:
         return before._replace(offset=shift) if before.method != NONE else before
-    versions, beats = told.get(VERSIONS), told.get(HEARTBEATS)
+    versions, beats = estimated.get(VERSIONS), estimated.get(HEARTBEATS)
     latest = before.latest
     if versions is not None:
         latest = (*[difference + shift for difference in versions["latest"]], *before.latest)[:SAMPLES_MIN]

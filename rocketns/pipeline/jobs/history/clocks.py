@@ -55,15 +55,15 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
     hold = hold or keep
     members = hold(_members(raw_events))
     heard = raw_events.where(F.col("ev").isin("reg", "hb")).select(DAY, "ns", "ev", *MEMBER, *VERSION, "ts", "gap")
-    told = keep(heard.join(F.broadcast(members), [DAY, *MEMBER], "left_semi"))
-    firsts = hold(_first_heartbeats(told))
+    sampled = keep(heard.join(F.broadcast(members), [DAY, *MEMBER], "left_semi"))
+    firsts = hold(_first_heartbeats(sampled))
     servers = hold(_servers(raw_events, firsts))
     no_gap = F.lit(None).cast("long").alias("gap")
     versions = _version_differences(firsts, servers).select("*", no_gap, F.lit(VERSIONS).alias("method"))
     judged = hold(_judged(hold(versions)))
     unsure = hold(_unsure(servers, judged))
     if unsure.collect():
-        beats = _beat_differences(told, unsure).select("*", F.lit(HEARTBEATS).alias("method"))
+        beats = _beat_differences(sampled, unsure).select("*", F.lit(HEARTBEATS).alias("method"))
         judged = judged.unionByName(_judged(keep(beats)))
     return conform(servers.join(F.broadcast(judged), [DAY, "ns"], "left"), ESTIMATES)
 
@@ -101,9 +101,9 @@ def _members(events: DataFrame) -> DataFrame:
     )
 
 
-def _first_heartbeats(told: DataFrame) -> DataFrame:
+def _first_heartbeats(sampled: DataFrame) -> DataFrame:
     """Per day, name server, member and version: first_ts, the gap before it, and the count of records."""
-    return told.groupBy(DAY, "ns", *MEMBER, *VERSION).agg(
+    return sampled.groupBy(DAY, "ns", *MEMBER, *VERSION).agg(
         F.min("ts").alias("first_ts"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
     )
 
@@ -136,7 +136,7 @@ def _version_differences(firsts: DataFrame, servers: DataFrame) -> DataFrame:
     )
 
 
-def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
+def _beat_differences(sampled: DataFrame, servers: DataFrame) -> DataFrame:
     """DAY, ns, at, difference, gap (ms since the heartbeat before)."""
     of_reference = F.when(F.col("ns") == F.col("reference"), F.col("ts"))
     # Two sorts: Spark recomputes a frame that looks forward for each row.
@@ -147,7 +147,7 @@ def _beat_differences(told: DataFrame, servers: DataFrame) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     return (
-        told.where("ev = 'hb'")
+        sampled.where("ev = 'hb'")
         .select(DAY, "ns", *MEMBER, "ts", "gap")
         .join(F.broadcast(servers), [DAY, "ns"], "inner")
         .withColumn("before", F.col("ts") - F.last(of_reference, ignorenulls=True).over(upwards))

@@ -24,12 +24,12 @@ def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, obse
         F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
     )
     keys = topic_intervals.select(*TOPIC).distinct()
-    told = _told(events, base, lost, keys, observation)
+    recorded = _recorded(events, base, lost, keys, observation)
     in_order = Window.partitionBy(*BOOT, *TOPIC).orderBy("seq")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     following = F.struct("seq", "t", "value", "whole")
     doubtful = (
-        told.withColumn("t", F.max("ts").over(so_far))  # the clock may have been set back
+        recorded.withColumn("t", F.max("ts").over(so_far))  # the clock may have been set back
         .withColumn("next", F.lead(following).over(in_order))
         .join(F.broadcast(lost), [*BOOT], "inner")
         .withColumn("hole", F.get(F.filter("holes", _between), F.lit(0)))
@@ -39,7 +39,7 @@ def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, obse
     return conform(_within_uptime(doubtful, base.uptime), TOPIC_DOUBTS)
 
 
-def _told(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, observation: Observation) -> DataFrame:
+def _recorded(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, observation: Observation) -> DataFrame:
     """BOOT, seq, ts, TOPIC, value (null: absent), whole (of a snapshot), for boots with lost records: each value of a
     key in the journal, an absent one at the start, and an absent one where a snapshot does not name the key."""
     holed = F.broadcast(lost.select(*BOOT))

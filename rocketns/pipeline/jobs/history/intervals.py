@@ -62,10 +62,10 @@ def with_found_gone(changes: DataFrame, key: Sequence[str], snapshots: DataFrame
     later = F.get(F.filter("begins", lambda begin: begin["snap"] > F.col("seq")), F.lit(0))
     passed_over = F.col("next_seq").isNull() | (F.col("next_seq") > later["end_seq"])
     names = [name for name in changes.columns if name not in ("ns", "boot", *key)]
-    told = F.struct(*names)
+    change = F.struct(*names)
     gone = {"seq": later["end_seq"], "ts": later["end_ts"], "cause": F.lit(FOUND_GONE)}
     absence = F.struct(*[gone.get(name, F.lit(None).cast(changes.schema[name].dataType)).alias(name) for name in names])
-    rows = F.when(later.isNotNull() & passed_over, F.array(told, absence)).otherwise(F.array(told))
+    rows = F.when(later.isNotNull() & passed_over, F.array(change, absence)).otherwise(F.array(change))
     return (
         changes.join(F.broadcast(begins), ["ns", "boot"], "left")
         .withColumn("next_seq", F.lead("seq").over(in_order))

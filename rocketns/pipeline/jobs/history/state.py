@@ -78,11 +78,11 @@ def ns_uptime(base: Base) -> DataFrame:
 
 def broker_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """BROKER_INTERVALS."""
-    told = counted(events, base, observation)
+    counting = counted(events, base, observation)
     is_member = F.col("bid").isNotNull() & F.col("addr").isNotNull()
     kinds = F.col("ev").isin("reg", "down", "snap") | ((F.col("ev") == "hb") & F.col("timeout_ms").isNotNull())
     present = F.when(F.col("ev") != "down", F.struct(F.lit(True).alias("present")))
-    changes = told.where(is_member & kinds).select(
+    changes = counting.where(is_member & kinds).select(
         "ns", "boot", "seq", "ts", *MEMBER, present.alias("value"), _cause().alias("cause"), "gap",
         F.when(F.col("timeout_ms").isNotNull(), F.struct("timeout_ms", "zone")).alias("stated"),
     )  # fmt: skip
@@ -115,8 +115,8 @@ def held_topics(changes: DataFrame, base: Base) -> DataFrame:
 def topic_changes(events: DataFrame) -> DataFrame:
     """One row per topic of a tput, tdel or snap record: ns, boot, seq, ts, topic, broker, cause, and ``value``, a
     struct of VALUE, null where the topic is gone."""
-    told = events.where(F.col("ev").isin("tput", "tdel", "snap") & F.col("topics").isNotNull())
-    entries = told.select("ns", "boot", "seq", "ts", "ev", "broker", "cause", F.explode("topics").alias("entry"))
+    records = events.where(F.col("ev").isin("tput", "tdel", "snap") & F.col("topics").isNotNull())
+    entries = records.select("ns", "boot", "seq", "ts", "ev", "broker", "cause", F.explode("topics").alias("entry"))
     value = F.when(F.col("ev") != "tdel", F.struct(*[F.col(f"entry.{name}").alias(name) for name in VALUE]))
     return entries.select(
         "ns", "boot", "seq", "ts", F.col("entry.t").alias("topic"), "broker", value.alias("value"),
@@ -131,9 +131,9 @@ def _cause() -> Column:
 def counted(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """The events that count: before the end; of snapshots only those at which state begins."""
     begins = base.snapshots.select("ns", "boot", "snap", F.lit(True).alias("begins")).distinct()
-    told = events.where((F.col("ts") < observation.t1) & F.col("ev").isin(*ACTIVITY, "snap"))
+    shown = events.where((F.col("ts") < observation.t1) & F.col("ev").isin(*ACTIVITY, "snap"))
     counts = (F.col("ev") != "snap") | F.col("begins")
-    return told.join(F.broadcast(begins), ["ns", "boot", "snap"], "left").where(counts).drop("begins")
+    return shown.join(F.broadcast(begins), ["ns", "boot", "snap"], "left").where(counts).drop("begins")
 
 
 def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation) -> DataFrame:

@@ -37,7 +37,7 @@ def suspects(events: DataFrame, end: int) -> Suspects:
     return {(row["ns"], row["boot"]): row["last"] for row in found.collect()}
 
 
-def steadied(events: DataFrame, found: Suspects, end: int) -> DataFrame:
+def with_repaired_times(events: DataFrame, found: Suspects, end: int) -> DataFrame:
     """The events, where each stray record has the time of the record before it in the order of seq.
 
     A boot may have any number of records, so they are sorted in stretches. If no right time is before a record in its
@@ -46,24 +46,24 @@ def steadied(events: DataFrame, found: Suspects, end: int) -> DataFrame:
         return events
     last = reduce(_or_else, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(found.items())))
     marked = events.withColumn("last_before", last)
-    told = marked.where("last_before is not null").withColumns(
+    affected = marked.where("last_before is not null").withColumns(
         {"stretch": F.expr(f"seq div {STRETCH}"), "right": F.when(F.col("ts") < end, F.col("ts"))}
     )
     before = _nearest("right", PIECE, F.col("seq"), 0)
     after = _nearest("right", PIECE, F.col("seq").desc(), 0)
     nearest = F.coalesce(before, "earlier", after, "later")
     is_stray = (F.col("ts") >= end) & (F.col("seq") < F.col("last_before"))
-    repaired = told.join(F.broadcast(_outside(told)), [*PIECE], "left").withColumn(
+    repaired = affected.join(F.broadcast(_outside(affected)), [*PIECE], "left").withColumn(
         "ts", F.when(is_stray, nearest).otherwise(F.col("ts"))
     )
     others = marked.where("last_before is null").select(*events.columns)
     return others.unionByName(repaired.select(*events.columns))
 
 
-def _outside(told: DataFrame) -> DataFrame:
+def _outside(affected: DataFrame) -> DataFrame:
     """PIECE, earlier, later: of each stretch the last right time before it and the first one after it."""
     place = F.when(F.col("right").isNotNull(), F.col("seq"))
-    ends = told.groupBy(*PIECE).agg(F.min_by("right", place).alias("first"), F.max_by("right", place).alias("last"))
+    ends = affected.groupBy(*PIECE).agg(F.min_by("right", place).alias("first"), F.max_by("right", place).alias("last"))
     earlier = _nearest("last", BOOT, F.col("stretch"), -1)
     later = _nearest("first", BOOT, F.col("stretch").desc(), -1)
     return ends.select(*PIECE, earlier.alias("earlier"), later.alias("later"))

@@ -93,8 +93,8 @@ FIELDS: Mapping[str, Field] = {
 
 def json_lines(data: ReportInput) -> str:
     """All incidents, worst and latest first. ASCII only, so that no name from the network can disturb a terminal."""
-    told = zip(identities(data.incidents), data.incidents, strict=True)
-    return "".join(json.dumps(_line(identity, one, data)) + "\n" for identity, one in told)
+    identified = zip(identities(data.incidents), data.incidents, strict=True)
+    return "".join(json.dumps(_line(identity, one, data)) + "\n" for identity, one in identified)
 
 
 def _line(identity: str, one: Incident, data: ReportInput) -> dict[str, Any]:

@@ -39,8 +39,8 @@ def identities(incidents: Sequence[Incident]) -> list[str]:
 
 
 def _identity(one: Incident) -> str:
-    told = "|".join((one.kind, *one.brokers, "", *one.ns, one.topic if one.kind is Kind.MISSING_TOPIC else ""))
-    return "i" + sha256(f"{told}|{one.t1}".encode("utf-8", "backslashreplace")).hexdigest()[:10]
+    facts = "|".join((one.kind, *one.brokers, "", *one.ns, one.topic if one.kind is Kind.MISSING_TOPIC else ""))
+    return "i" + sha256(f"{facts}|{one.t1}".encode("utf-8", "backslashreplace")).hexdigest()[:10]
 
 
 def brokers(one: Incident) -> str:

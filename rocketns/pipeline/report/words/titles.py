@@ -46,7 +46,7 @@ def _missing(one: Incident, clock: _Clock) -> str:
 
 
 def _stale(what: str) -> Callable[[Incident, _Clock], str]:
-    def told(one: Incident, clock: _Clock) -> str:
+    def sentence(one: Incident, clock: _Clock) -> str:
         many = len(one.ns) > 1
         verb = "" if not one.going_on else "" if many else "s"
         shows = f"{'show' if one.going_on else 'showed'}{verb}"
@@ -54,7 +54,7 @@ def _stale(what: str) -> Callable[[Incident, _Clock], str]:
         tail = "" if than == "different" else " than the rest"
         return f"{servers(one.ns)} {shows} {than} {what}{tail} for {_of(one)} on {brokers(one)} {clock.span(one)}"
 
-    return told
+    return sentence
 
 
 def _of(one: Incident) -> str:
@@ -64,7 +64,7 @@ def _of(one: Incident) -> str:
 
 
 def _gone(verb: str) -> Callable[[Incident, _Clock], str]:
-    def told(one: Incident, clock: _Clock) -> str:
+    def sentence(one: Incident, clock: _Clock) -> str:
         what = f"{_begin(brokers(one))} {verb} at {clock.at(one.t1)}"
         return (
             f"{what} and is not back (still)"
@@ -72,7 +72,7 @@ def _gone(verb: str) -> Callable[[Incident, _Clock], str]:
             else f"{what} and was away for {microseconds(one.lasted_us)}"
         )
 
-    return told
+    return sentence
 
 
 def _flap(one: Incident, clock: _Clock) -> str:
@@ -84,7 +84,7 @@ def _flap(one: Incident, clock: _Clock) -> str:
 
 
 def _restarted(verb: str) -> Callable[[Incident, _Clock], str]:
-    def told(one: Incident, clock: _Clock) -> str:
+    def sentence(one: Incident, clock: _Clock) -> str:
         what = f"{servers(one.ns)} {verb} at {clock.at(one.t1)} and was away for {microseconds(one.away_us)}"
         if not one.brokers:
             return what
@@ -93,7 +93,7 @@ def _restarted(verb: str) -> Callable[[Incident, _Clock], str]:
             return f"{what}, and has no routes to {many} yet (still)"
         return f"{what}, then without routes to {many} for {microseconds(max(0, one.lasted_us - one.away_us))}"
 
-    return told
+    return sentence
 
 
 def _ended(verb: str) -> Callable[[Incident, _Clock], str]:

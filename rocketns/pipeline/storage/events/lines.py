@@ -46,8 +46,8 @@ def records(reader: Reader, base: str) -> Reader:
 def records_of(lines: DataFrame) -> DataFrame:
     """The same from a frame with ``line``, dt, ns and other columns, which are kept."""
     how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREADABLE}
-    told = lines.withColumn("record", F.from_json("line", _LINE, how))
-    return told.select("record.*", *[name for name in lines.columns if name != "line"])
+    parsed = lines.withColumn("record", F.from_json("line", _LINE, how))
+    return parsed.select("record.*", *[name for name in lines.columns if name != "line"])
 
 
 def frame_of_lines(spark: SparkSession, texts: Iterable[tuple[bytes, tuple[Any, ...]]], kept: StructType) -> DataFrame:

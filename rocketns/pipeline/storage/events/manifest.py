@@ -206,8 +206,8 @@ def _state(plain: Mapping[str, Any], path: str) -> State:
             "--out, or delete the folder of the events to read the journal again."
         )
     days = {
-        dt: Day(reads, {ns: [Range(*r) for r in ranges] for ns, ranges in told.items()})
-        for dt, (reads, told) in plain["days"].items()
+        dt: Day(reads, {ns: [Range(*r) for r in ranges] for ns, ranges in numbers.items()})
+        for dt, (reads, numbers) in plain["days"].items()
     }
     parts = [Part(*part) for part in plain["parts"]]
     return State(plain["number"], plain["journal"], days, parts, plain["foreign"], plain["unused"])

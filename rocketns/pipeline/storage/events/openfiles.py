@@ -57,8 +57,8 @@ def tail_of(spark: SparkSession, texts: Sequence[OpenText], keep: Keep = as_it_i
     if not texts:
         return Tail(frame_of(spark, [], EVENTS), frame_of(spark, [], FILES))
     files = [(text, (file.dt, file.ns, file.segment, len(text))) for file, text in texts]
-    told = keep(judged(frame_of_lines(spark, files, _OF_FILE), "segment", "bytes"))
-    return Tail(told.where("not corrupt").select(*EVENTS.names), _files(told))
+    records = keep(judged(frame_of_lines(spark, files, _OF_FILE), "segment", "bytes"))
+    return Tail(records.where("not corrupt").select(*EVENTS.names), _files(records))
 
 
 def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
@@ -83,9 +83,9 @@ def _reaches_back(text: OpenText, state: State) -> bool:
     return first is None or any(first["seq"] <= r.high for r in ranges)
 
 
-def _files(told: DataFrame) -> DataFrame:
+def _files(records: DataFrame) -> DataFrame:
     right = F.when(~F.col("corrupt"), F.col("ts"))
-    found = told.groupBy("dt", "ns", "segment", "bytes").agg(
+    found = records.groupBy("dt", "ns", "segment", "bytes").agg(
         F.count("*").alias("lines"), F.count_if("corrupt").alias("corrupt"),
         F.min(right).alias("first"), F.max(right).alias("last"), F.lit(True).alias("open"),
     )  # fmt: skip

@@ -122,28 +122,28 @@ class Staging:
         held = {self.place(one.file): _held(one.boots, one.repeats) for one in taken}
         return held, self.parts(folder, held) if held else []
 
-    def write(self, told: DataFrame, tasks: int | None = None) -> str:
+    def write(self, records: DataFrame, tasks: int | None = None) -> str:
         """Write rows of STORED to a new folder, by so many tasks; returns it."""
         folder = _new_folder()
         with settings(self._spark, self._settings):
-            fewer = told if tasks is None else told.coalesce(tasks)
+            fewer = records if tasks is None else records.coalesce(tasks)
             fewer.write.partitionBy(*PARTITIONS).options(**PLAIN).parquet(self._folder.path(folder))
         return folder
 
     def held(self, folder: str) -> dict[Place, Held]:
         """What each file holds whose rows are in the folder."""
-        told = read_parts(self._spark, self._folder, [folder])
+        records = read_parts(self._spark, self._folder, [folder])
         found: dict[Place, list[Any]] = {}
-        for row in _by_file(told).collect():
+        for row in _by_file(records).collect():
             found.setdefault(tuple(row[name] for name in FILE), []).append(row)
         odd = [place for place, rows in found.items() if not all(map(is_plain, rows))]
-        repeating = self._repeating(told, odd) if odd else set()
+        repeating = self._repeating(records, odd) if odd else set()
         return {place: _held(rows, place in repeating) for place, rows in found.items()}
 
-    def _repeating(self, told: DataFrame, files: Sequence[Place]) -> set[Place]:
+    def _repeating(self, records: DataFrame, files: Sequence[Place]) -> set[Place]:
         """Those of the files that hold a record more than once."""
         these = F.broadcast(frame_of(self._spark, files, PLACES))
-        counts = told.where("not corrupt").join(these, [*FILE], "left_semi").groupBy(*FILE, "boot", "seq").count()
+        counts = records.where("not corrupt").join(these, [*FILE], "left_semi").groupBy(*FILE, "boot", "seq").count()
         return {tuple(row) for row in counts.where("count > 1").select(*FILE).distinct().collect()}
 
     def parts(self, folder: str, held: Mapping[Place, Held]) -> list[Part]:
@@ -177,8 +177,8 @@ def _new_folder() -> str:
     return f"{DATA}/{BATCH}={new_id()}"
 
 
-def _by_file(told: DataFrame) -> DataFrame:
-    return told.groupBy(*FILE, "boot").agg(
+def _by_file(records: DataFrame) -> DataFrame:
+    return records.groupBy(*FILE, "boot").agg(
         F.count("*").alias("lines"), F.count_if("corrupt").alias("corrupt"), F.min("seq").alias("low"),
         F.max("seq").alias("high"), F.sum("seq").alias("sum"), F.min("ts").alias("first"), F.max("ts").alias("last"),
     )  # fmt: skip
@@ -186,14 +186,14 @@ def _by_file(told: DataFrame) -> DataFrame:
 
 def _held(rows: Sequence[Any], repeats: bool) -> Held:
     """``rows``: those of ``_by_file`` for one file; the row of its corrupt lines has no boot."""
-    told = [row for row in rows if row["boot"] is not None]
+    of_boots = [row for row in rows if row["boot"] is not None]
     return Held(
         sum(row["lines"] for row in rows),
         sum(row["corrupt"] for row in rows),
-        sum(row["lines"] for row in told),
-        min((row["first"] for row in told), default=None),
-        max((row["last"] for row in told), default=None),
-        [Range(row["boot"], row["low"], row["high"]) for row in told],
+        sum(row["lines"] for row in of_boots),
+        min((row["first"] for row in of_boots), default=None),
+        max((row["last"] for row in of_boots), default=None),
+        [Range(row["boot"], row["low"], row["high"]) for row in of_boots],
         repeats,
     )
 

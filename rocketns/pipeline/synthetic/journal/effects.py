@@ -16,7 +16,7 @@ from rocketns.journal.record import TOPICS_IN_RECORD_MAX
 from rocketns.pipeline.synthetic.journal.sight import Run, Session, sessions_of
 from rocketns.pipeline.synthetic.scenario.plan import Change, Plan
 from rocketns.pipeline.synthetic.scenario.spec import TIMEOUT_MS
-from rocketns.pipeline.synthetic.scenario.world import CLUSTER, Table, World
+from rocketns.pipeline.synthetic.scenario.world import CLUSTER, QueueTable, World
 
 
 class Effect(NamedTuple):
@@ -28,7 +28,7 @@ class Effect(NamedTuple):
     broker: str
     unit: int = -1
     joined: bool | None = None
-    table: Table | None = None
+    table: QueueTable | None = None
 
 
 class Sight(NamedTuple):
@@ -73,7 +73,7 @@ def attributes(world: World, broker_of: dict[str, Any]) -> dict[str, Any]:
     return {"timeout_ms": TIMEOUT_MS, "ha": f"{host}:10912", "zone": zone, "acting": False}
 
 
-def topic_records(event: str, broker: str, cause: str | None, table: Table, **head: Any) -> Iterator[bytes]:
+def topic_records(event: str, broker: str, cause: str | None, table: QueueTable, **head: Any) -> Iterator[bytes]:
     """Records of at most TOPICS_IN_RECORD_MAX topics; a tdel has their names only."""
     entries = [{"t": name, "r": r, "w": w, "p": p, "s": 0} for name, (r, w, p) in table.items()]
     if event == "tdel":
@@ -89,7 +89,7 @@ class _Broker:
     def __init__(self, world: World, plan: Plan, ns: int, broker: str, sessions: list[Session]) -> None:
         self.world, self.plan, self.ns, self.broker, self.sessions = world, plan, ns, broker, sessions
         self.members: set[int] = set()
-        self.table: Table = {}
+        self.table: QueueTable = {}
 
     def effects(self) -> Iterator[Effect]:
         """The order of the same moment is that of the list: a boot, a registration, a change, a deletion, a down."""
@@ -109,12 +109,14 @@ class _Broker:
 
     def _heard(self, change: Change) -> Iterator[int]:
         """When the heartbeat with the change comes; nothing where the broker is not there: its registration has it."""
-        told = change.late_ms if change.lost_by == self.ns else change.at_ms
+        changed_ms = change.late_ms if change.lost_by == self.ns else change.at_ms
         unit = self.world.masters[self.broker]
         for session in self.sessions:
-            if session.unit == unit and session.reg_ms < told < session.end_ms:
-                life_ms = next(run.life_ms for run in reversed(session.runs) if self._begin(unit, run) <= told)
-                yield self.world.arrival(self.ns, unit, life_ms, self.world.first_beat(self.ns, unit, life_ms, told))
+            if session.unit == unit and session.reg_ms < changed_ms < session.end_ms:
+                life_ms = next(run.life_ms for run in reversed(session.runs) if self._begin(unit, run) <= changed_ms)
+                yield self.world.arrival(
+                    self.ns, unit, life_ms, self.world.first_beat(self.ns, unit, life_ms, changed_ms)
+                )
 
     def _begin(self, unit: int, run: Run) -> int:
         return self.world.arrival(self.ns, unit, run.life_ms, run.first)
@@ -145,7 +147,7 @@ class _Broker:
         records = self._put(self.plan.table(self.world, self.broker, at), "heartbeat")
         return Effect(at, tuple(records), self.broker, table=dict(self.table)) if records else None
 
-    def _put(self, wanted: Table, cause: str) -> list[bytes]:
+    def _put(self, wanted: QueueTable, cause: str) -> list[bytes]:
         """What differs is put; what the broker no longer has stays, as by default in RocketMQ."""
         changed = {name: value for name, value in wanted.items() if self.table.get(name) != value}
         self.table |= changed

@@ -22,7 +22,7 @@ from rocketns.pipeline.synthetic.journal.effects import (
 from rocketns.pipeline.synthetic.journal.heartbeats import GAP_BITS, GAP_MASK, TEMPLATE_MASK, TIME_SHIFT, Beats
 from rocketns.pipeline.synthetic.journal.lookups import Lookups
 from rocketns.pipeline.synthetic.scenario.plan import HOUR_MS, Boot, Plan
-from rocketns.pipeline.synthetic.scenario.world import Table, World
+from rocketns.pipeline.synthetic.scenario.world import QueueTable, World
 
 # This template number marks other records: the integer is then a place in the chunk's list of them. They come after the
 # heartbeats of the same ms.
@@ -47,7 +47,7 @@ class _State:
 
     def __init__(self) -> None:
         self.members: set[int] = set()
-        self.topics: dict[str, tuple[Table, list[bytes]]] = {}
+        self.topics: dict[str, tuple[QueueTable, list[bytes]]] = {}
 
     def apply(self, effect: Effect) -> None:
         if effect.joined:
@@ -136,10 +136,10 @@ class JournalWriter:
             if begin + at < damage_ms:
                 lines.append(line)
                 continue
-            left, told = damager.take(line, self.boot_id, seq)
+            left, announced = damager.take(line, self.boot_id, seq)
             lines += left
             self.seq = seq
-            lines += self._records(told, begin + at)
+            lines += self._records(announced, begin + at)
             seq, damage_ms = self.seq, damager.next_ms
         self.seq = seq
         return lines

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rocketns.pipeline.synthetic.scenario.spec import DAY_S, SCAN_MS, TIMEOUT_MS
-from rocketns.pipeline.synthetic.scenario.world import Table, World
+from rocketns.pipeline.synthetic.scenario.world import QueueTable, World
 
 SPACING_MS = 300_000
 WARM_UP_MS = 900_000
@@ -48,7 +48,7 @@ class Change(NamedTuple):
     """A broker's topics from ``at_ms`` on. Name server ``lost_by`` applies it at ``late_ms`` only."""
 
     at_ms: int
-    table: Table
+    table: QueueTable
     lost_by: int | None = None
     late_ms: int = 0
 
@@ -116,7 +116,7 @@ class Plan:
     hidden: dict[int, list[Hidden]] = field(default_factory=lambda: defaultdict(list))
     faults: list[Fault] = field(default_factory=list)
 
-    def table(self, world: World, broker: str, at_ms: int) -> Table:
+    def table(self, world: World, broker: str, at_ms: int) -> QueueTable:
         """A broker's own topics at a moment."""
         known = [change.table for change in self.changes[broker] if change.at_ms <= at_ms]
         return known[-1] if known else world.tables[broker]

@@ -16,7 +16,7 @@ DELAY_MS_MAX = 8
 LATE_MS_MAX = JITTER_MS_MAX + DELAY_MS_MAX
 
 # topic → (read queues, write queues, permission)
-Table = dict[str, tuple[int, int, int]]
+QueueTable = dict[str, tuple[int, int, int]]
 WIDTH = 1  # the place of the write queues
 
 
@@ -28,7 +28,7 @@ class Unit(NamedTuple):
     bid: int
 
 
-class Group(NamedTuple):
+class ConsumerGroup(NamedTuple):
     """A consumer group; ``clients`` as (name server's index, address)."""
 
     name: str
@@ -47,8 +47,8 @@ class World:
     units: list[Unit]
     masters: dict[str, int]
     zones: dict[str, str]
-    tables: dict[str, Table]
-    groups: list[Group]
+    tables: dict[str, QueueTable]
+    groups: list[ConsumerGroup]
     jitter: list[int]
     delay: list[int]
 
@@ -98,9 +98,11 @@ def build(spec: FleetSpec) -> World:
     )
 
 
-def _tables(spec: FleetSpec, names: list[str]) -> dict[str, Table]:
+def _tables(spec: FleetSpec, names: list[str]) -> dict[str, QueueTable]:
     """Topics dealt out evenly; a group's retry topic is on the brokers of its topic; each broker has its own topics."""
-    tables: dict[str, Table] = {name: {"TBW102": (8, 8, 7), CLUSTER: (16, 16, 7), name: (1, 1, 7)} for name in names}
+    tables: dict[str, QueueTable] = {
+        name: {"TBW102": (8, 8, 7), CLUSTER: (16, 16, 7), name: (1, 1, 7)} for name in names
+    }
     for number in range(spec.topics):
         for place in range(spec.width):
             table = tables[names[(number * spec.width + place) % spec.brokers]]
@@ -110,7 +112,7 @@ def _tables(spec: FleetSpec, names: list[str]) -> dict[str, Table]:
     return tables
 
 
-def _narrow(spec: FleetSpec, zones: dict[str, str], tables: dict[str, Table]) -> None:
+def _narrow(spec: FleetSpec, zones: dict[str, str], tables: dict[str, QueueTable]) -> None:
     """The last topics keep one broker only; those before them only the brokers of one zone."""
     first_lone = spec.topics - spec.faults.lone_topics
     for number in range(first_lone - spec.faults.zone_topics, spec.topics):
@@ -121,10 +123,10 @@ def _narrow(spec: FleetSpec, zones: dict[str, str], tables: dict[str, Table]) ->
                 del tables[broker][topic]
 
 
-def _groups(spec: FleetSpec) -> list[Group]:
+def _groups(spec: FleetSpec) -> list[ConsumerGroup]:
     """Members of a group ask one name server after another, as clients choose theirs at random."""
     made = []
     for number in range(min(spec.groups, spec.topics)):
         clients = tuple((m % spec.name_servers, f"10.2.{number}.{m + 1}:40{m:03d}") for m in range(spec.members))
-        made.append(Group(f"group-{number}", f"topic-{number:05d}", clients))
+        made.append(ConsumerGroup(f"group-{number}", f"topic-{number:05d}", clients))
     return made

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.findings import Outcome
+from rocketns.pipeline.batch.findings import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
 from tests.pipeline.batch.live.livefleet import Fleet
@@ -25,7 +25,7 @@ STEPS_S = (2, 598, 60, 600, 290, 602, 1800, 30, 1000, 118)
 EVENING_MS = 1_700_000_000_000  # 22:13 UTC
 MIDNIGHT_MS = 1_700_006_400_000
 
-Audit = Callable[[Fleet], Outcome]
+Audit = Callable[[Fleet], RunOutcome]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def fleets(tmp_path: Path) -> Iterator[Callable[..., Fleet]]:
 def audited(spark: SparkSession) -> Audit:
     """A whole run over the present files, into the folder of the earlier runs."""
 
-    def run_now(fleet: Fleet) -> Outcome:
+    def run_now(fleet: Fleet) -> RunOutcome:
         fleet.check()
         return audit(spark, request_of(fleet), lambda _: None)
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, EVENTS, FILES
 from rocketns.pipeline.jobs.history.holes import STRETCH
 from rocketns.pipeline.jobs.history.reach import EXTENTS, REACHES, extents, reaches
-from rocketns.pipeline.jobs.history.strays import late_days, steadied, suspects
+from rocketns.pipeline.jobs.history.strays import late_days, suspects, with_repaired_times
 from tests.pipeline.frames import cut, rows
 from tests.pipeline.journals import DAY_START, SECOND, Journal, Record, events_frame
 
@@ -110,7 +110,7 @@ def test_a_stray_record_has_the_time_of_the_one_before(
     spark: SparkSession, times: list[float], end: int, wanted: list[int]
 ) -> None:
     events = events_frame(spark, {"n1": written("n1", times).records, "n2": written("n2", [10, 45]).records})
-    fixed = steadied(events, suspects(events, end * SECOND), end * SECOND)
+    fixed = with_repaired_times(events, suspects(events, end * SECOND), end * SECOND)
     assert fixed.schema == events.schema
     assert [ts // SECOND for (ts,) in fixed.where("ns = 'n1'").orderBy("seq").select("ts").collect()] == wanted
     assert [row[0] // SECOND for row in rows(fixed.where("ns = 'n2'").select("ts"))] == [0, 0, 10, 45]
@@ -121,7 +121,7 @@ def test_a_boot_that_begins_with_stray_records_has_the_time_of_the_first_right_o
     for second in (10, 20):
         journal.add(second * SECOND, "alive")
     events = cut(events_frame(spark, {"n1": journal.records}))
-    fixed = steadied(events, suspects(events, 40 * SECOND), 40 * SECOND)
+    fixed = with_repaired_times(events, suspects(events, 40 * SECOND), 40 * SECOND)
     assert [ts // SECOND for (ts,) in fixed.orderBy("seq").select("ts").collect()] == [10, 10, 10, 20]
 
 
@@ -133,7 +133,7 @@ def test_one_stray_record_does_not_make_a_single_task_sort_the_whole_boot(spark:
         "'n1' ns", "0L boot", "id seq", f"if({stray}, {end}, 0) + id ts", "'alive' ev"
     )
     events = cut(told.select(*[_column(told, name) for name in EVENTS.names]))
-    fixed = steadied(events, suspects(events, end), end)
+    fixed = with_repaired_times(events, suspects(events, end), end)
     late = fixed.where("ts <> seq").orderBy("seq").select("seq", "ts").collect()
     long = [(seq, 2 * STRETCH - 8) for seq in range(2 * STRETCH - 7, 4 * STRETCH + 8)]
     assert [tuple(row) for row in late] == [(5, 4), *long]

@@ -13,7 +13,7 @@ import pytest
 from interop.harness import codes
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import OWN
 from rocketns.processor.context import Now
@@ -60,7 +60,7 @@ class World:
                 await asyncio.sleep(0.01)
 
     @property
-    def found(self) -> set[tuple[Kind, str]]:
+    def found(self) -> set[tuple[FactKind, str]]:
         return {(one.kind, one.name) for one in self.watch.state.disagreements}
 
     def is_read(self) -> bool:
@@ -105,16 +105,16 @@ def test_peers_with_the_same_routes_agree() -> None:
 @pytest.mark.parametrize(
     ("brokers", "topics", "found"),
     [
-        ({"a": "10.0.0.1:1"}, TOPICS, (Kind.BROKER, "b")),
-        (BROKERS | {"b": "10.0.0.9:1"}, TOPICS, (Kind.BROKER, "b")),
-        (BROKERS | {"d": "10.0.0.9:1"}, TOPICS, (Kind.BROKER, "d")),
-        (BROKERS, {"T": TOPICS["T"]}, (Kind.TOPIC, "U")),
-        (BROKERS, TOPICS | {"V": {"a": {}}}, (Kind.TOPIC, "V")),
-        (BROKERS, TOPICS | {"T": {"a": {}, "b": {"perm": 4}}}, (Kind.TOPIC, "T")),
+        ({"a": "10.0.0.1:1"}, TOPICS, (FactKind.BROKER, "b")),
+        (BROKERS | {"b": "10.0.0.9:1"}, TOPICS, (FactKind.BROKER, "b")),
+        (BROKERS | {"d": "10.0.0.9:1"}, TOPICS, (FactKind.BROKER, "d")),
+        (BROKERS, {"T": TOPICS["T"]}, (FactKind.TOPIC, "U")),
+        (BROKERS, TOPICS | {"V": {"a": {}}}, (FactKind.TOPIC, "V")),
+        (BROKERS, TOPICS | {"T": {"a": {}, "b": {"perm": 4}}}, (FactKind.TOPIC, "T")),
     ],
 )
 def test_a_difference_is_named_with_its_sides_and_once_as_an_event(
-    brokers: dict[str, str], topics: dict[str, Any], found: tuple[Kind, str]
+    brokers: dict[str, str], topics: dict[str, Any], found: tuple[FactKind, str]
 ) -> None:
     """The second peer agrees with this one, the first does not."""
     sides: list[tuple[str, ...]] = []
@@ -214,7 +214,7 @@ def test_brokers_are_compared_with_a_peer_that_lists_no_topics() -> None:
     async def test(world: World, _addrs: list[str]) -> None:
         await world.until(lambda: world.is_read() and world.found)
 
-    assert watched(other, test=test).found == {(Kind.BROKER, "b")}
+    assert watched(other, test=test).found == {(FactKind.BROKER, "b")}
 
 
 def test_many_differences_are_counted_and_some_are_listed() -> None:

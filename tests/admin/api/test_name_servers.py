@@ -1,8 +1,8 @@
-"""What the API says of other name servers. `interop/operating/test_fleet.py` has real ones."""
+"""What the API says of other name servers. `interop/operating/test_disagreeing.py` has real ones."""
 
 from __future__ import annotations
 
-from rocketns.fleet.comparing import Kind
+from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from tests.admin.api.conftest import Ask
 from tests.admin.conftest import Managed
@@ -11,7 +11,7 @@ HERE = Member(OWN, "rocketns", "", 1_000, 9_000, 2, 7)
 OTHER = Member("10.0.0.2:9876", "other", "", 2_000, 9_000, 1, 7, differing_brokers=1)
 DEAD = Member("10.0.0.3:9876", "", "connecting to 10.0.0.3:9876 failed", 3_000, None, None, None)
 MISSING = Disagreement(
-    Kind.BROKER, "broker-b", 5_000, (Side("0=10.1.0.2:10911", (OWN,)), Side("missing", ("10.0.0.2:9876",)))
+    FactKind.BROKER, "broker-b", 5_000, (Side("0=10.1.0.2:10911", (OWN,)), Side("missing", ("10.0.0.2:9876",)))
 )
 
 
