@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import spark_session
-from tests.support.java import has_java
+from tests.support.running.java import has_java
 
 HERE = Path(__file__).parent
 QUERIES = "the audit's jobs and stream on a few rows, each with queries of its own"

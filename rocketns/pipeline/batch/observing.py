@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rocketns.pipeline.contract.causes import VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import SECOND_US, moment
 

@@ -36,7 +36,7 @@ from rocketns.pipeline.batch.reporting import (
 )
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.job import CLOCKS, STAGES, Job
 from rocketns.pipeline.contract.times import moment

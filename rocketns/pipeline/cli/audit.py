@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, is_here, is_short, session
-from rocketns.pipeline.contract.errors import BadInput
-from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE
+from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.findings import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES, Results
 from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet

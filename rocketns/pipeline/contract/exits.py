@@ -1,8 +1,10 @@
-"""The verdict of a run and the exit statuses of `rocketns audit`."""
+"""The verdict of a run, the exit statuses of `rocketns audit`, and the error that ends a command with status 2."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+from rocketns.errors import RocketnsError
 
 EXIT_NOTHING, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_FAILED = 0, 1, 2, 3, 70
 
@@ -20,3 +22,7 @@ STATUS = {
     Verdict.FINDINGS: EXIT_FINDINGS,
     Verdict.INCOMPLETE: EXIT_INCOMPLETE,
 }
+
+
+class BadInput(RocketnsError):
+    """Wrong usage, or input that cannot be read. Only the message is printed. It says what to do."""

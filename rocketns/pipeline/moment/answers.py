@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.causes import NONE, REFERENCE
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.jobs.history.clockdays import Clocks, chained

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.reading.lines import Record, record_of, records_of
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import DAY_US, exact_text
 from rocketns.pipeline.storage.events.listing import JournalFile, journal_files

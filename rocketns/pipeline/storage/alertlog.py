@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.posting import REFUSED, checked, host_of, post
 
 Alert = Mapping[str, Any]

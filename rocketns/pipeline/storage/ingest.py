@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id

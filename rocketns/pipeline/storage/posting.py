@@ -11,7 +11,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 
 TIMEOUT_S = 5.0
 REFUSED = "refused"

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.storage.events.manifest import new_id
 from rocketns.pipeline.storage.files.folder import Folder

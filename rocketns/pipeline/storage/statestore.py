@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.storage.paths import folder_at
 

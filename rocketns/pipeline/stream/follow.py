@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.jobs.history.unsure import may_be_off
 from rocketns.pipeline.report.words.clocks import known_to
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook

@@ -6,7 +6,7 @@ import pytest
 
 from rocketns.pipeline.batch.observing import Extent, Reach, by_own_clocks, common_end, observed, reach_of, too_short
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 
 S = 1_000_000

@@ -15,7 +15,7 @@ from rocketns.pipeline.cli.arguments import COMMANDS, build, parse
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
 from rocketns.pipeline.cli.values import duration, instant
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 
 
 @pytest.mark.parametrize(

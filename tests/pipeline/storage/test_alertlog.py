@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.alertlog import WAITS_S, AlertLog, Webhook
 
 

@@ -14,7 +14,7 @@ import pytest
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
 from rocketns.pipeline.contract.alert import Alert
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.alertmanager import REPEAT_S, Alertmanager
 from rocketns.pipeline.stream.changes import Condition, changes
 from tests.pipeline.storage.test_alertlog import receiver

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.hadoop import Hadoop
 from rocketns.pipeline.storage.paths import folder_at

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import columns
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.statestore import VERSIONS_KEPT, StateStore

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.stream.follow import Following, follow

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pyspark.sql import SparkSession
 
 from rocketns.journal.record import VERSION
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.paths import folder_at
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<name>[^/]+)")

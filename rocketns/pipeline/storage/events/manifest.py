@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.paths import folder_at
 
 MANIFEST_VERSION = 1

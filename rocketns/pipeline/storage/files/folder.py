@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 
 
 class Folder(ABC):

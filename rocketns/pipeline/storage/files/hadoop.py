@@ -12,7 +12,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.files.folder import Folder
 
 # Where a file appears whole when it is closed, and renaming copies it.

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.hadoop import Hadoop
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.storage.events.lines import parsed, records

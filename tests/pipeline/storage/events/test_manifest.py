@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.errors import BadInput
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage import ingest as ingesting
 from rocketns.pipeline.storage.events.manifest import Manifest, State
 from rocketns.pipeline.storage.events.stored import delivered, read_events
