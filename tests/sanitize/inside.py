@@ -89,7 +89,7 @@ def plant_wrong_thread(fault: str) -> None:
         if fault == "reactor_thread":
             planted.work_of_a_reactor(reactors)
         elif fault == "control_thread":
-            reactors.take(1)
+            reactors.deliver(1, None)
         else:
             reactors.slots.put_broker("ba", b"", b"", False)
 

@@ -1,6 +1,6 @@
 """What Python callers see of reactors.pyx."""
 
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from rocketns._fast.routes.routes import RouteSlots
 
@@ -37,12 +37,42 @@ class Limits(TypedDict):
     takes_plain: bool
     """False hands every connection to control's loop."""
 
+class Receiver(Protocol):
+    """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
+
+    def frame(self, connection: int, frame: bytes | memoryview) -> None:
+        """FRAME: a request."""
+
+    def opened(self, connection: int, address: str) -> None:
+        """OPENED: a plain connection, with its peer's address."""
+
+    def adopted(self, connection: int, address: str, socket_host: str) -> None:
+        """ADOPTED: one whose PROXY header announced the address."""
+
+    def closed(self, connection: int, ending: int) -> None:
+        """CLOSED: it has ended; ``ending`` is an `Ending`."""
+
+    def answers_taken(self, connection: int) -> None:
+        """TAKEN: the peer took the answers of a `reply` that asked about it."""
+
+    def looked_up(self, connection: int, language: int, version: int) -> None:
+        """LOOKED_UP: its first lookup at a reactor had this language code, or -1, and version."""
+
+    def too_much_held(self, kind: int) -> None:
+        """EXCESS: control's loop has the connection to be closed. ``kind`` of bytes: 0 incoming, 1 outgoing."""
+
+    def moved(self, connection: int, to: int) -> None:
+        """MOVED: it has a new number."""
+
+    def handed_off(self, descriptor: int) -> None:
+        """HANDOFF: a connection that begins with TLS or a PROXY header. The descriptor is the receiver's."""
+
 class Reactors:
-    """The reactors of one server: `listen`, `run` each on a thread, and then `take` whenever `fileno` is readable.
+    """The reactors of one server: `listen`, `run` each on a thread, and then `deliver` whenever `fileno` is readable.
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `take`, `reply`, `done_with`, `hold_here`, `to_close_here`, `count_lookups`,
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `hold_here`, `to_close_here`, `count_lookups`,
     `measure_lookups`, `drain_lookups`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
@@ -57,17 +87,17 @@ class Reactors:
         """Accept from a listening, non-blocking socket that stays the caller's."""
 
     def fileno(self) -> int:
-        """Readable when there is something to `take`."""
+        """Readable when there is something to `deliver`."""
 
-    def take(self, most: int) -> list[tuple[int, int, bytes | memoryview | str | int | tuple[int, int]]]:
-        """Up to ``most`` messages in order: kind, connection, value: see `ReactorTransport`."""
+    def deliver(self, most: int, receiver: Receiver) -> None:
+        """Give up to ``most`` messages to the receiver, in order. If it raises, the others wait for the next call."""
 
     def done_with(self, frame_bytes: int) -> None:
         """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``."""
 
     @property
     def has_more(self) -> bool:
-        """Whether `take` left messages."""
+        """Whether `deliver` left messages."""
 
     def reply(
         self,

@@ -35,6 +35,7 @@ from rocketns._fast.connections.messages cimport (
     REPLY_TO_KNOWN,
     RESUME,
     STOP,
+    TAKEN,
     MessageKind,
     Message,
     free_message,
@@ -70,6 +71,39 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
             topic = count.topic[:count.topic_length].decode("ascii")
             client = None if count.client == NULL else count.client.decode("ascii", "replace")
             rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
+    return 0
+
+
+cdef int deliver_one(Message *message, receiver) except -1:
+    """Control only. The message is freed before the receiver is called, which may raise."""
+    cdef MessageKind kind = message.kind
+    cdef uint64_t connection = message.connection
+    cdef int number = message.number
+    cdef int64_t moment = message.moment
+    cdef object content = None
+    if kind == FRAME:
+        content = frame_of(message)
+    elif kind == OPENED or kind == ADOPTED:
+        content = message.data[:message.size].decode("ascii", "replace")
+    free_message(message)
+    if kind == FRAME:
+        receiver.frame(connection, content)
+    elif kind == OPENED:
+        receiver.opened(connection, content)
+    elif kind == ADOPTED:
+        receiver.adopted(connection, *content.split("\0"))
+    elif kind == CLOSED:
+        receiver.closed(connection, number)
+    elif kind == TAKEN:
+        receiver.answers_taken(connection)
+    elif kind == LOOKED_UP:
+        receiver.looked_up(connection, number, moment)
+    elif kind == EXCESS:
+        receiver.too_much_held(number)
+    elif kind == MOVED:
+        receiver.moved(connection, <uint64_t>moment)
+    elif kind == HANDOFF:
+        receiver.handed_off(number)
     return 0
 
 
@@ -147,30 +181,17 @@ cdef class Reactors:
             last = last.next
         last.next = came
 
-    def take(self, int most):
+    def deliver(self, int most, receiver):
         """Control only."""
-        cdef list taken = []
         cdef Message *message
-        assert_owner(&self.shared.control, "take")
+        assert_owner(&self.shared.control, "deliver")
         if self.waiting == NULL:
             self.collect()
         while self.waiting != NULL and most > 0:
             most -= 1
             message = self.waiting
             self.waiting = message.next
-            if message.kind == FRAME:
-                taken.append((<int>FRAME, message.connection, frame_of(message)))
-            elif message.kind == OPENED or message.kind == ADOPTED:
-                address = message.data[:message.size].decode("ascii", "replace")
-                taken.append((<int>message.kind, message.connection, address))
-            elif message.kind == MOVED:
-                taken.append((<int>MOVED, message.connection, <uint64_t>message.moment))
-            elif message.kind == LOOKED_UP:
-                taken.append((<int>LOOKED_UP, message.connection, (message.number, <int>message.moment)))
-            else:
-                taken.append((<int>message.kind, message.connection, message.number))
-            free_message(message)
-        return taken
+            deliver_one(message, receiver)
 
     def done_with(self, int64_t frame_bytes):
         """Control only.

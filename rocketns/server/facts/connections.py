@@ -47,7 +47,7 @@ class ConnectionFacts:
 
     @property
     def opened_by_reactors(self) -> int:
-        return 0 if self._carried is None else self._carried.opened
+        return 0 if self._carried is None else self._carried.opened_total
 
     @property
     def ended_by_loop(self) -> Mapping[str, int]:

@@ -1,11 +1,4 @@
-"""The reactors' connections as control sees them (compiled side: rocketns/_fast/reactor/reactors.pyx).
-
-`Reactors.take` gives messages of these kinds. OPENED: the peer's address. ADOPTED: the address that a connection's
-PROXY header announced, 0, and the socket's host. FRAME: a request's frame. CLOSED: why, see `ENDINGS`. HANDOFF: the
-descriptor of a connection that begins with TLS or a PROXY header. MOVED: the connection's new number. TAKEN: nothing.
-LOOKED_UP: language code and version of a connection's first lookup at a reactor. EXCESS: the kind of bytes of which
-control's loop has the connection to be closed.
-"""
+"""The reactors' connections as control sees them (compiled side: rocketns/_fast/reactor/reactors.pyx)."""
 
 from __future__ import annotations
 
@@ -16,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from rocketns._fast.connections.messages import MessageKind
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.protocol.codes import LanguageCode
@@ -30,10 +22,6 @@ from rocketns.server.stall import IdleAllowance, Stall
 
 log = logging.getLogger("rocketns.reactors")
 
-# Bound once: Kind.FRAME takes half a microsecond each time.
-OPENED, FRAME, CLOSED, MOVED = MessageKind.OPENED, MessageKind.FRAME, MessageKind.CLOSED, MessageKind.MOVED
-TAKEN, EXCESS, ADOPTED = MessageKind.TAKEN, MessageKind.EXCESS, MessageKind.ADOPTED
-
 OTHER = LanguageCode.OTHER.name
 LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
@@ -43,7 +31,9 @@ TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and ti
 class ReactorTransport:
     """Plain connections. The others are given to the asyncio transport. Runs on control's thread.
 
-    ``opened`` and ``lookups_handed_over`` count, ``endings`` by `Ending`: any thread may read them.
+    It is the `Receiver` of the reactors' messages: `frame`, `opened` and so on.
+
+    ``opened_total`` and ``lookups_handed_over`` count, ``endings`` by `Ending`: any thread may read them.
     """
 
     def __init__(
@@ -68,7 +58,7 @@ class ReactorTransport:
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
         self.lookups_handed_over = 0
-        self.opened = 0
+        self.opened_total = 0
         self.endings: Counter[int] = Counter()
 
     @property
@@ -93,59 +83,52 @@ class ReactorTransport:
     def _take(self) -> None:
         """Take the waiting messages, for a bounded time."""
         ends_ns = self._clock.spent_ns() + TAKING_US_MAX * 1000
-        self._take_some()
+        self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
         while self._reactors.has_more and self._clock.spent_ns() < ends_ns:
-            self._take_some()
+            self._reactors.deliver(MESSAGES_AT_ONCE_MAX, self)
         if self._reactors.has_more and not self._goes_on:
             self._goes_on = True
             asyncio.get_running_loop().call_soon(self._go_on)
-
-    def _take_some(self) -> None:
-        for kind, number, content in self._reactors.take(MESSAGES_AT_ONCE_MAX):
-            if isinstance(content, tuple):  # LOOKED_UP
-                language, version = content
-                self._connections[number].note_sender(LANGUAGES.get(language, OTHER), version)
-            elif kind == FRAME:
-                assert not isinstance(content, str | int)
-                self._request(self._connections[number], content)
-            elif kind in (OPENED, ADOPTED):
-                self._opened(number, str(content))
-            elif kind == CLOSED:
-                self._closed(number, int(content))
-            elif kind == TAKEN:
-                self._answers_were_taken(self._connections[number])
-            elif kind == EXCESS:
-                self._totals.enforce_limit(int(content))
-            elif kind == MOVED:
-                self._moved(number, int(content))
-            else:
-                self._asyncio_transport.take(socket.socket(fileno=int(content)))
 
     def _go_on(self) -> None:
         self._goes_on = False
         if self._listening is not None:
             self._take()
 
-    def _answers_were_taken(self, connection: ReactorConnection) -> None:
+    def frame(self, number: int, frame: bytes | memoryview) -> None:
+        connection = self._connections[number]
+        if connection.was_ended_here:  # frames behind the end do not count
+            self._reactors.done_with(len(frame))
+            return
+        connection.took_frame()
+        self.lookups_handed_over += seems_lookup(frame)
+        self._control.submit(connection, frame, self._reactors.done_with)
+
+    def answers_taken(self, number: int) -> None:
+        connection = self._connections[number]
         connection.answers_were_taken()
         if not connection.is_full:
             self._control.resume(connection)
 
-    def _opened(self, number: int, told: str) -> None:
-        self.opened += 1
-        address, _, socket_host = told.partition("\0")
-        since_epoch_ms = self._clock.now().epoch_ms
-        connection = ReactorConnection(self._reactors, number, address, self._high_water_bytes, since_epoch_ms,
-                                       socket_host or None)  # fmt: skip
-        self._connections[number] = connection
+    def opened(self, number: int, address: str) -> None:
+        self._add(number, address, None)
+
+    def adopted(self, number: int, address: str, socket_host: str) -> None:
+        self._add(number, address, socket_host)
+
+    def _add(self, number: int, address: str, socket_host: str | None) -> None:
+        self.opened_total += 1
+        self._connections[number] = ReactorConnection(
+            self._reactors, number, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host
+        )
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
-    def _moved(self, number: int, to: int) -> None:
+    def moved(self, number: int, to: int) -> None:
         connection = self._connections[to] = self._connections.pop(number)
         connection.moved(to)
         self._control.resume(connection)
 
-    def _closed(self, number: int, ending: int) -> None:
+    def closed(self, number: int, ending: int) -> None:
         connection = self._connections.pop(number)
         self.endings[ending] += 1
         cause = connection.ended(ending)
@@ -154,13 +137,14 @@ class ReactorTransport:
         log.info("NETTY SERVER PIPELINE: channelInactive, the channel[%s]", connection.address)
         self._control.connection_closed(connection, cause)
 
-    def _request(self, connection: ReactorConnection, frame: bytes | memoryview) -> None:
-        if connection.was_ended_here:  # frames behind the end do not count
-            self._reactors.done_with(len(frame))
-            return
-        connection.took_frame()
-        self.lookups_handed_over += seems_lookup(frame)
-        self._control.submit(connection, frame, self._reactors.done_with)
+    def looked_up(self, number: int, language: int, version: int) -> None:
+        self._connections[number].note_sender(LANGUAGES.get(language, OTHER), version)
+
+    def too_much_held(self, kind: int) -> None:
+        self._totals.enforce_limit(kind)
+
+    def handed_off(self, descriptor: int) -> None:
+        self._asyncio_transport.take(socket.socket(fileno=descriptor))
 
     def close_idle(self) -> None:
         """End the connections that were idle for their limit."""
