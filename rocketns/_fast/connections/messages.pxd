@@ -13,8 +13,8 @@ from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
 cpdef enum MessageKind:
     # From a reactor to control.
-    OPENED = 1  # a plain connection [data: the peer's address]
-    ADOPTED = 24  # a connection that came by ADOPT [data: the announced address, 0, its socket's host]
+    OPENED = 1  # a plain connection [number: that of its host; data: the peer's address]
+    ADOPTED = 24  # the same, that came by ADOPT [data: the announced address, 0, its socket's host]
     FRAME = 2  # a request [data: the frame]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]

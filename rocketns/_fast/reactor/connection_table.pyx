@@ -190,7 +190,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind ki
         return False
     memcpy(message.data, address, told)
     message.size = told
-    connection.host = host_number(address, &reactor.shared.routes.key)
+    message.number = connection.host = host_number(address, &reactor.shared.routes.key)
     if reactor.shared.counts_clients:
         connection.address = strdup(address)
         connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)

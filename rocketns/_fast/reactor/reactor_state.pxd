@@ -9,7 +9,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from rocketns._fast.connections.connection cimport Connection, unsent
-from rocketns._fast.connections.holders cimport Ages, Holders, Totals
+from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals
 from rocketns._fast.routes.lookup_counts cimport Counts
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
@@ -35,6 +35,7 @@ cdef struct Limits:
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
+    int64_t new_hosts_frames_bytes_max  # up to here with its frame, if none of its host is at control
     int64_t known_frames_bytes_max  # up to here, if a broker registered from it
     size_t outgoing_bytes_max
     size_t high_water_bytes
@@ -70,6 +71,7 @@ cdef struct Shared:
     int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
+    int64_t queued_bytes_of[HOSTS]  # of these, by the number of the host
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
     # Control writes, reactors read. Atomic.
     Ages ages_of_loop[2]  # by kind, of the connections of control's loop

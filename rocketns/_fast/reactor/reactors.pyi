@@ -22,6 +22,7 @@ class Limits(TypedDict):
     """A connection without progress for so long is closed; 0 is no limit."""
     queued_bytes_max: int
     first_frames_bytes_max: int
+    new_hosts_frames_bytes_max: int
     known_frames_bytes_max: int
     outgoing_bytes_max: int
     high_water_bytes: int
@@ -43,10 +44,10 @@ class Receiver(Protocol):
     def frame(self, connection: int, frame: bytes | memoryview) -> None:
         """FRAME: a request."""
 
-    def opened(self, connection: int, address: str) -> None:
-        """OPENED: a plain connection, with its peer's address."""
+    def opened(self, connection: int, host: int, address: str) -> None:
+        """OPENED: a plain connection, with the number of its host, and its peer's address."""
 
-    def adopted(self, connection: int, address: str, socket_host: str) -> None:
+    def adopted(self, connection: int, host: int, address: str, socket_host: str) -> None:
         """ADOPTED: one whose PROXY header announced the address."""
 
     def closed(self, connection: int, ending: int) -> None:
@@ -92,8 +93,8 @@ class Reactors:
     def deliver(self, most: int, receiver: Receiver) -> None:
         """Give up to ``most`` messages to the receiver, in order. If it raises, the others wait for the next call."""
 
-    def done_with(self, frame_bytes: int) -> None:
-        """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``."""
+    def done_with(self, frame_bytes: int, host: int) -> None:
+        """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``, and for its host."""
 
     @property
     def has_more(self) -> bool:

@@ -7,7 +7,7 @@ that holds the GIL.
 
 cimport cython
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -89,9 +89,9 @@ cdef int deliver_one(Message *message, receiver) except -1:
     if kind == FRAME:
         receiver.frame(connection, content)
     elif kind == OPENED:
-        receiver.opened(connection, content)
+        receiver.opened(connection, number, content)
     elif kind == ADOPTED:
-        receiver.adopted(connection, *content.split("\0"))
+        receiver.adopted(connection, number, *content.split("\0"))
     elif kind == CLOSED:
         receiver.closed(connection, number)
     elif kind == TAKEN:
@@ -193,13 +193,16 @@ cdef class Reactors:
             self.waiting = message.next
             deliver_one(message, receiver)
 
-    def done_with(self, int64_t frame_bytes):
+    def done_with(self, int64_t frame_bytes, uint16_t host):
         """Control only.
 
         `queued_bytes` is written before `stalled` is read: see `stalls.is_crowded`. `stalled` is cleared before RESUME
         is sent: a reactor that is crowded again after RESUME sets it again, and that must not be lost.
         """
         cdef int64_t queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
+        if host >= HOSTS:
+            raise IndexError(host)
+        add(&self.shared.queued_bytes_of[host], -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
             self.post_all(RESUME, 0)

@@ -60,7 +60,8 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
     """Reactor thread only. Whether control takes a frame now.
 
     A connection without a frame at control may hand one over even if control is crowded, so others cannot shut it out.
-    That of a registered broker may be of any size, and has room where strangers have none left.
+    The frame may be of any size if a broker registered from the connection, or if nothing of its host is at control.
+    Both have room where a crowd has none left.
     """
     cdef int64_t queued = load(&reactor.shared.queued_bytes)
     if connection.in_flight == 0:
@@ -68,6 +69,9 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
             return True
         if size <= FIRST_FRAME_BYTES_MAX and queued <= reactor.shared.limits.first_frames_bytes_max:
             return True
+        if queued + <int64_t>size <= reactor.shared.limits.new_hosts_frames_bytes_max:
+            if load(&reactor.shared.queued_bytes_of[connection.host]) == 0:
+                return True
     if reactor.first_stalled != NULL and not reactor.is_resuming:
         return False  # others wait already
     return not is_crowded(reactor)
@@ -100,6 +104,7 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
     connection.in_flight += 1
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
+    add(&reactor.shared.queued_bytes_of[connection.host], <int64_t>size + FRAME_COST_BYTES)
     push(&reactor.shared.to_control, message)
     return True
 

@@ -40,6 +40,7 @@ class ReactorConnection(Traffic):
         "_awaited",
         "_cause",
         "_high_water_bytes",
+        "_host_number",
         "_number",
         "_reactors",
         "_replies",
@@ -53,14 +54,15 @@ class ReactorConnection(Traffic):
     )
 
     def __init__(
-        self, reactors: Reactors, number: int, address: str, high_water_bytes: int, since_epoch_ms: int,
-        socket_host: str | None = None,
+        self, reactors: Reactors, number: int, host_number: int, address: str, high_water_bytes: int,
+        since_epoch_ms: int, socket_host: str | None = None,
     ) -> None:  # fmt: skip
-        """``socket_host``: where the address is announced."""
+        """``host_number`` is the reactors' own. ``socket_host``: where the address is announced."""
         host = host_of(address)
         super().__init__(since_epoch_ms, (socket_host or host, host), is_announced=socket_host is not None)
         self._reactors = reactors
         self._number = number
+        self._host_number = host_number
         self._high_water_bytes = high_water_bytes
         self._replies: list[bytes] = []
         self._reply_bytes = 0
@@ -79,6 +81,10 @@ class ReactorConnection(Traffic):
         """While the connection moves to another reactor, and after its end, with the lookups that were known before."""
         self._answered = max(self._answered, self._reactors.lookups_of(self._number))
         return self.received + self._answered
+
+    def release(self, frame_bytes: int) -> None:
+        """One of its frames no longer waits for control."""
+        self._reactors.done_with(frame_bytes, self._host_number)
 
     def took_frame(self) -> None:
         """The reactor counts a frame as in flight until a `flush` after its answer."""

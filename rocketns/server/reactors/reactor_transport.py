@@ -98,11 +98,11 @@ class ReactorTransport:
     def frame(self, number: int, frame: bytes | memoryview) -> None:
         connection = self._connections[number]
         if connection.was_ended_here:  # frames behind the end do not count
-            self._reactors.done_with(len(frame))
+            connection.release(len(frame))
             return
         connection.took_frame()
         self.lookups_handed_over += seems_lookup(frame)
-        self._control.submit(connection, frame, self._reactors.done_with)
+        self._control.submit(connection, frame, connection.release)
 
     def answers_taken(self, number: int) -> None:
         connection = self._connections[number]
@@ -110,16 +110,16 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def opened(self, number: int, address: str) -> None:
-        self._add(number, address, None)
+    def opened(self, number: int, host: int, address: str) -> None:
+        self._add(number, host, address, None)
 
-    def adopted(self, number: int, address: str, socket_host: str) -> None:
-        self._add(number, address, socket_host)
+    def adopted(self, number: int, host: int, address: str, socket_host: str) -> None:
+        self._add(number, host, address, socket_host)
 
-    def _add(self, number: int, address: str, socket_host: str | None) -> None:
+    def _add(self, number: int, host: int, address: str, socket_host: str | None) -> None:
         self.opened_total += 1
         self._connections[number] = ReactorConnection(
-            self._reactors, number, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host
+            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host
         )
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 

@@ -1,4 +1,4 @@
-"""A registered broker waits for less than a second of the server's work, whatever strangers announce and hand over."""
+"""A broker waits for less than a second of the server's work, whatever strangers on other hosts announce and hand over."""
 
 from __future__ import annotations
 
@@ -79,5 +79,12 @@ def test_a_known_broker_registers_again(
 def test_a_host_that_announces_others_has_one_share(server: NameServer) -> None:
     """A new broker of another host waits for as much of it as its own large registration may cost."""
     with crowd(server, [HOST], MANY_FIELDS * 2, announcing=True), server.connect() as broker:
+        waits = work_of_registrations(server, broker, Names())
+    assert waits[0] < LONGEST_WAIT_CPU_S
+
+
+def test_a_new_broker_has_room_beside_a_crowd(server: NameServer) -> None:
+    """Its 1.6 MB get to control though the frames of three hosts fill the room for first frames."""
+    with crowd(server, hosts(3), MANY_FIELDS * 20 + FILLING * 2, announcing=False), server.connect() as broker:
         waits = work_of_registrations(server, broker, Names())
     assert waits[0] < LONGEST_WAIT_CPU_S
