@@ -20,6 +20,7 @@ class Peer:
     """A connection that keeps its answers."""
 
     address, host, is_announced, is_tls, since_epoch_ms = "10.9.9.9:1", "10.9.9.9", False, False, 0
+    place = (host, host)
     is_full = has_ended = is_known = False
     is_open, in_flight = True, 0
 

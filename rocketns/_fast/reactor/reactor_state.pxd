@@ -35,7 +35,7 @@ cdef struct Limits:
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
-    int64_t new_hosts_frames_bytes_max  # up to here with its frame, if none of its host is at control
+    int64_t small_hosts_frames_bytes_max  # up to here with its frame, if little of its host is at control
     int64_t known_frames_bytes_max  # up to here, if a broker registered from it
     size_t outgoing_bytes_max
     size_t high_water_bytes

@@ -22,7 +22,7 @@ class Limits(TypedDict):
     """A connection without progress for so long is closed; 0 is no limit."""
     queued_bytes_max: int
     first_frames_bytes_max: int
-    new_hosts_frames_bytes_max: int
+    small_hosts_frames_bytes_max: int
     known_frames_bytes_max: int
     outgoing_bytes_max: int
     high_water_bytes: int

@@ -13,29 +13,22 @@ from libc.string cimport memcpy, memset
 
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT
-from rocketns._fast.connections.frames cimport frame_of
+from rocketns._fast.connections.delivery cimport deliver_one
 from rocketns._fast.connections.holders cimport HOSTS, add_held
 from rocketns._fast.connections.hosts cimport number_of
 from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.connections.messages cimport (
     ABORT,
-    ADOPT, ADOPTED,
+    ADOPT,
     CLOSE_IDLE,
-    CLOSED,
     END,
-    EXCESS,
     HANDOFF,
-    FRAME,
     GIVE,
-    LOOKED_UP,
-    MOVED,
-    OPENED,
     REPLY,
     REPLY_AWAITS_TAKEN,
     REPLY_TO_KNOWN,
     RESUME,
     STOP,
-    TAKEN,
     MessageKind,
     Message,
     free_message,
@@ -71,39 +64,6 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
             topic = count.topic[:count.topic_length].decode("ascii")
             client = None if count.client == NULL else count.client.decode("ascii", "replace")
             rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
-    return 0
-
-
-cdef int deliver_one(Message *message, receiver) except -1:
-    """Control only. The message is freed before the receiver is called, which may raise."""
-    cdef MessageKind kind = message.kind
-    cdef uint64_t connection = message.connection
-    cdef int number = message.number
-    cdef int64_t moment = message.moment
-    cdef object content = None
-    if kind == FRAME:
-        content = frame_of(message)
-    elif kind == OPENED or kind == ADOPTED:
-        content = message.data[:message.size].decode("ascii", "replace")
-    free_message(message)
-    if kind == FRAME:
-        receiver.frame(connection, content)
-    elif kind == OPENED:
-        receiver.opened(connection, number, content)
-    elif kind == ADOPTED:
-        receiver.adopted(connection, number, *content.split("\0"))
-    elif kind == CLOSED:
-        receiver.closed(connection, number)
-    elif kind == TAKEN:
-        receiver.answers_taken(connection)
-    elif kind == LOOKED_UP:
-        receiver.looked_up(connection, number, moment)
-    elif kind == EXCESS:
-        receiver.too_much_held(number)
-    elif kind == MOVED:
-        receiver.moved(connection, <uint64_t>moment)
-    elif kind == HANDOFF:
-        receiver.handed_off(number)
     return 0
 
 

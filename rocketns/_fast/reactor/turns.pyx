@@ -52,15 +52,22 @@ cdef enum:
     RECEIVED_AT_ONCE_MAX = 128 * 1024
     COPIED_INPUT_MAX = 4096  # so much waiting input is copied to the scratch, and received behind
     FIRST_FRAME_BYTES_MAX = 256 * 1024
+    SMALL_HOST_BYTES_MAX = 2 * 1024 * 1024
     RESUMED_AT_ONCE_MAX = 64
     LENGTH_BYTES = 4  # of the length before a frame
+
+
+cdef bint is_small_host(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
+    """Reactor thread only. Whether little of the connection's host is at control with this frame, or else nothing."""
+    cdef int64_t waiting = load(&reactor.shared.queued_bytes_of[connection.host])
+    return waiting == 0 or waiting + <int64_t>size <= SMALL_HOST_BYTES_MAX
 
 
 cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
     """Reactor thread only. Whether control takes a frame now.
 
     A connection without a frame at control may hand one over even if control is crowded, so others cannot shut it out.
-    The frame may be of any size if a broker registered from the connection, or if nothing of its host is at control.
+    The frame may be of any size if a broker registered from the connection, or if little of its host is at control.
     Both have room where a crowd has none left.
     """
     cdef int64_t queued = load(&reactor.shared.queued_bytes)
@@ -69,8 +76,8 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
             return True
         if size <= FIRST_FRAME_BYTES_MAX and queued <= reactor.shared.limits.first_frames_bytes_max:
             return True
-        if queued + <int64_t>size <= reactor.shared.limits.new_hosts_frames_bytes_max:
-            if load(&reactor.shared.queued_bytes_of[connection.host]) == 0:
+        if queued + <int64_t>size <= reactor.shared.limits.small_hosts_frames_bytes_max:
+            if is_small_host(reactor, connection, size):
                 return True
     if reactor.first_stalled != NULL and not reactor.is_resuming:
         return False  # others wait already

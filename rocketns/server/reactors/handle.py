@@ -43,7 +43,7 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "progress_ms_max": limits.progress_seconds * 1000,
         "queued_bytes_max": waiting_bytes_max(limits),
         "first_frames_bytes_max": limits.incoming_bytes_max // 4,
-        "new_hosts_frames_bytes_max": limits.incoming_bytes_max * 3 // 8,
+        "small_hosts_frames_bytes_max": limits.incoming_bytes_max * 3 // 8,
         "known_frames_bytes_max": limits.incoming_bytes_max // 2,
         "outgoing_bytes_max": limits.outgoing_bytes_max,
         "high_water_bytes": netty.water_marks[1],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, get_args
+from typing import get_args
 
 from rocketns.admin.recent.ring import Recent
 from rocketns.admin.recent.words import WORDS, in_words
@@ -37,9 +36,7 @@ NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffer
 
 
 def test_each_kind_with_words_is_told() -> None:
-    tables = SimpleNamespace(broker_live_table={})
-    controller: Any = SimpleNamespace(context=SimpleNamespace(tables=tables))
-    recent = Recent(controller)
+    recent = Recent({})
     recent.watch([event for event, _ in TOLD.values()], Now(0, 0))
     assert {one.event: in_words(one) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
     assert TOLD.keys() == WORDS.keys()

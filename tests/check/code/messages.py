@@ -8,7 +8,7 @@ from pathlib import Path
 
 KINDS = "rocketns/_fast/connections/messages.pxd"
 REACTOR = "rocketns/_fast/reactor/reactor.pyx"
-CONTROL = "rocketns/_fast/reactor/reactors.pyx"
+CONTROL = "rocketns/_fast/connections/delivery.pyx"
 TO_CONTROL, TO_REACTOR = "# From a reactor to control.", "# To a reactor,"
 KIND = re.compile(r"^    ([A-Z_]+) = \d+(.*)$", re.MULTILINE)
 

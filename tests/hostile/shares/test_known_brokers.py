@@ -1,4 +1,4 @@
-"""A broker waits for less than a second of the server's work, whatever strangers on other hosts announce and hand over."""
+"""A broker waits for less than a second of the work of the server, whatever strangers on other hosts send."""
 
 from __future__ import annotations
 

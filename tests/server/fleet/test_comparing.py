@@ -178,7 +178,7 @@ def test_a_peer_that_does_not_listen_is_named_and_disturbs_no_other() -> None:
 
     world = watched(Scripted({"a": "10.0.0.1:1"}, TOPICS), test=test)
     gone = next(member for member in world.watch.state.members if member.addr == CLOSED)
-    assert f"connecting to {CLOSED} failed" in gone.error or gone.error == "not read yet"
+    assert (CLOSED in gone.error and "failed" in gone.error) or gone.error == "not read yet"
     assert gone.broker_groups is None
 
 
