@@ -65,6 +65,13 @@ class AnswerTooLarge(RequestError):
         super().__init__(f"the answer has more bytes than rocketns.outgoingBytesMax={most}")
 
 
+class ListTooLong(RequestError):
+    """A list of topics for which control would be busy for long."""
+
+    def __init__(self, what: str, most: int) -> None:
+        super().__init__(f"the list has more {what} than TOPICS_LISTED_MAX={most}")
+
+
 class SystemBusy(RequestError):
     """The bounded queue in front of a processor is full."""
 

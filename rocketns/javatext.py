@@ -57,7 +57,7 @@ def parse_boolean(text: str | None) -> bool:
     return text is not None and text.lower() == "true"
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=32_768)  # more than rocketns.brokersMax: lists of unit topics hash broker names for each topic
 def string_hash(text: str) -> int:
     """String.hashCode as an unsigned 32-bit number."""
     units = text.encode("utf-16-be", "surrogatepass")

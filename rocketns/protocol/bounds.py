@@ -40,6 +40,9 @@ QUEUE_DATAS_MAX = 10_000
 BROKER_IDS_MAX = 1_000
 """Broker ids of one broker name. A group has up to ten brokers, and each of its routes lists all."""
 
+TOPICS_LISTED_MAX = 1_000_000
+"""Names in one list of topics. For lists by unit flag (311 to 313) also queues of topics with one: a queue is a route."""
+
 MAPPINGS_MAX = 10_000
 """Static topics of a registration."""
 

@@ -10,13 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rocketns._fast.routes.queue_table import change_queues, put_queues, remove_queues, routes_of
+from rocketns._fast.routes.queue_table import (
+    change_queues,
+    keep_unit_topics,
+    put_queues,
+    remove_queues,
+    routes_of,
+)
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicTable
 from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Cause, Event, TopicChange
-from rocketns.routeinfo.held.broker_topics import BrokerTopics
+from rocketns.routeinfo.held.broker_topics import UNIT_FLAGS, BrokerTopics
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
@@ -284,17 +290,18 @@ class RouteTables:
         held = self.broker_topics.setdefault(broker_name, BrokerTopics())
         before, renamed = len(held.names), {} if table is None else table.renamed
         changes = put_queues(self.topic_queue_table, broker_name, queues, renamed, overwrite, TopicChange, held.names)
-        self._note_topics(broker_name, held, before)
+        self._note_topics(broker_name, held, before, changes)
         return changes
 
-    def note_filled(self, broker_name: str, topics: list[str]) -> None:
+    def note_filled(self, broker_name: str, changes: list[TopicChange]) -> None:
         """The table has these topics of a broker, and did not have them before."""
         held = self.broker_topics.setdefault(broker_name, BrokerTopics())
         before = len(held.names)
-        held.names += topics
-        self._note_topics(broker_name, held, before)
+        held.names += [change.topic for change in changes]
+        self._note_topics(broker_name, held, before, changes)
 
-    def _note_topics(self, broker_name: str, held: BrokerTopics, before: int) -> None:
+    def _note_topics(self, broker_name: str, held: BrokerTopics, before: int, changes: list[TopicChange]) -> None:
+        keep_unit_topics(changes, held.unit_topics, UNIT_FLAGS)
         routes = routes_of(held.names, before)
         held.routes += routes
         self.routes += routes
@@ -329,7 +336,7 @@ class RouteTables:
             del self.topic_queue_table[topic]
         held, routes = self.broker_topics[broker_name], routes_of_name(topic)
         self.routes -= routes
-        held.lose(broker_name, routes, self.topic_queue_table)
+        held.lose(topic, broker_name, routes, self.topic_queue_table)
         if not held.routes:
             del self.broker_topics[broker_name]
         self._remove_mapping(topic, broker_name)

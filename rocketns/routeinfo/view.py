@@ -6,7 +6,10 @@ Every answer is a snapshot in sorted order, so that all name servers give the sa
 
 from __future__ import annotations
 
+from itertools import islice
+
 from rocketns.config import NamesrvConfig
+from rocketns.errors import ListTooLong
 from rocketns.javatext import first_of_hash_map
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import (
@@ -76,10 +79,21 @@ def _in_zone(group: BrokerData, zone_name: str) -> bool:
     return group.zone_name is not None and group.zone_name.lower() == zone_name.lower()
 
 
-def topics_by_cluster(tables: RouteTables, cluster: str | None) -> set[str]:
-    """Topics with queue data on any broker that the cluster lists; none for an unknown cluster."""
+def topics_by_cluster(tables: RouteTables, cluster: str | None, most: int) -> set[str]:
+    """Topics with queue data on any broker that the cluster lists; none for an unknown cluster.
+
+    Stops soon after ``most`` of them. Brokers that share their topics have more names than the table.
+    """
     names = set() if cluster is None else tables.cluster_addr_table.get(cluster, set())
-    return {topic for topic, queues in tables.topic_queue_table.items() if not names.isdisjoint(queues)}
+    if sum(len(tables.topics_of_broker(name)) for name in names) > len(tables.topic_queue_table):
+        found = (topic for topic, queues in tables.topic_queue_table.items() if not names.isdisjoint(queues))
+        return set(islice(found, most + 1))
+    topics: set[str] = set()
+    for name in names:
+        topics.update(tables.topics_of_broker(name))
+        if len(topics) > most:
+            break
+    return topics
 
 
 def system_topics(tables: RouteTables) -> tuple[set[str], str | None]:
@@ -92,9 +106,22 @@ def system_topics(tables: RouteTables) -> tuple[set[str], str | None]:
     return names, None
 
 
-def _sys_flags(tables: RouteTables) -> dict[str, int]:
-    """Topic → system flag. Where brokers disagree, the broker that Java's HashMap gives first decides."""
-    return {topic: _sys_flag(queues) for topic, queues in tables.topic_queue_table.items()}
+def _sys_flags(tables: RouteTables, most: int) -> dict[str, int]:
+    """System flag of each topic that has a unit flag on any broker. ListTooLong for more than ``most`` queues of them.
+
+    Where brokers disagree, the broker that Java's HashMap gives first decides.
+    """
+    flags: dict[str, int] = {}
+    read = 0
+    for held in tables.broker_topics.values():
+        for topic in held.unit_topics:
+            if topic not in flags:
+                queues = tables.topic_queue_table[topic]
+                read += len(queues)
+                if read > most:
+                    raise ListTooLong("queues of topics with a unit flag", most)
+                flags[topic] = _sys_flag(queues)
+    return flags
 
 
 def _sys_flag(queues: dict[str, QueueData]) -> int:
@@ -102,18 +129,17 @@ def _sys_flag(queues: dict[str, QueueData]) -> int:
     return flags.pop() if len(flags) == 1 else queues[first_of_hash_map(queues)].topic_sys_flag
 
 
-def unit_topics(tables: RouteTables) -> list[str]:
+def unit_topics(tables: RouteTables, most: int) -> list[str]:
     """getUnitTopics."""
-    return [topic for topic, flag in _sys_flags(tables).items() if flag & SYS_FLAG_UNIT]
+    return [topic for topic, flag in _sys_flags(tables, most).items() if flag & SYS_FLAG_UNIT]
 
 
-def has_unit_sub_topics(tables: RouteTables) -> list[str]:
+def has_unit_sub_topics(tables: RouteTables, most: int) -> list[str]:
     """getHasUnitSubTopicList."""
-    return [topic for topic, flag in _sys_flags(tables).items() if flag & SYS_FLAG_UNIT_SUB]
+    return [topic for topic, flag in _sys_flags(tables, most).items() if flag & SYS_FLAG_UNIT_SUB]
 
 
-def has_unit_sub_ununit_topics(tables: RouteTables) -> list[str]:
+def has_unit_sub_ununit_topics(tables: RouteTables, most: int) -> list[str]:
     """getHasUnitSubUnUnitTopicList."""
-    return [
-        topic for topic, flag in _sys_flags(tables).items() if flag & SYS_FLAG_UNIT_SUB and not flag & SYS_FLAG_UNIT
-    ]
+    flags = _sys_flags(tables, most)
+    return [topic for topic, flag in flags.items() if flag & SYS_FLAG_UNIT_SUB and not flag & SYS_FLAG_UNIT]

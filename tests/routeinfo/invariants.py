@@ -14,6 +14,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo import view
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Event, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.held.broker_topics import UNIT_FLAGS
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
@@ -76,6 +77,8 @@ def _check_counts(tables: RouteTables) -> None:
         assert held[name].routes == sum(map(routes_of_name, of_broker))
         assert len(held[name].names) == len(of_broker) + held[name].gone
         assert set(held[name].names) >= of_broker
+        with_flag = {topic for topic in of_broker if tables.topic_queue_table[topic][name].topic_sys_flag & UNIT_FLAGS}
+        assert held[name].unit_topics == with_flag
     routes = sum(one.routes for one in held.values())
     routes += sum(map(routes_of_servers, tables.filter_server_table.values()))
     routes += sum(routes_of_mapping(topic, info) for topic, infos in tables.topic_queue_mapping_info_table.items()

@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rocketns.protocol.codes import SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB
+
 GONE_MIN = 64
+UNIT_FLAGS = SYS_FLAG_UNIT | SYS_FLAG_UNIT_SUB
 
 
 @dataclass(slots=True)
 class BrokerTopics:
     """``names`` has each topic of the broker, and ``gone`` more: topics that it lost, or has twice.
 
-    A list takes 9 bytes a topic, and a set 50. ``routes`` is their number as the limits count it.
+    A list takes 9 bytes a topic, and a set 50. ``routes`` is their number as the limits count it. ``unit_topics`` are
+    those with a system flag of `UNIT_FLAGS` on the broker.
     """
 
     names: list[str] = field(default_factory=list)
     gone: int = 0
     routes: int = 0
+    unit_topics: set[str] = field(default_factory=set)
 
-    def lose(self, broker_name: str, routes: int, topics: Mapping[str, Mapping[str, object]]) -> None:
+    def lose(self, topic: str, broker_name: str, routes: int, topics: Mapping[str, Mapping[str, object]]) -> None:
         """The broker lost a topic. ``topics`` is the table without it."""
         self.routes -= routes
+        self.unit_topics.discard(topic)
         self.gone += 1
         if self.gone > GONE_MIN + len(self.names) // 2:
             self.tidy(broker_name, topics)

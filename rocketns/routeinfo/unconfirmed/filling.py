@@ -78,5 +78,5 @@ def topic_pieces(tables: RouteTables) -> Iterator[list[TopicsPut]]:
 
 def _events(tables: RouteTables, piece: dict[str, list[TopicChange]]) -> list[TopicsPut]:
     for name, changes in piece.items():
-        tables.note_filled(name, [change.topic for change in changes])
+        tables.note_filled(name, changes)
     return [TopicsPut(name, changes, Cause.REGISTER) for name, changes in piece.items()]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rocketns._fast.routes.queue_table import (
     add_changes,
     change_queues,
+    keep_unit_topics,
     put_known,
     put_queues,
     remove_queues,
@@ -113,6 +114,16 @@ def test_queues_are_changed_as_a_loop_would(topics: Topics, broker: str) -> None
     assert change_queues(topics, broker, names, lambda old: old.with_perm(4), TopicChange) == expected[1::2]
     remove_queues(topics, broker, names)
     assert topics == {topic: some for topic, some in others.items() if some}
+
+
+@given(st.lists(st.dictionaries(names, st.integers(0, 5), max_size=5), max_size=4))
+def test_unit_topics_are_those_whose_last_queues_have_a_flag(registrations: list[dict[str, int]]) -> None:
+    topics: Topics = {}
+    unit_topics: set[str] = set()
+    for flags in registrations:
+        new = {topic: queue_data(8, 8, 6, flag) for topic, flag in flags.items()}
+        keep_unit_topics(put_queues(topics, "ba", new, {}, True, TopicChange, []), unit_topics, 3)
+    assert unit_topics == {topic for topic, brokers in topics.items() if brokers["ba"].topic_sys_flag & 3}
 
 
 @given(st.lists(st.integers(0, 1100).map(lambda length: "x" * length)), st.integers(0, 3))
