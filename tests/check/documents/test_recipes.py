@@ -5,6 +5,7 @@ Properties have theirs in test_properties.py, rows of behaviour in test_rows.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from interop.parity.scenarios import SCENARIOS
 from rocketns.processor.requests import SENT_ONLY
 from rocketns.protocol.codes import RequestCode
 from tests.check.rows import rows
+from tests.check.source import ROOT, sources
+from tests.processor.test_requests import CLASSES
 
 ANSWERED = sorted(set(RequestCode) - SENT_ONLY)
 
@@ -27,6 +30,24 @@ def test_a_request_code_has_its_name_in_the_harness(code: RequestCode) -> None:
     """The tests have their own list, so that a wrong number in the product's list is found."""
     assert getattr(codes, code.name, None) == code, (
         f"interop/harness/codes.py has no {code.name} = {int(code)}. Next step: add it from Java's class RequestCode"
+    )
+
+
+@pytest.mark.parametrize("code", ANSWERED, ids=lambda code: code.name)
+def test_a_request_code_has_its_class_in_the_tests(code: RequestCode) -> None:
+    assert any(code in some for some in CLASSES.values()), (
+        f"CLASSES of tests/processor/test_requests.py has no {int(code)}. Next step: add it to the class of those who "
+        f"send {code.name}"
+    )
+
+
+ASKING = "\n".join(s.text for s in sources(ROOT, "tests", suffixes=(".py",)) if not s.name.startswith("tests/check/"))
+
+
+@pytest.mark.parametrize("code", ANSWERED, ids=lambda code: code.name)
+def test_a_request_code_is_sent_by_a_test(code: RequestCode) -> None:
+    assert re.search(rf"\b{code.name}\b", ASKING), (
+        f"no test names {code.name}. Next step: a test in tests/behaviour/ that sends it and reads the answer"
     )
 
 
