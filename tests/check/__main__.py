@@ -12,6 +12,7 @@ STEPS = (
     "tests/check/documents/test_recipes.py",  # request codes, scenarios
     "tests/check/test_properties.py",
     "tests/check/code/test_events.py",
+    "tests/journal/records/test_kinds.py",  # events with a record
     "tests/check/code/test_messages.py",
     "tests/check/metrics/test_steps.py",
     "tests/check/test_rows.py",

@@ -40,7 +40,7 @@ def own_classes() -> dict[str, str]:
 def test_every_class_of_own_properties_is_in_the_list() -> None:
     listed = {kind.__name__ for kind in OWN.values()}
     missing = [f"{file}: {name}" for name, file in own_classes().items() if name not in listed]
-    assert not missing, f"{missing} are not read. Next step: a line in OwnSections of rocketns/config/sections.py"
+    assert not missing, f"no start reads {missing}. Next step: a line in OwnSections of rocketns/config/sections.py"
     assert own_classes().keys() == listed
 
 

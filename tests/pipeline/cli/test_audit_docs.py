@@ -84,7 +84,7 @@ def test_each_kind_of_record_is_documented_with_its_columns(event: str) -> None:
 
 def test_the_page_of_tables_is_current() -> None:
     assert tables_page.PAGE.read_text("utf-8") == tables_page.page(), (
-        "run python -m tests.pipeline.contract.tables_page"
+        "docs/tables.md is not what the schemas say. Next step: python -m tests.pipeline.contract.tables_page"
     )
 
 
