@@ -96,7 +96,7 @@ def _is_leak_of_others(block: str) -> bool:
 WRONG_THREAD = "rocketns: wrong thread in "
 WRONG_THREADS = {
     "reactor_thread": WRONG_THREAD + "resume_stalled",
-    "control_thread": WRONG_THREAD + "take",
+    "control_thread": WRONG_THREAD + "deliver",
     "routes_thread": WRONG_THREAD + "RouteSlots.lock",
 }
 

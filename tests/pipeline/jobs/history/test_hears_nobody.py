@@ -42,7 +42,7 @@ def test_55_minutes_without_brokers_are_one_window(
 ) -> None:
     journals, seen = deaf(alive=alive), Observation(0, HOUR * SECOND)
     events = cut(events_frame(spark, journals))
-    base = state.base(events, seen, SILENT, keep=cut)
+    base = state.base(events, seen, keep=cut)
     assert [row[4] for row in rows(base.uptime)] == ["open", end_cause]
     windows = rows(key_windows(state.topic_intervals(events, base, seen), base.uptime, seen, 1).select("t1", "t2"))
     assert [(t1 // SECOND, (t2 - t1) // SECOND) for t1, t2 in windows] == ([(300, window_s)] if window_s else [])
