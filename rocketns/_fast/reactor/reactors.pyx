@@ -159,9 +159,10 @@ cdef class Reactors:
         `queued_bytes` is written before `stalled` is read: see `stalls.is_crowded`. `stalled` is cleared before RESUME
         is sent: a reactor that is crowded again after RESUME sets it again, and that must not be lost.
         """
-        cdef int64_t queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
+        cdef int64_t queued
         if host >= HOSTS:
             raise IndexError(host)
+        queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         add(&self.shared.queued_bytes_of[host], -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)

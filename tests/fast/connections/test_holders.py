@@ -20,7 +20,7 @@ from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock
 from tests.fast.reactor.test_moving import balancer_of, reactors_of
 from tests.hostile.conftest import NO_TIME_LIMIT
-from tests.hostile.totals.crowd import hosts
+from tests.hostile.totals.crowd import apart, hosts
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
 
@@ -149,10 +149,11 @@ def test_small_hosts_lose_by_progress_alone(server: LiveServer) -> None:
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
         large = crowd.begin(crowd.connect(), LIMIT // HOST_PARTS - PROGRESS_BYTES)
-        small = [crowd.begin(crowd.connect(host)) for host in hosts(50)]
+        others = apart(hosts(200), "127.0.0.1", server)
+        small = [crowd.begin(crowd.connect(host)) for host in others[:50]]
         crowd.more(large, PROGRESS_BYTES)
-        crowd.fill(hosts(100)[50:])
-        for part, host in zip(small, hosts(150)[100:], strict=True):
+        crowd.fill(others[50:100])
+        for part, host in zip(small, others[100:150], strict=True):
             crowd.push_out(part, host)
         assert not large.is_ended
 
