@@ -3,7 +3,7 @@
 `Guard` is the protocol of a connection. It passes heads of requests on to aiohttp's, and notes since when it waits for
 what.
 `Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one, of the
-host of which most wait for their peer: so peers that hang cannot shut out a probe, which takes milliseconds.
+host that has the most: so peers that hang, or ask for much, cannot shut out a probe, which takes milliseconds.
 
 All of it is for the loop of the management port.
 """
@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
+from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.requests import Requests
 from rocketns.server.requests.host import host_of
 
@@ -140,11 +141,12 @@ class Gate:
         self._timer = asyncio.get_running_loop().call_later(SWEEP_S, self.sweep)
 
     def shed(self) -> None:
-        """While peers leave too much unsent, close the one that leaves the most."""
-        unsent = {guard: guard.unsent_bytes for guard in self._guards.values()}
-        while sum(unsent.values()) > UNSENT_BYTES_MAX:
-            guard = max(unsent, key=lambda one: unsent[one])
-            del unsent[guard]
+        """While peers leave too much unsent, close the one that leaves the most: see `_of_largest_host`."""
+        guards = list(self._guards.values())
+        while sum(guard.unsent_bytes for guard in guards) > UNSENT_BYTES_MAX:
+            largest = _of_largest_host(guards, lambda guard: guard.unsent_bytes, UNSENT_BYTES_MAX)
+            guard = max(largest, key=lambda one: one.unsent_bytes)
+            guards.remove(guard)
             self.closed_unread += 1
             self._close(guard)
 
@@ -156,17 +158,24 @@ class Gate:
             self._close(guard)
 
     def _least_useful(self) -> Guard:
-        """Of the host of which most connections wait for their peer, the oldest that does; else the oldest of all.
+        """The oldest that waits for its peer, or else the oldest: see `_of_largest_host`.
 
         STREAMS_MAX is less than the limit.
         """
         guards = [guard for guard in self._guards.values() if not guard.is_stream]
-        waiting = [guard for guard in guards if not guard.is_answering]
-        of_host = Counter(guard.host for guard in waiting)
-        most = max(of_host.values(), default=0)
-        return next((guard for guard in waiting if of_host[guard.host] == most), guards[0])
+        guards = _of_largest_host(guards, lambda _: 1, CONNECTIONS_MAX)
+        return next((guard for guard in guards if not guard.is_answering), guards[0])
 
     def _close(self, guard: Guard) -> None:
         if guard.transport is not None:
             self.leave(guard.transport)
             guard.transport.abort()
+
+
+def _of_largest_host(guards: list[Guard], size: Callable[[Guard], int], limit: int) -> list[Guard]:
+    """Those of the host that has the most, if it has more than a part of the limit; else all."""
+    of_host: Counter[str] = Counter()
+    for guard in guards:
+        of_host[guard.host] += size(guard)
+    host, most = of_host.most_common(1)[0]
+    return [guard for guard in guards if guard.host == host] if most > limit // HOST_PARTS else guards

@@ -114,7 +114,8 @@ FAMILIES: tuple[Family, ...] = (
         "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",
         lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full),
                    (("unread",), s.gate.closed_unread)],
-        {"reason": "`late`: it took too long; `full`: there were too many, and it was the oldest that waited; "
-         "`unread`: answers that peers did not take were too large together, and it had the most"},
+        {"reason": "`late`: it took too long; `full`: there were too many, and it was the oldest of the host "
+         "that had the most; `unread`: answers that peers did not take were too large together, and it had the most of "
+         "that host"},
     ),
 )  # fmt: skip
