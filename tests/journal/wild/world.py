@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
+from unittest.mock import Mock
 
 from rocketns.config import Configuration
 from rocketns.config.journal import JournalConfig
@@ -19,22 +20,22 @@ from rocketns.journal.pieces import snapshot
 from rocketns.journal.restore.restoring import restore
 from rocketns.journal.segments import Store
 from rocketns.journal.writer import Chunk
-from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
-from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
+from rocketns.processor.context import Now
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Reason
-from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.events import Cause, Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
-from rocketns.server.publishing.known_topics import KnownTopicsReader
-from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.core import Core, Outside, State
+from rocketns.server.publishing import delivery
 from tests.journal.memory import BOOT_MS, MemoryWriter, run_work
 from tests.journal.wild.grammar import CONNECTIONS
 from tests.journal.wild.steps import Ask, Close, Pass, Restart, Step, Switch, Work
+from tests.support.inprocess import FakeClock
 from tests.support.writing import InlineWriter
 
 NS = "n1"
@@ -81,6 +82,7 @@ def small_pieces() -> Iterator[None]:
             mock.patch.multiple(snapshot, **{name: value for where, name, value in patches if where is snapshot}),
             mock.patch.object(journals, "STEP_ENTRIES", 1),
             mock.patch.object(dispatch.log, "exception", side_effect=AssertionError("an unforeseen error")),
+            mock.patch.object(delivery.log, "exception", side_effect=AssertionError("an unforeseen error")),
         ):
             yield
     finally:
@@ -88,7 +90,9 @@ def small_pieces() -> Iterator[None]:
 
 
 class World:
-    """`play` takes a step. `restart` gives the tables as they were before it.
+    """The core of a name server, its journal and its peers.
+
+    `play` takes a step. `restart` gives the tables as they were before it.
 
     ``home`` is emptied first. ``rotation``: bytes after which a file of the journal ends.
     """
@@ -100,38 +104,41 @@ class World:
         config_file.write_text(f"kvConfigPath={home / 'kv.json'}\n", "utf-8")
         self.configuration = Configuration.build(str(config_file), home=home)
         self.root = home / "j"
-        self.now = Now(1_000_000, BOOT_MS)
+        self.clock = FakeClock(BOOT_MS)
         self.journal_config = JournalConfig(journal_path=str(self.root), journal_ns=NS, journal_lookup_seconds=0,
                                             journal_rotation_bytes=rotation)  # fmt: skip
         self._start()
 
     def _start(self) -> None:
         self.peers = [Connection(f"10.9.9.{number}:1") for number in range(CONNECTIONS)]
-        self.tables = tables = RouteTables()
-        self.publisher = Publisher(tables)
-        self.context = NamesrvContext(
-            self.configuration, KVConfigManager(self.root.parent / "kv.json", self.configuration.limits),
-            UnregisterQueue(3_000), started_ms=0, registration_reader=KnownTopicsReader(self.publisher.slots),
-            route_digests=self.publisher.digests, writer=InlineWriter(), tables=tables,
-        )  # fmt: skip
+        state = State(self.configuration)
+        self.tables = tables = state.tables
+        outside = Outside(Mock(), InlineWriter(), record=self._record)
+        self.core = Core(self.configuration, self.clock, state, outside)
+        self.context = self.core.context
         self.restored = restore(self.root, NS, self.now.epoch_ms, DAY_S)
         if self.restored is not None:
             fill(tables, deepcopy(self.restored.routes), Reason.RESTORED, self.now.ms, CONFIRM_MS)
             for piece in topic_pieces(tables):
-                self.publisher.publish(list(piece))
+                state.publisher.publish(list(piece))
         self.steps: list = []
         self.journal = Journal(self.journal_config, NS, tables, {}, self.now.epoch_ms, self._later)
         self.journal.steps = self.steps  # type: ignore[attr-defined]
         self.files = self.journal.writer = self.journal.buffer._writer = Files(Store(self.root, NS))
         self.journal.start(lambda call: call(), self.now.epoch_ms, self.restored and Reason.RESTORED)
 
+    @property
+    def now(self) -> Now:
+        return self.clock.now()
+
+    def _record(self, events: list[Event], now_ms: int, epoch_ms: int) -> bool:
+        return self.journal.record(events, now_ms, epoch_ms)
+
     def _later(self, _seconds: float, step: object) -> None:
         self.steps.append(step)
 
-    def deliver(self, events: list) -> None:
-        self.publisher.publish(events)
-        if events:
-            self.journal.record(events, self.now.ms, self.now.epoch_ms)
+    def deliver(self, events: list[Event]) -> None:
+        self.core.delivery.deliver(events, self.now)
 
     def ask(self, step: Ask) -> Reply:
         command = RemotingCommand(step.code, step.version, 1, 0, dict(step.ext), step.body or None)
@@ -182,7 +189,7 @@ class World:
         assert self.context.unregister_queue.submit(request)
 
     def pass_time(self, ms: int) -> None:
-        self.now = Now(self.now.ms + ms, self.now.epoch_ms + ms)
+        self.clock.advance(ms)
         self.deliver(list(replace_overdue(self.tables, self.now.ms)))
         for expired in liveness.expired_brokers(self.tables, self.now.ms):
             self.submit(expired.request)
@@ -195,6 +202,6 @@ class World:
                 pass
             self.journal.stop(self.now.epoch_ms)
         before = self.tables
-        self.now = Now(self.now.ms, self.now.epoch_ms + 1)
+        self.clock.set_wall(1)
         self._start()
         return before
