@@ -24,7 +24,7 @@ def replace_with_backup(path: Path, chunks: Iterable[bytes]) -> None:
     temporary = _temporary(path)
     try:
         _write(temporary, chunks, path)
-        if path.exists():
+        with contextlib.suppress(FileNotFoundError):  # there was none, or somebody removes it now
             _back_up(path)
         temporary.replace(path)
     except BaseException:
@@ -40,7 +40,7 @@ def _write(temporary: Path, chunks: Iterable[bytes], path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for chunk in chunks:
             _write_all(file.fileno(), chunk)
-        if path.exists():
+        with contextlib.suppress(FileNotFoundError):
             os.fchmod(file.fileno(), path.stat().st_mode)
         os.fsync(file.fileno())
 

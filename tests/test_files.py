@@ -202,3 +202,16 @@ def test_what_a_living_process_writes_stays(path: Path) -> None:
 def test_leftovers_where_there_is_no_folder(tmp_path: Path) -> None:
     files.remove_leftovers(tmp_path / "none" / "kv.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_somebody_removes_meanwhile_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator removes it between two looks of the writer at it."""
+    real = os.link
+
+    def remove_and_link(*names: Any) -> None:
+        path.unlink()
+        real(*names)
+
+    monkeypatch.setattr(os, "link", remove_and_link)
+    files.replace_with_backup(path, [NEW])
+    assert path.read_bytes() == NEW
