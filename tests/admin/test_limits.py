@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
 from contextlib import ExitStack
 
 import pytest
@@ -36,6 +37,17 @@ def test_connections_of_one_host_do_not_end_that_of_another(managed: Managed) ->
         assert managed.http.ask("/livez").status == 200  # all of these are accepted
         probe.sendall(LIVEZ)
         assert probe.recv(1 << 16).startswith(b"HTTP/1.1 200")
+
+
+def test_a_crowd_that_comes_at_once_waits_in_the_kernel(managed: Managed) -> None:
+    """Beyond the kernel's queue a probe would be dropped, and come again after a second."""
+    assert managed.admin is not None
+    goes_on = threading.Event()
+    managed.admin._loop.call_soon_threadsafe(goes_on.wait, 60)
+    with ExitStack() as stack:
+        stack.callback(goes_on.set)
+        for _ in range(3 * gate.CONNECTIONS_MAX):
+            stack.enter_context(socket.create_connection(("127.0.0.1", managed.http.port), 10, ("127.0.0.2", 0)))
 
 
 def test_a_header_that_does_not_end_is_cut_off(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
