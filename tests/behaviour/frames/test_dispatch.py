@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, dumps, register_body, register_ext
+from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import Client
-from tests.behaviour.calls import both_encodings, get_kv, put_kv, route_body
+from tests.behaviour.calls import both_encodings, get_kv, put_kv
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import register_with, registered
 from tests.behaviour.views import addrs
 
 ACL_FIELDS = {"AccessKey": "someone", "Signature": "bm8=", "SecurityToken": "t", "OnsChannel": "ALIYUN"}
@@ -83,48 +82,6 @@ def test_missing_fields_are_no_error_by_themselves(
     """B082, B083: without ext nothing is checked; with ext a missing required field is null."""
     answer = client.request(code, ext, binary=binary)
     assert (answer.code, answer.remark) == (result, remark)
-
-
-@pytest.mark.parametrize("crc", ["x", "2147483648", " 1", "1 ", "0x1", "", "1.0"])
-def test_an_unparsable_crc_is_not_checked(client: Client, names: Names, crc: str) -> None:
-    """B084: it reads as missing, and a missing one is 0, which is never compared."""
-    assert register_with(client, names, register_body([]), bodyCrc32=crc).code == codes.SUCCESS
-    assert addrs(client, names.broker) == {"0": names.addr()}
-
-
-@pytest.mark.parametrize("broker_id", ["x", "", " 3", "3 ", "9223372036854775808", "1_0"])
-def test_an_unparsable_broker_id_is_missing(client: Client, names: Names, broker_id: str) -> None:
-    """B084: and a missing broker id cannot be registered."""
-    assert register_with(client, names, register_body([]), brokerId=broker_id).code == codes.SYSTEM_ERROR
-    assert addrs(client, names.broker) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("+3", "3"), ("007", "7"), ("9223372036854775807", "9223372036854775807")]
-)
-def test_a_number_may_have_a_sign_and_leading_zeros(client: Client, names: Names, text: str, number: str) -> None:
-    """B084: numbers that parse, up to 64 bits."""
-    assert register_with(client, names, register_body([]), brokerId=text).code == codes.SUCCESS
-    assert addrs(client, names.broker) == {number: names.addr()}
-
-
-def test_an_unparsable_timeout_is_the_default(client: Client, names: Names) -> None:
-    """B084: the broker is registered, and does not expire at once as one with a timeout of 0 would."""
-    registered(client, names, heartbeatTimeoutMillis="abc")
-    fields = {"clusterName": names.cluster, "brokerAddr": names.addr()}
-    assert client.request(codes.QUERY_DATA_VERSION, fields, dumps(data_version())).ext == {"changed": "false"}
-
-
-@pytest.mark.parametrize(
-    ("value", "is_true"),
-    [("true", True), ("TRUE", True), ("True", True), ("false", False), ("1", False), ("yes", False), (" true", False)],
-)
-def test_a_boolean_is_true_in_any_letter_case(client: Client, names: Names, value: str, is_true: bool) -> None:
-    """B085: acceptStandardJsonOnly shows in the quotes of the map keys."""
-    registered(client, names)
-    body = route_body(client, names.topic(), version=0, acceptStandardJsonOnly=value)
-    assert (b'{"0":"' in body) == is_true
-    assert (b'{0:"' in body) == (not is_true)
 
 
 @pytest.mark.parametrize("body", [b"{}", b"not json \x00\xff", bytes(100_000)], ids=["json", "noise", "zeros"])

@@ -16,7 +16,6 @@ from tests.behaviour.steps import register_with, registered
 from tests.behaviour.views import loads, route
 
 OLD, NEW = 400, 401  # the last peer version with unquoted keys, the first with quoted ones
-EPOCH_MAX = 2**53 - 1
 
 
 def kv_list(client: Client, names: Names) -> bytes:
@@ -71,24 +70,6 @@ def test_a_bodys_keys_are_compact_and_in_alphabetical_order(client: Client, name
     assert route_body(client, names.topic()) == whole.encode()
 
 
-RAW = ["é", "日本", "</script>", "a/b", "&'>", "\u2028\u2029", "\x7f", "\x85", "😀", "\ufeff", "\ufffd"]
-
-
-@pytest.mark.parametrize("text", RAW, ids=ascii)
-def test_text_is_raw_utf8(client: Client, names: Names, text: str) -> None:
-    """B088: in a body and in a header."""
-    put_kv(client, names.cluster, "k", text)
-    assert kv_list(client, names) == b'{"table":{"k":"' + text.encode() + b'"}}'
-    answer = client.request(codes.GET_KV_CONFIG, {"namespace": names.cluster, "key": "k"})
-    assert b'"extFields":{"value":"' + text.encode() + b'"}' in answer.header_bytes
-
-
-def test_a_key_is_raw_utf8_too(client: Client, names: Names) -> None:
-    """B088: keys are escaped like values."""
-    put_kv(client, names.cluster, "ключ/😀", "v")
-    assert kv_list(client, names) == '{"table":{"ключ/😀":"v"}}'.encode()
-
-
 NAMED = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 NUMBERED = {chr(n): f"\\u{n:04x}" for n in range(32) if chr(n) not in NAMED}
 
@@ -101,12 +82,6 @@ def test_control_characters_are_escaped(client: Client, names: Names) -> None:
     assert kv_list(client, names) == f'{{"table":{{"k":{written}}}}}'.encode()
     answer = client.request(codes.GET_KV_CONFIG, {"namespace": names.cluster, "key": "k"})
     assert f'"value":{written}'.encode() in answer.header_bytes
-
-
-def test_a_remark_is_escaped_like_a_body(client: Client) -> None:
-    """B088, B089: the remark repeats the topic."""
-    answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": 'é"\x01</'})
-    assert 'for the topic: é\\"\\u0001</\\nSee '.encode() in answer.header_bytes
 
 
 def join_members(client: Client, names: Names, ids: list[int]) -> str:
@@ -151,28 +126,6 @@ def test_numeric_keys_are_quoted_and_sorted_in_standard_mode(client: Client, nam
     body = route_body(client, names.topic(), version)
     assert expected.startswith('{"-3":')
     assert f'"brokerAddrs":{expected},'.encode() in body
-
-
-def test_mapping_keys_are_quoted_and_sorted_in_standard_mode(client: Client, names: Names) -> None:
-    """B091: the other map with numeric keys."""
-    queues = {str(n): n for n in (3, 10, 1, 0, 2, 9)}
-    registered(client, names, mapping=mapping(names, currIdMap=queues, totalQueues=11))
-    body = route_body(client, names.topic())
-    assert b'"currIdMap":{"0":0,"1":1,"2":2,"3":3,"9":9,"10":10},' in body
-
-
-@pytest.mark.parametrize(
-    ("epoch", "quoted"),
-    [(EPOCH_MAX, False), (EPOCH_MAX + 1, True), (2**63 - 1, True), (-EPOCH_MAX - 1, True), (7, False)],
-)
-def test_an_epoch_beyond_53_bits_is_quoted_in_standard_mode(
-    client: Client, names: Names, epoch: int, quoted: bool
-) -> None:
-    """B092: never quoted in default mode."""
-    registered(client, names, mapping=mapping(names, epoch=epoch))
-    standard = f'"epoch":"{epoch}",' if quoted else f'"epoch":{epoch},'
-    assert standard.encode() in route_body(client, names.topic(), NEW)
-    assert f'"epoch":{epoch},'.encode() in route_body(client, names.topic(), OLD)
 
 
 @pytest.mark.parametrize(

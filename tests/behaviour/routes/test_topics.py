@@ -110,15 +110,6 @@ def test_new_topic_with_an_unknown_broker_is_not_registered(client: Client, name
     assert route(client, names.topic("V")) is None
 
 
-def test_existing_topic_with_an_unknown_broker_takes_the_earlier_ones(client: Client, names: Names) -> None:
-    """B227: 217 existing topic with an unknown broker: earlier entries applied, later ones not."""
-    other, _ = register_in_two_clusters(client, names)
-    register_topic(
-        client, names.topic("T"), queue_data(names.broker, perm=2), queue_data("unknown"), queue_data(other, perm=2)
-    )
-    assert perms(client, names.topic("T")) == {names.broker: 2, other: 6}
-
-
 NO_QUEUES = [b"", b"{}", b'{"queueDatas":[]}', b'{"queueDatas":null}', b'{"queueDatas":[null]}', b"null", b'{"x":1}']
 
 
