@@ -11,7 +11,7 @@ from interop.harness.payloads import dumps
 from interop.harness.wire import Answer, Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.behaviour.views import addrs, perms, queue, route
+from tests.behaviour.views import addrs, perms, route
 
 
 def delete(client: Client, **ext: str) -> None:
@@ -75,17 +75,6 @@ def test_delete_without_topic_changes_nothing(client: Client, names: Names) -> N
     delete(client, clusterName=names.cluster)
     delete(client, topic="")
     assert perms(client, names.topic("T")) == perms(client, names.topic("U")) == {names.broker: 6}
-
-
-def test_topic_of_a_known_broker_has_a_route(client: Client, names: Names) -> None:
-    """B225: 217 known broker; missing numbers are 0 here."""
-    registered(client, names, ())
-    register_topic(client, names.topic("V"), queue_data(names.broker, perm=4))
-    assert queue(client, names.topic("V")) == queue_data(names.broker, perm=4)
-    register_topic(client, names.topic("W"), {"brokerName": names.broker})
-    assert queue(client, names.topic("W")) == {
-        "brokerName": names.broker, "perm": 0, "readQueueNums": 0, "topicSysFlag": 0, "writeQueueNums": 0,
-    }  # fmt: skip
 
 
 def test_existing_part_is_replaced_and_others_stay(client: Client, names: Names) -> None:

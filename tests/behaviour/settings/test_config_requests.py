@@ -10,47 +10,9 @@ import pytest
 from interop.harness import codes
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
-from tests.behaviour.calls import both_encodings, settings, update_settings
+from tests.behaviour.calls import settings, update_settings
 from tests.check.source import ROOT
 
-DEFAULTS = {
-    "bindAddress": "127.0.0.1",
-    "clientRequestThreadPoolNums": "8",
-    "clientRequestThreadPoolQueueCapacity": "50000",
-    "clusterTest": "false",
-    "configBlackList": "configBlackList;configStorePath;kvConfigPath",
-    "defaultThreadPoolNums": "16",
-    "defaultThreadPoolQueueCapacity": "10000",
-    "deleteTopicWithBrokerRegistration": "false",
-    "enableAllTopicList": "true",
-    "enableControllerInNamesrv": "false",
-    "enableShutdownGracefully": "false",
-    "enableTopicList": "true",
-    "needWaitForService": "false",
-    "notifyMinBrokerIdChanged": "false",
-    "orderMessageEnable": "false",
-    "productEnvName": "center",
-    "returnOrderTopicConfigToBroker": "true",
-    "scanNotActiveBrokerInterval": "5000",
-    "serverAsyncSemaphoreValue": "64",
-    "serverCallbackExecutorThreads": "0",
-    "serverChannelMaxIdleTimeSeconds": "120",
-    "serverNettyWorkerGroupEnable": "true",
-    "serverOnewaySemaphoreValue": "256",
-    "serverPooledByteBufAllocatorEnable": "true",
-    "serverSelectorThreads": "3",
-    "serverSocketBacklog": "1024",
-    "serverSocketRcvBufSize": "0",
-    "serverSocketSndBufSize": "0",
-    "serverWorkerThreads": "8",
-    "shutdownWaitTimeSeconds": "30",
-    "supportActingMaster": "false",
-    "unRegisterBrokerQueueCapacity": "3000",
-    "useEpollNativeSelector": "false",
-    "waitSecondsForService": "45",
-    "writeBufferHighWaterMark": "0",
-    "writeBufferLowWaterMark": "0",
-}
 BLACK_LIST = ["configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"]
 
 
@@ -66,16 +28,6 @@ def changed_server(server_class: type[NameServer], tmp_path_factory: pytest.Temp
 def connection(changed_server: NameServer) -> Iterator[Client]:
     with changed_server.connect() as client:
         yield client
-
-
-@both_encodings
-def test_all_properties_are_shown_sorted(server: NameServer, client: Client, binary: bool) -> None:
-    """B234: one key=value line each; on an unchanged server they have Java's defaults."""
-    answer = client.request(codes.GET_NAMESRV_CONFIG, binary=binary)
-    paths = {"kvConfigPath": server.home / "kvConfig.json", "configStorePath": server.config_path}
-    own = {"listenPort": server.port, "rocketmqHome": server.home} | paths
-    lines = [f"{key}={value}\n" for key, value in (DEFAULTS | own).items()]
-    assert (answer.code, answer.body) == (codes.SUCCESS, "".join(sorted(lines)).encode())
 
 
 def test_extra_keys_of_the_start_file_are_shown(start_server: Callable[..., NameServer]) -> None:
