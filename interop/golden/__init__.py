@@ -1,6 +1,6 @@
-"""What a name server answers, byte for byte: scripted requests, the recorded answers, and how the two are compared.
+"""What a name server answers, byte for byte: recorded requests and answers, and how answers are compared with them.
 
-``scenarios`` is the script, ``play`` sends it to a running server, ``store`` keeps requests and answers as text files,
-``compare`` names everything in an answer that is not contractual. ``python -m interop.capture`` records the Java
-NameServer; tests/golden/test_golden.py holds rocketns to the record. Imports nothing from rocketns.
+The text files in tests/golden are the script: ``store`` reads and writes them, ``play`` sends their requests to a
+running server, ``compare`` names everything in an answer that is not contractual. ``python -m interop.capture`` records
+the Java NameServer's answers anew; tests/golden/test_golden.py holds rocketns to them. Imports nothing from rocketns.
 """

@@ -30,7 +30,7 @@ def _answer(step: Step, connections: dict[str, Client], server: NameServer) -> b
     if step.connection not in connections:
         connections[step.connection] = server.connect()
     connection = connections[step.connection]
-    if not step.answered:
+    if not step.answer:
         connection.send(step.request)
         return b""
     deadline = time.monotonic() + ASK_AGAIN_FOR_S

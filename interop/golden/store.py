@@ -6,21 +6,14 @@ two words before the header (the length, then serialize type and header length),
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from interop.golden.compare import split
 from interop.golden.steps import Scenario, Step
 
 FOLDER = Path(__file__).parents[2] / "tests" / "golden"
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """One step as the file has it; both empty where the step closes its connection, no answer where none is due."""
-
-    request: bytes
-    answer: bytes
+NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))
 
 
 def path_of(name: str, release: str = "") -> Path:
@@ -28,27 +21,41 @@ def path_of(name: str, release: str = "") -> Path:
     return FOLDER / release / f"{name}.txt"
 
 
+def load(name: str, release: str = "") -> Scenario:
+    head, *blocks = path_of(name, release).read_text("utf-8").split("\n\n")
+    facts = _facts(head)
+    properties = dict(line.split("=", 1) for line in facts.get("property", "").splitlines())
+    return Scenario(facts["scenario"], facts["shows"], properties, tuple(_step(_facts(block)) for block in blocks))
+
+
 def save(scenario: Scenario, answers: list[bytes], release: str = "") -> None:
+    """Write the scenario with these answers in place of its own."""
+    steps = (replace(step, answer=answer) for step, answer in zip(scenario.steps, answers, strict=True))
     path = path_of(scenario.name, release)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(rendered(scenario, answers), "utf-8")
+    path.write_text(rendered(replace(scenario, steps=tuple(steps))), "utf-8")
 
 
-def rendered(scenario: Scenario, answers: list[bytes]) -> str:
+def rendered(scenario: Scenario) -> str:
     """The text of a scenario's file."""
     lines = [f"scenario {scenario.name}", f"shows {scenario.shows}"]
     lines += [f"property {key}={value}" for key, value in scenario.properties.items()]
-    for step, answer in zip(scenario.steps, answers, strict=True):
-        lines += ["", *_step_lines(step), *_frame_lines("request", step.request), *_frame_lines("answer", answer)]
+    for step in scenario.steps:
+        lines += ["", *_step_lines(step)]
     return "\n".join(lines) + "\n"
 
 
-def load(name: str, release: str = "") -> list[Recorded]:
-    """The steps of a recorded scenario."""
-    text = path_of(name, release).read_text("utf-8")
-    return [
-        Recorded(_frame(facts, "request"), _frame(facts, "answer")) for facts in map(_facts, text.split("\n\n")[1:])
-    ]
+def _step(facts: dict[str, str]) -> Step:
+    return Step(
+        facts["step"],
+        facts["shows"],
+        _frame(facts, "request"),
+        _frame(facts, "answer"),
+        facts.get("connection", "main"),
+        facts.get("until", "").encode(),
+        tuple(facts.get("unordered", "").split()),
+        "free" in facts,
+    )
 
 
 def _step_lines(step: Step) -> list[str]:
@@ -60,7 +67,7 @@ def _step_lines(step: Step) -> list[str]:
     lines += [f"unordered {path}" for path in step.unordered]
     if step.free_remark:
         lines.append("free header.remark")
-    return lines
+    return [*lines, *_frame_lines("request", step.request), *_frame_lines("answer", step.answer)]
 
 
 def _frame_lines(side: str, data: bytes) -> list[str]:

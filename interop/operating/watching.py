@@ -17,7 +17,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from tests.admin.http import Http
 from tests.admin.metrics import prometheus
-from tests.admin.page.chromium import ARGUMENTS, CHROMIUM
+from tests.support.running.chromium import ARGUMENTS, CHROMIUM
 
 DISAGREE = "name servers disagree about the {} {}:"
 OVER = "name servers agree again about the"

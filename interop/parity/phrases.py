@@ -12,6 +12,8 @@ from interop.parity.language import NAME, Ask, Body, Differs, Form, RegisterBody
 from interop.parity.requests import CRC
 
 Topic = str | Mapping[str, Any]
+# Every kind of character that JSON writers treat in ways of their own.
+AWKWARD = "a\"b\\c\td\ne\x01f/<>&'ü€😀\x7f\x85\u2028"
 
 
 def own(name: str) -> str:

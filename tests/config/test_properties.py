@@ -80,6 +80,8 @@ def test_text_becomes_a_value_of_the_property_s_type(name: str, text: str, value
         (b"a\\=b\\:c\\ d=1", {"a=b:c d": "1"}),
         (b"a=trailing  ", {"a": "trailing  "}),
         (b"a=\xc3\xa9", {"a": "Ã©"}),
+        (b"a=\\uD83D\\uDE00\nb\t1", {"a": "😀", "b": "1"}),
+        (b"\\u0061=1 # no comment\n# comment \\\nb=2", {"a": "1 # no comment", "b": "2"}),
         (b"", {}),
     ],
 )

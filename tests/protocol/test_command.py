@@ -124,7 +124,7 @@ PAIR = b"\x00\x01k\x00\x00\x00\x01v"
     ],
 )
 def test_wrong_lengths_in_a_binary_header_close_the_connection(data: bytes) -> None:
-    """B027, B029."""
+    """B027, B029, B031."""
     with pytest.raises(MalformedFrame):
         command.decode(data)
 

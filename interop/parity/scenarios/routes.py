@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from interop.golden.scenarios.basics import AWKWARD
 from interop.harness.payloads import data_version
 from interop.parity.language import NAME, ONE_FORM, Differs, Form, HowMany, Scenario, Settle, Step
 from interop.parity.phrases import (
+    AWKWARD,
     ask,
     cluster_info,
     configure,

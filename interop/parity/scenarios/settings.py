@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interop.golden.scenarios.basics import AWKWARD
-from interop.golden.scenarios.kv import VALUES
 from interop.parity.language import NAME, ONE_FORM, Scenario, Step
 from interop.parity.phrases import (
+    AWKWARD,
     ask,
     configure,
     delete,
@@ -23,6 +22,20 @@ from interop.parity.phrases import (
 )
 
 ORDER = "ORDER_TOPIC_CONFIG"
+VALUES = {
+    "plain": "broker-a:4;broker-b:4",
+    "empty": "",
+    "control characters": "\x00\x01\x07\b\t\n\x0b\f\r\x0e\x1b\x1f",
+    "quotes": "\"double\" 'single' \\back\\ /slash/",
+    "html": "<b>&amp;</b>",
+    "DEL and C1": "\x7f\x80\x85\x9f",
+    "line separators": "\u2028\u2029",
+    "byte order mark": "\ufeff",
+    "other scripts": "ü ß € 中文 עברית",
+    "emoji": "😀👩‍🚀",
+    "JSON": '{"a":[1,null]}',
+    "everything": AWKWARD,
+}
 
 
 def _kv() -> Iterator[Scenario]:

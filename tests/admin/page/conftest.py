@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.admin.conftest import Managed
-from tests.admin.page.chromium import ARGUMENTS, CHROMIUM
 from tests.admin.population import V4_9_4, V5_5_0, Broker
+from tests.support.running.chromium import ARGUMENTS, CHROMIUM
 
 BROKERS, TOPICS = 300, 10_000
 FULL_GROUPS = 2  # have all the topics

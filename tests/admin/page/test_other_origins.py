@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from tests.admin.conftest import Managed
-from tests.admin.page.chromium import ARGUMENTS, CHROMIUM
+from tests.support.running.chromium import ARGUMENTS, CHROMIUM
 
 HERE, ELSEWHERE = "ns.example", "evil.example"
 NAMES = f"--host-resolver-rules=MAP {HERE} 127.0.0.1, MAP {ELSEWHERE} 127.0.0.1"

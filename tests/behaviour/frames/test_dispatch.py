@@ -1,4 +1,4 @@
-"""From a decoded request to its handler: unknown codes, failing handlers, and how header fields are read."""
+"""From a decoded request to its handler: codes of the controller, bodies and fields that nobody reads."""
 
 from __future__ import annotations
 
@@ -7,30 +7,13 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, dumps, register_body, register_ext
+from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import Client
-from tests.behaviour.calls import both_encodings, get_kv, put_kv, route_body
+from tests.behaviour.calls import both_encodings, get_kv, put_kv
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import register_with, registered
 from tests.behaviour.views import addrs
 
 ACL_FIELDS = {"AccessKey": "someone", "Signature": "bm8=", "SecurityToken": "t", "OnsChannel": "ALIYUN"}
-
-
-@pytest.mark.parametrize("code", [9999, 0, -1, 1, 99, 107, 321, 902, 903, 905, 32767])
-@both_encodings
-def test_an_unknown_code_is_not_supported(client: Client, code: int, binary: bool) -> None:
-    """B076: the remark begins with a blank. 905 is a request that the name server sends, not one it takes."""
-    answer = client.request(code, {"topic": "T"}, b"body", binary=binary)
-    assert answer.code == codes.REQUEST_CODE_NOT_SUPPORTED
-    assert answer.remark == f" request type {code} not supported"
-    assert (answer.ext, answer.body) == (None, None)
-
-
-def test_codes_beyond_the_binary_headers_range_are_not_supported(client: Client) -> None:
-    """B076: a JSON header carries 32 bits."""
-    for code in (2**31 - 1, -(2**31), 65536 + 206):
-        assert client.request(code).remark == f" request type {code} not supported"
 
 
 @pytest.mark.parametrize("code", [*range(1001, 1007), *range(1009, 1014)])
@@ -38,93 +21,6 @@ def test_controller_codes_are_not_supported(client: Client, code: int) -> None:
     """B249: the controller is not served on the name server's port."""
     answer = client.request(code, {"clusterName": "C1", "brokerName": "b"})
     assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
-
-
-@pytest.mark.parametrize(
-    ("code", "ext", "body"),
-    [
-        (codes.REGISTER_BROKER, register_ext(brokerId=None), b""),
-        (codes.REGISTER_BROKER, register_ext(bodyCrc32=None), b"{"),
-        (codes.QUERY_DATA_VERSION, {"clusterName": "C", "brokerAddr": "a:1"}, b"{"),
-        (codes.QUERY_DATA_VERSION, {"clusterName": "C"}, b""),
-        (codes.BROKER_HEARTBEAT, {"brokerAddr": "a:1"}, b""),
-        (codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "T"}, b"not json"),
-    ],
-    ids=["no broker id", "bad registration", "bad version", "no address", "no cluster", "bad route"],
-)
-@both_encodings
-def test_a_failing_handler_answers_a_system_error(
-    client: Client, code: int, ext: dict[str, str], body: bytes, binary: bool
-) -> None:
-    """B079: the remark is not empty, and there is no ext area even where a success has one."""
-    answer = client.request(code, ext, body, binary=binary)
-    assert answer.code == codes.SYSTEM_ERROR
-    assert answer.remark
-    assert (answer.ext, answer.body) == (None, None)
-    assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
-
-
-@pytest.mark.parametrize(
-    ("code", "result", "remark"),
-    [
-        (codes.GET_KV_CONFIG, codes.QUERY_NOT_FOUND, "No config item, Namespace: null Key: null"),
-        (codes.DELETE_KV_CONFIG, codes.SUCCESS, None),
-        (codes.UNREGISTER_BROKER, codes.SUCCESS, None),
-        (codes.WIPE_WRITE_PERM_OF_BROKER, codes.SUCCESS, None),
-        (codes.DELETE_TOPIC_IN_NAMESRV, codes.SUCCESS, None),
-        (codes.GET_TOPICS_BY_CLUSTER, codes.SUCCESS, None),
-    ],
-)
-@pytest.mark.parametrize("ext", [None, {}, {"unrelated": "1"}], ids=["no ext", "empty ext", "other fields"])
-@both_encodings
-def test_missing_fields_are_no_error_by_themselves(
-    client: Client, code: int, result: int, remark: str | None, ext: dict[str, str] | None, binary: bool
-) -> None:
-    """B082, B083: without ext nothing is checked; with ext a missing required field is null."""
-    answer = client.request(code, ext, binary=binary)
-    assert (answer.code, answer.remark) == (result, remark)
-
-
-@pytest.mark.parametrize("crc", ["x", "2147483648", " 1", "1 ", "0x1", "", "1.0"])
-def test_an_unparsable_crc_is_not_checked(client: Client, names: Names, crc: str) -> None:
-    """B084: it reads as missing, and a missing one is 0, which is never compared."""
-    assert register_with(client, names, register_body([]), bodyCrc32=crc).code == codes.SUCCESS
-    assert addrs(client, names.broker) == {"0": names.addr()}
-
-
-@pytest.mark.parametrize("broker_id", ["x", "", " 3", "3 ", "9223372036854775808", "1_0"])
-def test_an_unparsable_broker_id_is_missing(client: Client, names: Names, broker_id: str) -> None:
-    """B084: and a missing broker id cannot be registered."""
-    assert register_with(client, names, register_body([]), brokerId=broker_id).code == codes.SYSTEM_ERROR
-    assert addrs(client, names.broker) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("+3", "3"), ("007", "7"), ("9223372036854775807", "9223372036854775807")]
-)
-def test_a_number_may_have_a_sign_and_leading_zeros(client: Client, names: Names, text: str, number: str) -> None:
-    """B084: numbers that parse, up to 64 bits."""
-    assert register_with(client, names, register_body([]), brokerId=text).code == codes.SUCCESS
-    assert addrs(client, names.broker) == {number: names.addr()}
-
-
-def test_an_unparsable_timeout_is_the_default(client: Client, names: Names) -> None:
-    """B084: the broker is registered, and does not expire at once as one with a timeout of 0 would."""
-    registered(client, names, heartbeatTimeoutMillis="abc")
-    fields = {"clusterName": names.cluster, "brokerAddr": names.addr()}
-    assert client.request(codes.QUERY_DATA_VERSION, fields, dumps(data_version())).ext == {"changed": "false"}
-
-
-@pytest.mark.parametrize(
-    ("value", "is_true"),
-    [("true", True), ("TRUE", True), ("True", True), ("false", False), ("1", False), ("yes", False), (" true", False)],
-)
-def test_a_boolean_is_true_in_any_letter_case(client: Client, names: Names, value: str, is_true: bool) -> None:
-    """B085: acceptStandardJsonOnly shows in the quotes of the map keys."""
-    registered(client, names)
-    body = route_body(client, names.topic(), version=0, acceptStandardJsonOnly=value)
-    assert (b'{"0":"' in body) == is_true
-    assert (b'{0:"' in body) == (not is_true)
 
 
 @pytest.mark.parametrize("body", [b"{}", b"not json \x00\xff", bytes(100_000)], ids=["json", "noise", "zeros"])

@@ -1,22 +1,18 @@
-"""The JSON of bodies: omitted members, escapes, and the two dialects of numeric map keys."""
+"""The JSON of bodies: escapes, and numeric map keys that a broker writes."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import dumps, register_body, topic_config
+from interop.harness.payloads import register_body, topic_config
 from interop.harness.wire import Client
-from tests.behaviour.calls import put_kv, route_body
+from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import register_with, registered
-from tests.behaviour.views import loads, route
-
-OLD, NEW = 400, 401  # the last peer version with unquoted keys, the first with quoted ones
-EPOCH_MAX = 2**53 - 1
+from tests.behaviour.steps import register_with
+from tests.behaviour.views import route
 
 
 def kv_list(client: Client, names: Names) -> bytes:
@@ -39,56 +35,6 @@ def mapping(names: Names, **more: Any) -> dict[str, Any]:
     return {names.topic(): info | more}
 
 
-def test_null_fields_are_left_out(client: Client, names: Names) -> None:
-    """B087: zone, order configuration and static mapping are omitted; the filter table is present though empty."""
-    registered(client, names)
-    data = json.loads(route_body(client, names.topic()))
-    assert list(data) == ["brokerDatas", "filterServerTable", "queueDatas"]
-    assert list(data["brokerDatas"][0]) == ["brokerAddrs", "brokerName", "cluster", "enableActingMaster"]
-
-
-def test_null_map_values_are_left_out(client: Client, names: Names) -> None:
-    """B087: a key stored without a value, and an address without filter servers."""
-    put_kv(client, names.cluster, "full", "v")
-    client.request(codes.PUT_KV_CONFIG, {"namespace": names.cluster, "key": "hollow"})
-    assert kv_list(client, names) == b'{"table":{"full":"v"}}'
-    registered(client, names, filters=["f:1"])
-    registered(client, names, (), host=2, broker_id=1)
-    assert route(client, names.topic())["filterServerTable"] == {names.addr(): ["f:1"]}
-
-
-def test_a_bodys_keys_are_compact_and_in_alphabetical_order(client: Client, names: Names) -> None:
-    """B087: there are no blanks between members."""
-    registered(
-        client, names, [topic_config(names.topic(), 4, 3, 6, 1), topic_config(names.topic("U"))], __ZONE_NAME="z"
-    )
-    group = (
-        f'{{"brokerAddrs":{{"0":"{names.addr()}"}},"brokerName":"{names.broker}","cluster":"{names.cluster}",'
-        '"enableActingMaster":false,"zoneName":"z"}'
-    )
-    queue = f'{{"brokerName":"{names.broker}","perm":6,"readQueueNums":4,"topicSysFlag":1,"writeQueueNums":3}}'
-    whole = f'{{"brokerDatas":[{group}],"filterServerTable":{{}},"queueDatas":[{queue}]}}'
-    assert route_body(client, names.topic()) == whole.encode()
-
-
-RAW = ["é", "日本", "</script>", "a/b", "&'>", "\u2028\u2029", "\x7f", "\x85", "😀", "\ufeff", "\ufffd"]
-
-
-@pytest.mark.parametrize("text", RAW, ids=ascii)
-def test_text_is_raw_utf8(client: Client, names: Names, text: str) -> None:
-    """B088: in a body and in a header."""
-    put_kv(client, names.cluster, "k", text)
-    assert kv_list(client, names) == b'{"table":{"k":"' + text.encode() + b'"}}'
-    answer = client.request(codes.GET_KV_CONFIG, {"namespace": names.cluster, "key": "k"})
-    assert b'"extFields":{"value":"' + text.encode() + b'"}' in answer.header_bytes
-
-
-def test_a_key_is_raw_utf8_too(client: Client, names: Names) -> None:
-    """B088: keys are escaped like values."""
-    put_kv(client, names.cluster, "ключ/😀", "v")
-    assert kv_list(client, names) == '{"table":{"ключ/😀":"v"}}'.encode()
-
-
 NAMED = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 NUMBERED = {chr(n): f"\\u{n:04x}" for n in range(32) if chr(n) not in NAMED}
 
@@ -101,78 +47,6 @@ def test_control_characters_are_escaped(client: Client, names: Names) -> None:
     assert kv_list(client, names) == f'{{"table":{{"k":{written}}}}}'.encode()
     answer = client.request(codes.GET_KV_CONFIG, {"namespace": names.cluster, "key": "k"})
     assert f'"value":{written}'.encode() in answer.header_bytes
-
-
-def test_a_remark_is_escaped_like_a_body(client: Client) -> None:
-    """B088, B089: the remark repeats the topic."""
-    answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": 'é"\x01</'})
-    assert 'for the topic: é\\"\\u0001</\\nSee '.encode() in answer.header_bytes
-
-
-def join_members(client: Client, names: Names, ids: list[int]) -> str:
-    """Register members with these ids, host number = place in the list; their addresses as standard-mode JSON."""
-    addresses = {}
-    for host, broker_id in enumerate(ids, 1):
-        registered(client, names, host=host, broker_id=broker_id)
-        addresses[broker_id] = names.addr(host)
-    return dumps({str(n): addresses[n] for n in sorted(addresses)}).decode()
-
-
-@pytest.mark.parametrize("version", [0, 37, 213, 399, OLD, -1])
-def test_numeric_keys_are_bare_in_default_mode(client: Client, names: Names, version: int) -> None:
-    """B090: {0:"…",1:"…"}, which is not valid JSON."""
-    registered(client, names, mapping=mapping(names))
-    registered(client, names, (), host=2, broker_id=1)
-    body = route_body(client, names.topic(), version)
-    assert f'"brokerAddrs":{{0:"{names.addr(1)}",1:"{names.addr(2)}"}}'.encode() in body
-    assert b'"currIdMap":{0:0,1:1}' in body
-
-
-@pytest.mark.parametrize(
-    ("code", "key"),
-    [(codes.GET_BROKER_CLUSTER_INFO, "brokerAddrTable"), (codes.GET_BROKER_MEMBER_GROUP, "brokerMemberGroup")],
-)
-@pytest.mark.parametrize("version", [0, 513, 612])
-def test_other_bodies_are_always_in_default_mode(
-    client: Client, names: Names, code: int, key: str, version: int
-) -> None:
-    """B090: cluster and group information have bare keys for every peer."""
-    registered(client, names)
-    fields = {"clusterName": names.cluster, "brokerName": names.broker}
-    body = client.request(code, fields, version=version).body or b""
-    assert f'{{0:"{names.addr()}"}}'.encode() in body
-    assert key in loads(body)
-
-
-@pytest.mark.parametrize("version", [NEW, 513, 612, 32767])
-def test_numeric_keys_are_quoted_and_sorted_in_standard_mode(client: Client, names: Names, version: int) -> None:
-    """B091: by number, not by text."""
-    expected = join_members(client, names, [0, 10, 2, -3, 1])
-    body = route_body(client, names.topic(), version)
-    assert expected.startswith('{"-3":')
-    assert f'"brokerAddrs":{expected},'.encode() in body
-
-
-def test_mapping_keys_are_quoted_and_sorted_in_standard_mode(client: Client, names: Names) -> None:
-    """B091: the other map with numeric keys."""
-    queues = {str(n): n for n in (3, 10, 1, 0, 2, 9)}
-    registered(client, names, mapping=mapping(names, currIdMap=queues, totalQueues=11))
-    body = route_body(client, names.topic())
-    assert b'"currIdMap":{"0":0,"1":1,"2":2,"3":3,"9":9,"10":10},' in body
-
-
-@pytest.mark.parametrize(
-    ("epoch", "quoted"),
-    [(EPOCH_MAX, False), (EPOCH_MAX + 1, True), (2**63 - 1, True), (-EPOCH_MAX - 1, True), (7, False)],
-)
-def test_an_epoch_beyond_53_bits_is_quoted_in_standard_mode(
-    client: Client, names: Names, epoch: int, quoted: bool
-) -> None:
-    """B092: never quoted in default mode."""
-    registered(client, names, mapping=mapping(names, epoch=epoch))
-    standard = f'"epoch":"{epoch}",' if quoted else f'"epoch":{epoch},'
-    assert standard.encode() in route_body(client, names.topic(), NEW)
-    assert f'"epoch":{epoch},'.encode() in route_body(client, names.topic(), OLD)
 
 
 @pytest.mark.parametrize(

@@ -96,34 +96,19 @@ def is_answered_after(client: Client, header: bytes) -> bool:
     return answers(client)
 
 
-@pytest.mark.parametrize("header", V1_ADDRESSED.values(), ids=V1_ADDRESSED)
-def test_v1_with_addresses(client: Client, header: bytes) -> None:
-    """B054: the frames that follow are answered."""
+GOOD = [*V1_ADDRESSED.items(), *V1_UNKNOWN.items(), *V2_GOOD.items()]
+MALFORMED = [*V1_MALFORMED.items(), *V2_MALFORMED.items()]
+
+
+@pytest.mark.parametrize("header", [header for _, header in GOOD], ids=[name for name, _ in GOOD])
+def test_the_frames_behind_a_header_are_answered(client: Client, header: bytes) -> None:
+    """B054, B055, B057: addresses or none; commands PROXY and LOCAL, every family, with extensions."""
     assert is_answered_after(client, header)
 
 
-@pytest.mark.parametrize("header", V1_UNKNOWN.values(), ids=V1_UNKNOWN)
-def test_v1_unknown(client: Client, header: bytes) -> None:
-    """B055: the rest of the line is ignored."""
-    assert is_answered_after(client, header)
-
-
-@pytest.mark.parametrize("header", V1_MALFORMED.values(), ids=V1_MALFORMED)
-def test_v1_malformed(client: Client, header: bytes) -> None:
-    """B056: the connection closes and the frame behind it is not answered."""
-    client.send(header + REQUEST)
-    assert client.is_closed_by_server()
-
-
-@pytest.mark.parametrize("header", V2_GOOD.values(), ids=V2_GOOD)
-def test_v2(client: Client, header: bytes) -> None:
-    """B057: commands PROXY and LOCAL, every family, with extensions."""
-    assert is_answered_after(client, header)
-
-
-@pytest.mark.parametrize("header", V2_MALFORMED.values(), ids=V2_MALFORMED)
-def test_v2_malformed(client: Client, header: bytes) -> None:
-    """B057: a header of another version, command or family, or shorter than it says, closes the connection."""
+@pytest.mark.parametrize("header", [header for _, header in MALFORMED], ids=[name for name, _ in MALFORMED])
+def test_a_malformed_header_closes_the_connection(client: Client, header: bytes) -> None:
+    """B056, B057: the frame behind it is not answered."""
     client.send(header + REQUEST)
     assert client.is_closed_by_server()
 

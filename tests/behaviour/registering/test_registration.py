@@ -19,16 +19,6 @@ from tests.behaviour.views import addrs, group, members, perms, route
 ONEWAY = 2
 
 
-def test_master_is_visible_with_group_cluster_and_topics(client: Client, names: Names) -> None:
-    """B109: master with two topics, new group."""
-    answer = register(client, names)
-    assert (answer.code, answer.remark, answer.ext, answer.body) == (0, None, {}, None)
-    assert addrs(client, names.broker) == {"0": names.addr()}
-    assert members(client, names.cluster) == [names.broker]
-    for topic in TWO_TOPICS:
-        assert perms(client, names.topic(topic)) == {names.broker: 6}
-
-
 def test_single_topic_of_an_unknown_broker_is_refused(
     server_class: type[NameServer], client: Client, names: Names
 ) -> None:
@@ -57,31 +47,6 @@ def test_single_topic_of_a_known_broker_is_added(client: Client, names: Names) -
         assert perms(client, names.topic(topic)) == {names.broker: 6}
 
 
-def test_no_topics_at_all_is_accepted(client: Client, names: Names) -> None:
-    """B112: zero topics, new group."""
-    registered(client, names, ())
-    assert addrs(client, names.broker) == {"0": names.addr()}
-
-
-CRC_ACCEPTED = {
-    "right": lambda body: zlib.crc32(body) & 0x7FFFFFFF,
-    "zero": lambda body: 0,  # noqa: ARG005
-    "absent": lambda body: None,  # noqa: ARG005
-    "unparsable": lambda body: "x",  # noqa: ARG005
-}
-
-
-@pytest.mark.parametrize("crc", CRC_ACCEPTED.values(), ids=CRC_ACCEPTED)
-def test_crc_that_is_right_or_no_statement_is_accepted(
-    client: Client, names: Names, crc: Callable[[bytes], object]
-) -> None:
-    """B120: CRC right, 0, absent or unparsable."""
-    body = register_body(configs(names, TWO_TOPICS))
-    answer = register_with(client, names, body, bodyCrc32=crc(body))
-    assert (answer.code, answer.ext) == (0, {})
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-
-
 def body_whose_crc_has_the_sign_bit(names: Names) -> bytes:
     """A body whose CRC has the highest bit set. Java keeps 31 bits; other bodies do not show a difference."""
     bodies = (register_body(configs(names, TWO_TOPICS), data_version(counter)) for counter in itertools.count())
@@ -92,16 +57,6 @@ def test_crc_has_31_bits(client: Client, names: Names) -> None:
     """B120: the comparison is with CRC32 & 0x7fffffff."""
     body = body_whose_crc_has_the_sign_bit(names)
     assert register_with(client, names, body, bodyCrc32=zlib.crc32(body) & 0x7FFFFFFF).code == 0
-
-
-@pytest.mark.parametrize("body", [None, b""], ids=["wrong", "no body"])
-def test_crc_that_does_not_match_is_refused(client: Client, names: Names, body: bytes | None) -> None:
-    """B121: CRC wrong, or CRC given without body: nothing changes."""
-    sent = register_body(configs(names, TWO_TOPICS)) if body is None else body
-    answer = register_with(client, names, sent, bodyCrc32=(zlib.crc32(sent) & 0x7FFFFFFF) + 1)
-    assert (answer.code, answer.remark, answer.ext) == (1, "crc32 not match", {})
-    assert group(client, names.broker) is None
-    assert members(client, names.cluster) is None
 
 
 @pytest.mark.parametrize("broker_id", [None, "x", "", "9223372036854775808"])
@@ -119,14 +74,6 @@ def test_registration_without_any_field_fails(client: Client, names: Names) -> N
     answer = client.request(codes.REGISTER_BROKER, None, register_body(configs(names, TWO_TOPICS)))
     assert (answer.code, answer.ext) == (1, None)
     assert answer.remark
-    assert route(client, names.topic("T")) is None
-
-
-def test_registration_without_cluster_stores_nothing(client: Client, names: Names) -> None:
-    """B142: missing cluster: code 0, nothing stored."""
-    answer = register(client, names, clusterName=None)
-    assert (answer.code, answer.ext) == (0, {})
-    assert group(client, names.broker) is None
     assert route(client, names.topic("T")) is None
 
 

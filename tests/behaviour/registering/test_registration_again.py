@@ -12,7 +12,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import query_version, register_with, registered
-from tests.behaviour.views import filter_servers, perms, queue, route
+from tests.behaviour.views import perms, queue, route
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +30,6 @@ def delete_topic(client: Client, topic: str) -> None:
 
 def wipe(client: Client, broker: str) -> None:
     assert client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": broker}).code == 0
-
-
-def test_dropped_topic_comes_back_with_the_same_version(client: Client, names: Names) -> None:
-    """B146: same DataVersion, topic dropped meanwhile."""
-    registered(client, names)
-    delete_topic(client, names.topic("T"))
-    assert route(client, names.topic("T")) is None
-    registered(client, names)
-    assert perms(client, names.topic("T")) == {names.broker: 6}
 
 
 def test_wiped_permission_stays_with_the_same_version(client: Client, names: Names) -> None:
@@ -118,27 +109,6 @@ def test_nothing_is_removed_by_default(client: Client, names: Names) -> None:
     registered(client, names)
     registered(client, names, ["T", "V"], version=data_version(2))
     assert perms(client, names.topic("U")) == {names.broker: 6}
-
-
-def test_static_mapping_in_the_body_prevents_removal(deleting: Client, names: Names) -> None:
-    """B160: same, with static mapping in the body: no removal."""
-    registered(deleting, names)
-    mapping = {names.topic("T"): {"bname": names.broker, "currIdMap": {}, "topic": names.topic("T")}}
-    registered(deleting, names, ["T", "V"], version=data_version(2), mapping=mapping)
-    assert perms(deleting, names.topic("U")) == {names.broker: 6}
-
-
-def test_filter_list_is_set_removed_or_kept(client: Client, names: Names) -> None:
-    """B161: filter list non-empty / null / empty: set / unchanged / removed."""
-    topic = names.topic("T")
-    registered(client, names, filters=["10.9.9.9:1", "10.9.9.9:2"])
-    assert filter_servers(client, topic) == {names.addr(): ["10.9.9.9:1", "10.9.9.9:2"]}
-    registered(client, names, filters=None)
-    assert filter_servers(client, topic) == {names.addr(): ["10.9.9.9:1", "10.9.9.9:2"]}
-    registered(client, names, filters=["10.9.9.9:3"])
-    assert filter_servers(client, topic) == {names.addr(): ["10.9.9.9:3"]}
-    registered(client, names, filters=[])
-    assert filter_servers(client, topic) == {}
 
 
 def test_same_registration_over_and_over_changes_nothing(client: Client, names: Names) -> None:

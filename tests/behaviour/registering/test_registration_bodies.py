@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, wrapper
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import TWO_TOPICS, assert_decode_failed, configs, query_version, register_with, registered
-from tests.behaviour.views import addrs, filter_servers, group, loads, members, perms, queue, route
+from tests.behaviour.views import addrs, filter_servers, group, loads, perms, queue, route
 
 V3_0_11, V5_0_0 = 37, 413
 FILTERS = ["10.9.9.9:1"]
@@ -33,14 +33,6 @@ def test_old_peer_without_body_has_version_zero(client: Client, names: Names) ->
     """B122, B131: no body from a peer before V3_0_11."""
     assert register_with(client, names, b"", peer_version=V3_0_11 - 1).code == 0
     assert query_version(client, names, data_version(0, 0)).ext == {"changed": "false"}
-
-
-def test_new_peer_sends_the_whole_body(client: Client, names: Names) -> None:
-    """B123: version 37 takes the wrapper out of RegisterBrokerBody."""
-    body = register_body(configs(names, TWO_TOPICS), filters=FILTERS)
-    assert register_with(client, names, body, peer_version=V3_0_11).code == 0
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-    assert filter_servers(client, names.topic("T")) == {names.addr(): FILTERS}
 
 
 def test_bare_wrapper_of_a_new_peer_has_no_known_keys(client: Client, names: Names) -> None:
@@ -123,36 +115,11 @@ def test_empty_object_is_accepted(client: Client, names: Names, body: bytes) -> 
     assert stored["timestamp"] > data_version()["timestamp"]
 
 
-def test_null_body_fails(client: Client, names: Names) -> None:
-    """B133: body null: code 1, nothing registered."""
-    answer = register_with(client, names, b"null")
-    assert (answer.code, answer.ext) == (1, None)
-    assert answer.remark
-    assert members(client, names.cluster) is None
-
-
 @pytest.mark.parametrize("body", [b"x", b'{"topicConfigSerializeWrapper":', b"[]", b"7", b"{}{}", b"\xff"])
 def test_bad_json_is_refused(client: Client, names: Names, body: bytes) -> None:
     """B134: bad JSON body: decode failure, nothing registered."""
     assert_decode_failed(register_with(client, names, body))
     assert group(client, names.broker) is None
-
-
-def test_null_topic_is_refused_and_nothing_changes(client: Client, names: Names) -> None:
-    """B135: null topic entry in the table."""
-    body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"a":null,"b":%s}}}'
-    answer = register_with(client, names, body % dumps(topic_config(names.topic("T"))))
-    assert_decode_failed(answer)
-    assert members(client, names.cluster) is None
-    assert route(client, names.topic("T")) is None
-
-
-def test_topic_with_only_a_name_has_defaults(client: Client, names: Names) -> None:
-    """B136: 16/16/perm 6/sysFlag 0."""
-    registered(client, names, ["T", {"topicName": names.topic("U")}])
-    assert queue(client, names.topic("U")) == {
-        "brokerName": names.broker, "perm": 6, "readQueueNums": 16, "topicSysFlag": 0, "writeQueueNums": 16,
-    }  # fmt: skip
 
 
 def test_numbers_may_be_quoted(client: Client, names: Names) -> None:
@@ -168,12 +135,3 @@ def test_numbers_may_be_quoted(client: Client, names: Names) -> None:
     assert queue(client, names.topic("U")) == {
         "brokerName": names.broker, "perm": 4, "readQueueNums": 3, "topicSysFlag": 1, "writeQueueNums": 2,
     }  # fmt: skip
-
-
-def test_topic_is_registered_under_its_name_not_its_key(client: Client, names: Names) -> None:
-    """B137: table key differs from topicName."""
-    table = {"other": topic_config(names.topic("T")), names.topic("key"): topic_config(names.topic("U"))}
-    body = dumps({"topicConfigSerializeWrapper": {"dataVersion": data_version(), "topicConfigTable": table}})
-    assert register_with(client, names, body).code == 0
-    assert perms(client, names.topic("U")) == {names.broker: 6}
-    assert route(client, names.topic("key")) is None

@@ -12,7 +12,7 @@ from interop.harness.payloads import compressed_body, data_version, dumps, regis
 from interop.harness.wire import Answer, Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import TWO_TOPICS, assert_decode_failed, configs, query_version, register_with
-from tests.behaviour.views import filter_servers, group, perms, queue, route
+from tests.behaviour.views import filter_servers, group, queue, route
 
 V4_9_4_SNAPSHOT, V5_0_0 = 400, 413
 FILTERS = ["10.9.9.9:1"]
@@ -43,20 +43,6 @@ def test_body_with_mappings_is_accepted(client: Client, names: Names, version: i
     assert filter_servers(client, names.topic("T")) == {names.addr(): FILTERS}
     assert route(client, names.topic("T"))["topicQueueMappingByBroker"][names.broker]["totalQueues"] == 1
     assert query_version(client, names, data_version(9)).ext == {"changed": "false"}
-
-
-def test_new_peer_must_send_the_mapping_count(client: Client, names: Names) -> None:
-    """B127: version ≥ 413, no mapping count: decode failure, nothing registered."""
-    body = compressed_body(configs(names, TWO_TOPICS), mapping=None)
-    assert_decode_failed(register_compressed(client, names, body, peer_version=V5_0_0))
-    assert group(client, names.broker) is None
-
-
-def test_old_peer_does_not_send_the_mapping_count(client: Client, names: Names) -> None:
-    """B128: version 400, no mapping count: accepted."""
-    body = compressed_body(configs(names, TWO_TOPICS), mapping=None)
-    assert register_compressed(client, names, body, peer_version=V4_9_4_SNAPSHOT).code == 0
-    assert perms(client, names.topic("U")) == {names.broker: 6}
 
 
 def test_old_peers_mappings_are_not_read(client: Client, names: Names) -> None:

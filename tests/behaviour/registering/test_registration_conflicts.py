@@ -55,25 +55,6 @@ def test_holder_that_is_not_live_is_replaced(client: Client, names: Names) -> No
     assert addrs(client, names.broker) == {"0": names.addr(2)}
 
 
-def test_replaced_address_still_has_its_data_version(client: Client, names: Names) -> None:
-    """B191: replaced address (zombie): 322 still reports it."""
-    registered(client, names, version=data_version(5))
-    registered(client, names, host=2, version=data_version(6))
-    assert addrs(client, names.broker) == {"0": names.addr(2)}
-    answer = query_version(client, names, data_version(5), host=1)
-    assert answer.ext == {"changed": "false"}
-    assert answer.json() == data_version(5)
-
-
-def test_group_under_a_second_cluster_is_in_both(client: Client, names: Names) -> None:
-    """B158: the sets of both clusters list it, and its group keeps the first cluster."""
-    second = names.cluster + "-2"
-    registered(client, names)
-    registered(client, names, clusterName=second)
-    assert members(client, names.cluster) == members(client, second) == [names.broker]
-    assert group(client, names.broker)["cluster"] == names.cluster
-
-
 def test_registration_without_broker_name(
     start_server: Callable[..., NameServer], server_class: type[NameServer], names: Names
 ) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from interop.harness.payloads import data_version, dumps, wrapper
+from interop.harness.payloads import data_version, dumps
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import TWO_TOPICS, configs, query_version, register_with, registered
-from tests.behaviour.views import addrs, members, perms, route
+from tests.behaviour.steps import TWO_TOPICS, query_version, register_with, registered
+from tests.behaviour.views import addrs, members, perms
 
 NO_TABLE = {
     "table": dumps({"topicConfigSerializeWrapper": {"dataVersion": data_version(2), "topicConfigTable": None}}),
@@ -62,19 +62,3 @@ def test_null_table_of_a_new_id_is_not_taken(
         assert query_version(client, names, data_version()).ext == {"changed": "true"}
         registered(client, names)
         assert addrs(client, names.broker) == {"0": names.addr()}
-
-
-def test_null_data_version_is_stored_as_unknown(client: Client, names: Names) -> None:
-    """B140: dataVersion:null: code 0; 322 then says changed, without body."""
-    unknown = wrapper(configs(names, TWO_TOPICS)) | {"dataVersion": None}
-    assert register_with(client, names, dumps({"topicConfigSerializeWrapper": unknown})).code == 0
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-    answer = query_version(client, names, data_version())
-    assert (answer.code, answer.ext, answer.body) == (0, {"changed": "true"}, None)
-
-
-def test_null_filter_list_says_nothing(client: Client, names: Names) -> None:
-    """B161: filterServerList:null leaves the filters as they are."""
-    registered(client, names, filters=["10.9.9.9:1"])
-    registered(client, names, version=data_version(2), filters=None)
-    assert route(client, names.topic("T"))["filterServerTable"] == {names.addr(): ["10.9.9.9:1"]}

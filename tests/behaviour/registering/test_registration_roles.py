@@ -11,37 +11,10 @@ from tests.behaviour.steps import register, registered, unregister
 from tests.behaviour.views import addrs, group, perms, route
 
 
-def test_slave_learns_its_live_master(client: Client, names: Names) -> None:
-    """B113: slave with live master."""
-    registered(client, names, haServerAddr="10.0.0.1:10912")
-    answer = registered(client, names, host=2, broker_id=1)
-    assert answer.ext == {"haServerAddr": "10.0.0.1:10912", "masterAddr": names.addr(1)}
-    assert addrs(client, names.broker) == {"0": names.addr(1), "1": names.addr(2)}
-
-
 def test_master_learns_nothing(client: Client, names: Names) -> None:
     """B113: only a slave gets the master's address."""
     registered(client, names, host=2, broker_id=1)
     assert registered(client, names).ext == {}
-
-
-def test_slave_of_a_master_without_ha_address(client: Client, names: Names) -> None:
-    """B114: slave, master HA unknown: only masterAddr."""
-    registered(client, names, haServerAddr=None)
-    assert registered(client, names, host=2, broker_id=1).ext == {"masterAddr": names.addr(1)}
-
-
-def test_slave_without_master(client: Client, names: Names) -> None:
-    """B115: slave without master."""
-    answer = registered(client, names, host=2, broker_id=1)
-    assert answer.ext == {}
-    assert addrs(client, names.broker) == {"1": names.addr(2)}
-
-
-def test_slave_in_another_cluster_than_its_master(client: Client, names: Names) -> None:
-    """B115: the master is looked up in the slave's cluster."""
-    registered(client, names)
-    assert registered(client, names, host=2, broker_id=1, clusterName=names.cluster + "-2").ext == {}
 
 
 def test_negative_id_is_below_the_master(client: Client, names: Names) -> None:
@@ -60,13 +33,6 @@ def test_slave_of_an_old_version_never_registers_topics(client: Client, names: N
     registered(client, names, ["V", "W"], host=2, broker_id=1, enableActingMaster=None)
     assert (addrs(client, names.broker) or {})["1"] == names.addr(2)
     assert route(client, names.topic("V")) is None
-
-
-def test_smallest_slave_registers_topics_when_there_is_no_master(client: Client, names: Names) -> None:
-    """B150: min slave, flag false, no master: topics with full perm."""
-    registered(client, names, host=2, broker_id=1, perm=7, enableActingMaster="false")
-    assert perms(client, names.topic("T")) == {names.broker: 7}
-    assert group(client, names.broker)["enableActingMaster"] is False
 
 
 @pytest.mark.parametrize(("sent", "shown"), [(6, 4), (7, 5), (4, 4), (2, 0)])

@@ -38,16 +38,6 @@ def test_any_content_succeeds_at_once(client: Client, ext: dict[str, str] | None
     assert (answer.code, answer.remark, answer.ext, answer.body) == (0, None, None, None)
 
 
-def test_broker_topics_and_empty_cluster_vanish(client: Client, names: Names) -> None:
-    """B179: 104 then poll."""
-    registered(client, names)
-    assert unregister(client, names).code == 0
-    eventually(lambda: members(client, names.cluster) is None)
-    assert group(client, names.broker) is None
-    assert route(client, names.topic("T")) is None
-    assert query_version(client, names, data_version()).body is None
-
-
 def test_what_others_have_stays(client: Client, names: Names) -> None:
     """B179: another broker keeps cluster and topic."""
     other = names.broker + "-b"
@@ -65,14 +55,6 @@ def test_filter_servers_go_with_their_address(client: Client, names: Names) -> N
     eventually(lambda: route(client, names.topic("T")) is None)
     registered(client, names, filters=None)
     assert filter_servers(client, names.topic("T")) == {}
-
-
-def test_wrong_id_removes_the_address(client: Client, names: Names) -> None:
-    """B180: 104 wrong id, right address."""
-    registered(client, names)
-    registered(client, names, host=2, broker_id=1)
-    assert unregister(client, names, host=2, broker_id=7).code == 0
-    eventually(lambda: addrs(client, names.broker) == {"0": names.addr(1)})
 
 
 def test_wrong_cluster_removes_the_group(server_class: type[NameServer], client: Client, names: Names) -> None:

@@ -17,14 +17,6 @@ VERSIONS = [0, 400, 401, 513]
 REMARK = "not set any response code"
 
 
-def test_empty_server_shows_empty_tables(start_server: Callable[..., NameServer]) -> None:
-    """B216: 106 without brokers."""
-    with start_server().connect() as client:
-        answer = client.request(codes.GET_BROKER_CLUSTER_INFO)
-        assert (answer.code, answer.remark, answer.ext) == (0, None, None)
-        assert answer.body == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'
-
-
 def test_tables_have_unquoted_keys_for_all_versions(start_server: Callable[..., NameServer], names: Names) -> None:
     """B216: 106: raw tables, unquoted keys, even in standard JSON mode and with acting master."""
     more = {"enableActingMaster": "true", "__ZONE_NAME": "z1"}
@@ -72,26 +64,6 @@ def test_members_of_a_group(client: Client, names: Names, version: int) -> None:
             f'"brokerName":"{names.broker}","cluster":"{names.cluster}"}}}}'
         ).encode()
     )
-
-
-def test_members_of_an_unknown_group(client: Client) -> None:
-    """B217: 901 unknown group."""
-    body = members_of(client, clusterName="c", brokerName="b")
-    assert body == b'{"brokerMemberGroup":{"brokerAddrs":{},"brokerName":"b","cluster":"c"}}'
-
-
-def test_other_cluster_is_echoed(client: Client, names: Names) -> None:
-    """B218: 901 other cluster name: echoed, not checked."""
-    registered(client, names)
-    group = loads(members_of(client, clusterName="other", brokerName=names.broker))["brokerMemberGroup"]
-    assert group == {"brokerAddrs": {"0": names.addr()}, "brokerName": names.broker, "cluster": "other"}
-
-
-def test_missing_cluster_is_left_out(client: Client, names: Names) -> None:
-    """B218: 901 without cluster."""
-    registered(client, names)
-    group = loads(members_of(client, brokerName=names.broker))["brokerMemberGroup"]
-    assert group == {"brokerAddrs": {"0": names.addr()}, "brokerName": names.broker}
 
 
 @pytest.mark.parametrize("ext", [{"clusterName": "c"}, {"clusterName": "c", "x": "y"}])

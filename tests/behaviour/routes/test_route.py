@@ -14,12 +14,8 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client, frame
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.behaviour.views import ask_route, filter_servers, loads, route
+from tests.behaviour.views import ask_route, filter_servers, route
 
-NOT_FOUND = (
-    "No topic route info in name server for the topic: {}\n"
-    "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-)
 ORDER = {"namespace": "ORDER_TOPIC_CONFIG"}
 
 
@@ -48,31 +44,6 @@ def topic(client: Client, names: Names) -> str:
     registered(client, names, [topic_config(names.topic("T"), read=4, write=3, flag=1), "U"], **more)
     registered(client, names, host=2, broker_id=1, **more)
     return names.topic("T")
-
-
-@pytest.mark.parametrize(
-    ("ext", "printed"),
-    [({"topic": "nope"}, "nope"), ({"topic": "ü/<"}, "ü/<"), ({"topic": ""}, ""), ({}, "null"), (None, "null")],
-)
-def test_unknown_topic_is_not_found(client: Client, ext: dict[str, str] | None, printed: str) -> None:
-    """B197: 105 unknown topic / none / empty: the exact two-line remark."""
-    answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, ext)
-    assert (answer.code, answer.remark) == (17, NOT_FOUND.format(printed))
-    assert (answer.ext, answer.body) == (None, None)
-
-
-@pytest.mark.parametrize("version", [401, 513, 32767])
-def test_new_client_gets_quoted_keys(client: Client, names: Names, topic: str, version: int) -> None:
-    """B198: version 401 or more."""
-    answer = ask_route(client, topic, version=version)
-    assert (answer.code, answer.remark, answer.ext) == (0, None, None)
-    assert answer.body == quoted(names)
-
-
-@pytest.mark.parametrize("version", [400, 0, -1])
-def test_old_client_gets_unquoted_keys(client: Client, names: Names, topic: str, version: int) -> None:
-    """B199: version ≤ 400."""
-    assert ask_route(client, topic, version=version).body == unquoted(names)
 
 
 def test_client_without_version_gets_unquoted_keys(client: Client, names: Names, topic: str) -> None:
@@ -116,31 +87,3 @@ def test_only_addresses_that_have_filter_servers_are_listed(client: Client, name
     registered(client, names, host=3, brokerName=names.broker + "-b", filters=["10.9.9.9:3", "10.9.9.9:4"])
     table = {names.addr(2): ["10.9.9.9:2"], names.addr(3): ["10.9.9.9:3", "10.9.9.9:4"]}
     assert filter_servers(client, names.topic("T")) == table
-
-
-def test_several_brokers_are_listed_once_each(client: Client, names: Names) -> None:
-    """B201: each broker has one brokerData and one queueData."""
-    others = [f"{names.broker}-{letter}" for letter in "ca"]
-    for host, broker in enumerate([names.broker, *others], 1):
-        registered(client, names, host=host, brokerName=broker)
-    body = loads(ask_route(client, names.topic("T")).body)
-    for key in ("brokerDatas", "queueDatas"):
-        assert sorted(one["brokerName"] for one in body[key]) == sorted([names.broker, *others])
-
-
-def test_order_configuration_is_shown_when_switched_on(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B203: 105 order config, switch on; a topic without configuration has no key."""
-    with start_server({"orderMessageEnable": "true"}).connect() as client:
-        registered(client, names)
-        value = ORDER | {"key": names.topic("T"), "value": f"{names.broker}:4"}
-        assert client.request(codes.PUT_KV_CONFIG, value).code == 0
-        assert route(client, names.topic("T"))["orderTopicConf"] == f"{names.broker}:4"
-        assert "orderTopicConf" not in route(client, names.topic("U"))
-
-
-def test_order_configuration_is_not_shown_by_default(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B204: 105 order config, switch off."""
-    with start_server().connect() as client:
-        registered(client, names)
-        assert client.request(codes.PUT_KV_CONFIG, ORDER | {"key": names.topic("T"), "value": "v"}).code == 0
-        assert "orderTopicConf" not in route(client, names.topic("T"))

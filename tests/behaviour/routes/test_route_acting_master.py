@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import dumps, topic_config
+from interop.harness.payloads import dumps
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered, unregister
-from tests.behaviour.views import addrs, ask_route, loads, perms, route
+from tests.behaviour.views import perms, route
 
 ACTING = {"enableActingMaster": "true"}
 
@@ -28,27 +28,6 @@ def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFact
 def shown(client: Client, topic: str) -> dict[str, dict[str, str]]:
     """Broker name to its addresses in the topic's route."""
     return {one["brokerName"]: one["brokerAddrs"] for one in route(client, topic)["brokerDatas"]}
-
-
-def test_smallest_slave_is_shown_as_master(client: Client, names: Names) -> None:
-    """B207: lowest id shown as 0, own id gone; the tables keep real ids."""
-    registered(client, names, host=3, broker_id=3, **ACTING)
-    registered(client, names, host=2, broker_id=2, **ACTING)
-    assert shown(client, names.topic("T")) == {names.broker: {"0": names.addr(2), "3": names.addr(3)}}
-    assert addrs(client, names.broker) == {"2": names.addr(2), "3": names.addr(3)}
-    group = {"clusterName": names.cluster, "brokerName": names.broker}
-    member_group = loads(client.request(codes.GET_BROKER_MEMBER_GROUP, group).body)["brokerMemberGroup"]
-    assert member_group["brokerAddrs"] == {"2": names.addr(2), "3": names.addr(3)}
-
-
-def test_rewritten_body_for_both_dialects(client: Client, names: Names) -> None:
-    """B207: in both dialects the map has the new id in its sorted place."""
-    registered(client, names, host=2, broker_id=1, **ACTING)
-    registered(client, names, host=3, broker_id=2, **ACTING)
-    quoted = f'"brokerAddrs":{{"0":"{names.addr(2)}","2":"{names.addr(3)}"}}'.encode()
-    assert quoted in (ask_route(client, names.topic("T")).body or b"")
-    unquoted = f'"brokerAddrs":{{0:"{names.addr(2)}",2:"{names.addr(3)}"}}'.encode()
-    assert unquoted in (ask_route(client, names.topic("T"), version=0).body or b"")
 
 
 def test_slave_is_shown_as_master_once_its_master_is_gone(client: Client, names: Names) -> None:
@@ -107,10 +86,3 @@ def test_default_is_off(start_server: Callable[..., NameServer], names: Names) -
     with start_server().connect() as client:
         registered(client, names, host=2, broker_id=1, **ACTING)
         assert shown(client, names.topic("T")) == {names.broker: {"1": names.addr(2)}}
-
-
-def test_member_topic_shows_real_ids(client: Client, names: Names) -> None:
-    """B210: rmq_sys_SYNC_BROKER_MEMBER_ topic: brokers look for their group there."""
-    member_topic = topic_config(f"rmq_sys_SYNC_BROKER_MEMBER_{names.broker}", perm=1)
-    registered(client, names, ["T", member_topic], host=2, broker_id=1, **ACTING)
-    assert shown(client, member_topic["topicName"]) == {names.broker: {"1": names.addr(2)}}

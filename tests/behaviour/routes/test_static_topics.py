@@ -31,14 +31,6 @@ def shown(client: Client, topic: str) -> Any:
     return route(client, topic).get("topicQueueMappingByBroker")
 
 
-def test_mapping_is_shown_in_the_route(client: Client, names: Names) -> None:
-    """B162: static mapping, new DataVersion."""
-    one = mapping(names, names.topic("T"))
-    registered(client, names, mapping={names.topic("T"): one})
-    assert shown(client, names.topic("T")) == {names.broker: one}
-    assert shown(client, names.topic("U")) is None
-
-
 def test_mapping_with_unquoted_numeric_keys_is_read(client: Client, names: Names) -> None:
     """B162: a real broker's fastjson writes currIdMap with bare keys. The route quotes them or not, by dialect."""
     body = register_body(configs(names, TWO_TOPICS), mapping={names.topic("T"): mapping(names, names.topic("T"))})
@@ -57,14 +49,6 @@ def test_a_broker_with_50000_topics_may_have_static_ones(client: Client, names: 
     assert register_with(client, names, body.replace(b'{"0":0,"1":1}', b"{0:0,1:1}")).code == 0
     assert shown(client, names.topic("T")) == {names.broker: one}
     assert perms(client, f"{names.topic('T')}-49999") == {names.broker: 6}
-
-
-def test_new_version_replaces_the_mapping(client: Client, names: Names) -> None:
-    """B162: a later registration with a new DataVersion."""
-    topic = names.topic("T")
-    registered(client, names, mapping={topic: mapping(names, topic, epoch=1)})
-    registered(client, names, mapping={topic: mapping(names, topic, epoch=2)}, version=data_version(2))
-    assert shown(client, topic)[names.broker]["epoch"] == 2
 
 
 def test_new_version_without_mapping_keeps_it(client: Client, names: Names) -> None:

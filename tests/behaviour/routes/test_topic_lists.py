@@ -55,12 +55,6 @@ def test_list_body(start_server: Callable[..., NameServer], names: Names) -> Non
         assert body == f'{{"topicList":["{names.topic("T")}"]}}'.encode()
 
 
-def test_all_topics_can_be_switched_off(closed: Client) -> None:
-    """B221: 206 off."""
-    answer = closed.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
-    assert (answer.code, answer.remark, answer.ext, answer.body) == (1, "disable", None, None)
-
-
 def test_topics_of_a_cluster(client: Client, names: Names) -> None:
     """B230: 224 known cluster: topics of any of its brokers."""
     second = names.cluster + "-2"
@@ -77,13 +71,6 @@ def test_topics_of_an_unknown_cluster(client: Client, ext: dict[str, str] | None
     """B230: 224 unknown cluster: code 0, empty list."""
     answer = client.request(codes.GET_TOPICS_BY_CLUSTER, ext)
     assert (answer.code, answer.remark, answer.body) == (0, None, b'{"topicList":[]}')
-
-
-@pytest.mark.parametrize("code", [codes.GET_TOPICS_BY_CLUSTER, *UNIT_LISTS])
-def test_lists_can_be_switched_off(closed: Client, code: int) -> None:
-    """B231: 224, 311, 312, 313 with enableTopicList=false."""
-    answer = closed.request(code, {"cluster": "c"})
-    assert (answer.code, answer.remark, answer.ext, answer.body) == (1, "disable", None, None)
 
 
 def test_the_two_switches_are_apart(start_server: Callable[..., NameServer]) -> None:

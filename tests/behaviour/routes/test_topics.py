@@ -11,7 +11,7 @@ from interop.harness.payloads import dumps
 from interop.harness.wire import Answer, Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.behaviour.views import addrs, perms, queue, route
+from tests.behaviour.views import addrs, perms, route
 
 
 def delete(client: Client, **ext: str) -> None:
@@ -77,17 +77,6 @@ def test_delete_without_topic_changes_nothing(client: Client, names: Names) -> N
     assert perms(client, names.topic("T")) == perms(client, names.topic("U")) == {names.broker: 6}
 
 
-def test_topic_of_a_known_broker_has_a_route(client: Client, names: Names) -> None:
-    """B225: 217 known broker; missing numbers are 0 here."""
-    registered(client, names, ())
-    register_topic(client, names.topic("V"), queue_data(names.broker, perm=4))
-    assert queue(client, names.topic("V")) == queue_data(names.broker, perm=4)
-    register_topic(client, names.topic("W"), {"brokerName": names.broker})
-    assert queue(client, names.topic("W")) == {
-        "brokerName": names.broker, "perm": 0, "readQueueNums": 0, "topicSysFlag": 0, "writeQueueNums": 0,
-    }  # fmt: skip
-
-
 def test_existing_part_is_replaced_and_others_stay(client: Client, names: Names) -> None:
     """B225: 217 of a topic that two brokers have."""
     other, _ = register_in_two_clusters(client, names)
@@ -108,15 +97,6 @@ def test_new_topic_with_an_unknown_broker_is_not_registered(client: Client, name
     registered(client, names)
     register_topic(client, names.topic("V"), queue_data(names.broker), queue_data(unknown))
     assert route(client, names.topic("V")) is None
-
-
-def test_existing_topic_with_an_unknown_broker_takes_the_earlier_ones(client: Client, names: Names) -> None:
-    """B227: 217 existing topic with an unknown broker: earlier entries applied, later ones not."""
-    other, _ = register_in_two_clusters(client, names)
-    register_topic(
-        client, names.topic("T"), queue_data(names.broker, perm=2), queue_data("unknown"), queue_data(other, perm=2)
-    )
-    assert perms(client, names.topic("T")) == {names.broker: 2, other: 6}
 
 
 NO_QUEUES = [b"", b"{}", b'{"queueDatas":[]}', b'{"queueDatas":null}', b'{"queueDatas":[null]}', b"null", b'{"x":1}']

@@ -10,18 +10,10 @@ from interop.harness import codes
 from interop.harness.payloads import data_version
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, frame, json_header
-from tests.behaviour.calls import put_kv, settings, switch, update_settings
+from tests.behaviour.calls import settings, switch, update_settings
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.behaviour.views import ask_route, loads, route
-
-ORDER = "ORDER_TOPIC_CONFIG"
-TOPIC_LISTS = (
-    codes.GET_TOPICS_BY_CLUSTER,
-    codes.GET_UNIT_TOPIC_LIST,
-    codes.GET_HAS_UNIT_SUB_TOPIC_LIST,
-    codes.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
-)
+from tests.behaviour.views import route
 
 
 @pytest.fixture(scope="module")
@@ -36,72 +28,6 @@ def switched_server(server_class: type[NameServer], tmp_path_factory: pytest.Tem
 def connection(switched_server: NameServer) -> Iterator[Client]:
     with switched_server.connect() as client:
         yield client
-
-
-def results(client: Client, requests: tuple[int, ...]) -> set[tuple[int, str | None]]:
-    """Code and remark of the answer to each request. The requests name no cluster."""
-    return {(answer.code, answer.remark) for answer in (client.request(code) for code in requests)}
-
-
-@pytest.mark.parametrize(
-    ("name", "requests"),
-    [("enableAllTopicList", (codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,)), ("enableTopicList", TOPIC_LISTS)],
-)
-def test_topic_lists_can_be_disabled(connection: Client, name: str, requests: tuple[int, ...]) -> None:
-    """B242: enableAllTopicList, enableTopicList."""
-    assert results(connection, requests) == {(codes.SUCCESS, None)}
-    switch(connection, name, "false")
-    assert results(connection, requests) == {(codes.SYSTEM_ERROR, "disable")}
-    switch(connection, name, "true")
-    assert results(connection, requests) == {(codes.SUCCESS, None)}
-
-
-def test_order_configuration_in_routes(connection: Client, names: Names) -> None:
-    """B242: orderMessageEnable."""
-    registered(connection, names)
-    put_kv(connection, ORDER, names.topic(), f"{names.broker}:4")
-    assert "orderTopicConf" not in route(connection, names.topic())
-    switch(connection, "orderMessageEnable", "true")
-    assert route(connection, names.topic())["orderTopicConf"] == f"{names.broker}:4"
-    switch(connection, "orderMessageEnable", "false")
-    assert "orderTopicConf" not in route(connection, names.topic())
-
-
-def test_order_configuration_for_brokers(connection: Client, names: Names) -> None:
-    """B242: returnOrderTopicConfigToBroker."""
-    put_kv(connection, ORDER, names.topic(), f"{names.broker}:4")
-    assert loads(registered(connection, names).body)["table"][names.topic()] == f"{names.broker}:4"
-    switch(connection, "returnOrderTopicConfigToBroker", "false")
-    assert registered(connection, names).body is None
-    switch(connection, "returnOrderTopicConfigToBroker", "true")
-    assert registered(connection, names).body is not None
-
-
-def test_acting_masters_in_routes(connection: Client, names: Names) -> None:
-    """B242: supportActingMaster."""
-    registered(connection, names, broker_id=1, enableActingMaster="true")
-
-    def ids() -> list[str]:
-        return list(route(connection, names.topic())["brokerDatas"][0]["brokerAddrs"])
-
-    assert ids() == ["1"]
-    switch(connection, "supportActingMaster", "true")
-    assert ids() == ["0"]
-    switch(connection, "supportActingMaster", "false")
-    assert ids() == ["1"]
-
-
-def test_waiting_for_service(connection: Client, names: Names) -> None:
-    """B242: needWaitForService and waitSecondsForService, counted from the start of the process."""
-    registered(connection, names)
-    update_settings(connection, "waitSecondsForService=3600\nneedWaitForService=true\n")
-    answer = ask_route(connection, names.topic())
-    assert (answer.code, answer.remark, answer.ext) == (codes.SYSTEM_ERROR, "name server not ready", None)
-    assert results(connection, (codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,)) == {(codes.SUCCESS, None)}
-    switch(connection, "waitSecondsForService", 0)
-    assert ask_route(connection, names.topic()).code == codes.SUCCESS
-    update_settings(connection, "waitSecondsForService=3600\nneedWaitForService=false\n")
-    assert ask_route(connection, names.topic()).code == codes.SUCCESS
 
 
 def test_topics_missing_from_a_registration(connection: Client, names: Names) -> None:

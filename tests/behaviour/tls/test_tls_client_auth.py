@@ -13,7 +13,6 @@ from tests.support.tlsclient import TlsClient, any_server, is_served
 from tests.support.tlsfiles import as_options, tls_properties
 
 Start = Callable[..., NameServer]
-CLIENTS = ("trusted", "untrusted", "none")
 
 
 @pytest.fixture(scope="module")

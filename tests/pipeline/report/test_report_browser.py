@@ -10,9 +10,10 @@ import pytest
 
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.page import render
-from tests.pipeline.report.browser import CHROMIUM, Browser, browser
+from tests.pipeline.report.browser import Browser, browser
 from tests.pipeline.report.large_fleet import large_fleet
 from tests.pipeline.report.report_sample import hostile
+from tests.support.running.chromium import CHROMIUM
 
 PHONE = (390, 844)
 SCREENS_MAX = 10  # of a phone, before the tables begin
@@ -222,7 +223,7 @@ def test_hostile_names_do_nothing_in_a_browser(chromium: Browser, folder: Path) 
 
 
 def test_the_page_prints(fleet: Browser, tmp_path: Path) -> None:
-    fleet.pdf(tmp_path / "page.pdf")
+    fleet.page.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 50_000
 
 

@@ -16,7 +16,7 @@ from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, make_fleet
 from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
 from rocketns.pipeline.synthetic.journal.write import with_signs_of_life
-from rocketns.pipeline.synthetic.scenario.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, SCAN_MS, TIMEOUT_MS
+from rocketns.pipeline.synthetic.scenario.spec import DAY_S, DEMO_EVENTS, NO_FAULTS, TIMEOUT_MS
 from tests.pipeline.synthetic.synthetic_journals import Journals, Record
 
 HEAD = {"boot", "seq", "ts", "ev"}
@@ -195,109 +195,6 @@ def lost_between(small: Journals, before: int, record: Record) -> bool:
     return record["ts"] - before > record["gap"] * 1000 and any(
         lost["boot"] == record["boot"] for server in small.truth["name_servers"] for lost in server["lost"]
     )
-
-
-def test_a_partition_is_seen_by_its_name_server_alone_by_a_scan_after_the_timeout(small: Journals) -> None:
-    for fault in small.faults("partition"):
-        seen = downs(small, fault)
-        assert [(name, record["cause"]) for name, record in seen] == [(fault["ns"], "expired")]
-        assert TIMEOUT_MS < seen[0][1]["gap"] <= TIMEOUT_MS + SCAN_MS
-        (window,) = fault["windows"]
-        assert abs(window["t1"] - (seen[0][1]["ts"] - small.offset(fault["ns"]))) < 1000
-        assert len(window["topics"]) > 3
-        assert fault["t2"] - SMALL.heartbeat_s * 2_000_000 < window["t2"] <= fault["t2"]
-
-
-def test_a_partition_within_the_timeout_leaves_a_longer_gap_and_nothing_else(small: Journals) -> None:
-    for fault in small.faults("blip"):
-        assert downs(small, fault) == []
-        assert fault["windows"] == []
-
-
-def downs(small: Journals, fault: dict[str, Any]) -> list[tuple[str, Record]]:
-    found = small.of("down", broker=fault["brokers"][0])
-    return [(name, record) for name, record in found if fault["t1"] <= record["ts"] - small.offset(name) <= fault["t2"]]
-
-
-@pytest.mark.parametrize(
-    ("kind", "cause"), [("crash", "channel_close"), ("silent", "expired"), ("farewell", "unregister")]
-)
-def test_the_end_of_a_broker_is_seen_by_all(small: Journals, kind: str, cause: str) -> None:
-    for fault in small.faults(kind):
-        seen = downs(small, fault)
-        assert sorted((name, record["cause"]) for name, record in seen) == [(n, cause) for n in small.records]
-        (departure,) = fault["departures"]
-        assert departure["ns"] == list(small.records)
-
-
-def test_a_flap_closes_one_connection_again_and_again(small: Journals) -> None:
-    for fault in small.faults("flap"):
-        seen = downs(small, fault)
-        assert len(seen) == fault["times"] == len(fault["departures"])
-        assert {(name, record["cause"]) for name, record in seen} == {(fault["ns"], "channel_close")}
-
-
-def test_a_name_server_that_is_stopped_says_so_and_one_that_is_killed_does_not(small: Journals) -> None:
-    for server in small.truth["name_servers"]:
-        stops = [record for name, record in small.of("stop") if name == server["ns"]]
-        assert len(stops) == sum(boot["end"] == "stop" for boot in server["boots"])
-    assert len(list(small.of("stop"))) == len(small.faults("restart"))
-    assert len(list(small.of("start"))) == 3 + len(small.faults("restart")) + len(small.faults("kill"))
-
-
-def test_a_restarted_name_server_is_without_each_broker_until_its_next_heartbeat(small: Journals) -> None:
-    for fault in [*small.faults("restart"), *small.faults("kill")]:
-        stops = [record for name, record in small.of("stop") if name == fault["ns"]]
-        assert bool(stops) == (
-            fault["kind"] == "restart" or any(f["ns"] == fault["ns"] for f in small.faults("restart"))
-        )
-        broad = [window for window in fault["windows"] if not window["optional"]]
-        assert 3 <= len({window["broker"] for window in broad}) <= SMALL.brokers
-        assert all(window["t2"] - window["t1"] <= SMALL.heartbeat_s * 1_050_000 for window in broad)
-
-
-def test_a_lost_change_reaches_its_name_server_late(small: Journals) -> None:
-    (fault,) = small.faults("lost_change")
-    puts = [
-        (name, record["ts"] - small.offset(name))
-        for name, record in small.of("tput", broker=fault["brokers"][0], cause="heartbeat")
-        if [topic["t"] for topic in record["topics"]] == [fault["topic"]]
-    ]
-    first = dict(reversed(puts))
-    (window,) = fault["windows"]
-    assert window["topics"] == [fault["topic"]]
-    assert max(first, key=first.__getitem__) == fault["ns"]
-    assert abs(first[fault["ns"]] - window["t2"]) < 1000
-
-
-def test_a_lost_deletion_leaves_the_topic_at_one_name_server(small: Journals) -> None:
-    (fault,) = small.faults("lost_deletion")
-    assert {window["broker"] for window in fault["windows"]} == set(fault["brokers"])
-    assert {tuple(window["topics"]) for window in fault["windows"]} == {(fault["topic"],)}
-    deleted = [
-        name
-        for name, record in small.of("tdel", cause="admin")
-        if abs(record["ts"] - small.offset(name) - fault["t1"]) < 1_000_000
-    ]
-    assert set(deleted) == set(small.records) - {fault["ns"]}
-
-
-def test_misses_rise_in_one_hour_and_a_typo_appears(small: Journals) -> None:
-    kinds = {row["kind"]: row for row in small.truth["missing"]}
-    burst, typo = kinds["anomaly"], kinds["new"]
-    rows = [r for _, r in small.of("lookup", topic=burst["topic"]) if r["ts"] - r["iv_ms"] * 1000 == burst["hour"]]
-    assert sum(row["miss"] for row in rows) >= 200
-    assert min(r["ts"] - r["iv_ms"] * 1000 for _, r in small.of("lookup", topic=typo["topic"])) == typo["hour"]
-
-
-def test_dead_topics_are_there_and_asked_for_by_nobody(tmp_path: Path) -> None:
-    spec = FleetSpec(brokers=4, topics=12, seconds=8 * DAY_S, faults=NO_FAULTS._replace(dead_topics=2), rotate_s=DAY_S)
-    journals = Journals(tmp_path, make_fleet(spec, tmp_path))
-    asked = {record["topic"] for _, record in journals.of("lookup")}
-    there = {topic["t"] for _, record in journals.of("tput") for topic in record["topics"] if "topic-" in topic["t"]}
-    assert there - asked == set(journals.truth["dead"])
-    assert len(journals.truth["dead"]) == 2
-    assert journals.truth["hottest"] in asked
 
 
 def test_without_faults_nothing_is_to_be_found(tmp_path: Path) -> None:
