@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Callable
 from typing import TypeVar
 
-from rocketns.addresses import literal
+from rocketns.addresses import host_of, literal, split
 from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
@@ -20,8 +20,7 @@ from rocketns.errors import RocketnsError
 from rocketns.protocol.command import RemotingCommand
 from rocketns.server.outgoing.connection import Accounts, NotSentError, OutgoingConnection
 from rocketns.server.outgoing.places import REST_S, REST_S_MAX, Places
-from rocketns.server.outgoing.reaching import Reach, split
-from rocketns.server.requests.host import host_of
+from rocketns.server.outgoing.reaching import Reach
 from rocketns.server.tls.client import client_context
 
 log = logging.getLogger("rocketns.client")
