@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ssl
 
+from rocketns.config.texts.suites import Suites, chosen_suites
 from rocketns.config.tls import TlsConfig, TlsSide
-from rocketns.server.tls.suites import Suites, chosen_suites
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
