@@ -17,8 +17,9 @@ from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.server.clock import Clock
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.peer import Peer
+from rocketns.server.outgoing.connection import OutgoingConnection
 from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.outgoing.remoting_client import MakeConnection, RemotingClient
 from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.fleet")
@@ -45,15 +46,19 @@ class FleetWatch:
     ``state`` is replaced as a whole: any thread may read it.
     """
 
-    def __init__(self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver) -> None:
+    def __init__(
+        self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver,
+        make_connection: MakeConnection = OutgoingConnection,
+    ) -> None:  # fmt: skip
         self._configuration = configuration
         self._own = own
         self._clock = clock
         self._deliver = deliver
         # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
         self.client = RemotingClient(
-            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX
-        )
+            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX,
+            make_connection=make_connection,
+        )  # fmt: skip
         self._lookups_max = max(1, int(configuration.discovery.peer_lookups_per_second * ROUND_S))
         self._following: asyncio.Task[None] | None = None
         self._peers: dict[str, Peer] = {}

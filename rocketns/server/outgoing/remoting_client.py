@@ -18,7 +18,7 @@ from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.protocol.command import RemotingCommand
-from rocketns.server.outgoing.connection import Accounts, NotSentError, OutgoingConnection
+from rocketns.server.outgoing.connection import Forget, NotSentError, OutgoingConnection
 from rocketns.server.outgoing.places import REST_S, REST_S_MAX, Places
 from rocketns.server.outgoing.reaching import Reach
 from rocketns.server.tls.client import client_context
@@ -32,6 +32,7 @@ OUT_OF_REACH = "the address is not on the host that announced it, nor in a netwo
 NO_ADDRESS = "it is no host:port"
 
 Value = TypeVar("Value")
+MakeConnection = Callable[[Forget, str, str, float], OutgoingConnection]
 
 
 def _whole(answer: RemotingCommand) -> RemotingCommand:
@@ -43,21 +44,20 @@ class RemotingClient:
     to connect.
 
     A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. ``reach`` decides which announced
-    addresses are connected to.
+    addresses are connected to. ``make_connection`` is `OutgoingConnection`, or a subclass with arguments of its own.
     """
 
     def __init__(
         self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
         answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING, limits: Limits | None = None,
-        reach: Reach | None = None,
+        reach: Reach | None = None, make_connection: MakeConnection = OutgoingConnection,
     ) -> None:  # fmt: skip
         limits = limits or Limits()
-        self.accounts = Accounts()
-        self.frame_bytes_max = FRAME_BYTES_MAX
         self._answer_bytes_max = answer_bytes_max
         self._connections_max = limits.outgoing_connections_max
         self._places = Places(limits.outgoing_connections_per_host_max)
         self._reach = reach or Reach()
+        self._make_connection = make_connection
         self._read_tls = read_tls
         self._failures = failures
         self._connect_timeout_s = connect_timeout_s
@@ -66,10 +66,6 @@ class RemotingClient:
         self._logged_s = float("-inf")
         self._unlogged = 0
         self._closed = False
-
-    def charge_to(self, accounts: Accounts) -> None:
-        """From now on connections belong to these accounts."""
-        self.accounts = accounts
 
     def invoke_oneway(self, addr: str, frame: bytes, announced_by: str | None) -> None:
         """Send a frame to the broker at ``host:port`` as soon as there is a connection, if it may be connected to.
@@ -121,7 +117,7 @@ class RemotingClient:
         if len(self._connections) >= self._connections_max:
             self._make_room(addr)
         rest_s_max = REST_S_MAX if is_announced else REST_S
-        connection = self._connections[addr] = OutgoingConnection(self, addr, host, rest_s_max)
+        connection = self._connections[addr] = self._make_connection(self._forget, addr, host, rest_s_max)
         self._places.take(host, now_s)
         task = asyncio.get_running_loop().create_task(self._open(connection, announced_by, is_announced))
         self._opening.add(task)
@@ -170,13 +166,13 @@ class RemotingClient:
         if connection is not None:
             connection.close()
 
-    def forget(self, connection: OutgoingConnection, *, failed: bool) -> None:
+    def _forget(self, connection: OutgoingConnection, failed: bool) -> None:
         """A connection ended. ``failed``: its address should not be tried again at once."""
         addr = connection.address
         if self._connections.get(addr) is not connection:
             return
         del self._connections[addr]
-        self._places.leave(connection.host)
+        self._places.leave(connection.account)
         if failed:
             self._places.failed(addr, asyncio.get_running_loop().time(), connection.rest_s_max)
         else:
