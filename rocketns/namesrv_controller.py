@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rocketns import files
+from rocketns.client.connection import Forget, OutgoingConnection
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
@@ -27,9 +29,7 @@ from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
-from rocketns.server.outgoing.connection import Forget, OutgoingConnection
 from rocketns.server.outgoing.reaching import Reach
-from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
+from rocketns.client.own import is_own
 from rocketns.config import DiscoveryConfig
-from rocketns.server.seeding.own import is_own
 
 LOOPBACK = "127.0.0.1"  # a socket for every address takes IPv4, too
 

@@ -10,11 +10,11 @@ import logging
 from collections.abc import Mapping
 
 from rocketns.addressserver.listing import Listing
+from rocketns.client.connection import NotSentError
+from rocketns.client.name_server import unused_topic
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.connection import NotSentError
-from rocketns.server.outgoing.name_server import unused_topic
-from rocketns.server.outgoing.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.addressserver")
 

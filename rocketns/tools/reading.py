@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
+from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.comparing import FactKind, Reading
 from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
 from rocketns.fleet.group_view import group_views
 from rocketns.protocol.bounds import JSON_VALUES_MAX
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
 
 # A Java name server answers 16 lookups at a time with half the CPU time of one at a time.
 LOOKUPS_AT_ONCE = 16

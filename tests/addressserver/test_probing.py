@@ -11,11 +11,11 @@ from rocketns.addressserver import probing
 from rocketns.addressserver.listing import LISTED_S, Listing
 from rocketns.addressserver.own import asked_addresses
 from rocketns.addressserver.probing import Probing
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
 from rocketns.protocol.command import decode
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import CLOSED, Serve, peer, run
+from tests.client.peers import CLOSED, Serve, peer, run
 
 
 def answering(codes: list[int]) -> Serve:

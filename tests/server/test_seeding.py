@@ -13,17 +13,17 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.wire import frame, json_header
+from rocketns.client import name_server, own
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.restoring import RestoreConfig
 from rocketns.errors import StartupError
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.server.outgoing import name_server
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding import own, seeding
-from tests.server.peers import CLOSED, Serve, peer, run
+from rocketns.server.seeding import seeding
+from tests.client.peers import CLOSED, Serve, peer, run
 
 EPOCH_MS = 1_700_000_000_000
 GROUP = {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "10.0.0.1:10911", "1": "10.0.0.2:10911"}}

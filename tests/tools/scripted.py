@@ -9,11 +9,11 @@ from typing import Any
 
 from interop.harness import codes
 from interop.harness.wire import frame, json_header
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import peer, run
+from tests.client.peers import peer, run
 
 QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from rocketns.client.connection import Forget, NotSentError, OutgoingConnection
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
-from rocketns.server.outgoing.connection import Forget, NotSentError, OutgoingConnection
 from rocketns.server.requests.holders import INPUT, OUTPUT, PROGRESS_BYTES
 from rocketns.server.requests.traffic import Traffic
 

@@ -6,14 +6,14 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 
+from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.own import is_own
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.seeding")
 

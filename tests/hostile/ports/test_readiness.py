@@ -13,13 +13,13 @@ from interop.harness.servers import NameServer as Process
 from rocketns.addressserver.listing import Listing
 from rocketns.addressserver.probing import Probing
 from rocketns.addressserver.server import ANSWER_BYTES_MAX
+from rocketns.client import name_server
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.tls import TlsConfig
 from rocketns.journal.lookups import TOPIC_CHARS_MAX
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing import name_server
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
 
 LONG = "x" * 3_900
 # Together more than 4 MiB of the route of each topic.

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame, json_header
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply, decode
 from rocketns.server.outgoing import product_environment
 from rocketns.server.outgoing.product_environment import ProductEnvironment
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import CLOSED, Serve, peer, run
+from tests.client.peers import CLOSED, Serve, peer, run
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
 LOOKUP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)

@@ -7,11 +7,11 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
+from rocketns.client.answers import Answers
+from rocketns.client.reading import AnswerReader
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.protocol import command
-from rocketns.server.outgoing.answers import Answers
-from rocketns.server.outgoing.reading import AnswerReader
 
 log = logging.getLogger("rocketns.client")
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Container
 from secrets import token_hex
 from typing import TypeVar
 
+from rocketns.client.connection import NotSentError
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import BodyDecodeError, RocketnsError
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.body.route_decoding import (
@@ -20,8 +22,6 @@ from rocketns.protocol.body.route_decoding import (
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.connection import NotSentError
-from rocketns.server.outgoing.remoting_client import RemotingClient
 
 ANSWER_WITHIN_S = 3.0
 # More characters than the journal's counters keep (lookups.TOPIC_CHARS_MAX), so that the audit has no rows of them.

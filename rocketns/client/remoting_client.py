@@ -1,7 +1,7 @@
-"""Connections that the name server opens itself (NettyRemotingClient): one for each address, kept and reused.
+"""Connections to others (NettyRemotingClient): one for each address, kept and reused.
 
-Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for requests to name
-servers that the operator named. No caller waits: a frame that cannot be sent is dropped and logged.
+Used for requests to name servers that the operator named, and for min-broker-id notifications, whose receivers'
+addresses come from registrations. For those no caller waits: a frame that cannot be sent is dropped and logged.
 """
 
 from __future__ import annotations
@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from rocketns.addresses import host_of, literal, split
+from rocketns.client.connection import Forget, NotSentError, OutgoingConnection
+from rocketns.client.places import REST_S, REST_S_MAX, Places
+from rocketns.client.tls import client_context
 from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.protocol.command import RemotingCommand
-from rocketns.server.outgoing.connection import Forget, NotSentError, OutgoingConnection
-from rocketns.server.outgoing.places import REST_S, REST_S_MAX, Places
-from rocketns.server.outgoing.reaching import Reach
-from rocketns.server.tls.client import client_context
 
 log = logging.getLogger("rocketns.client")
 
@@ -35,6 +34,13 @@ Value = TypeVar("Value")
 MakeConnection = Callable[[Forget, str, str, float], OutgoingConnection]
 
 
+class Reach(Protocol):
+    """Which of the addresses that brokers announce are connected to: see `rocketns.server.outgoing.reaching`."""
+
+    def is_out(self, addr: str, announced_by: str | None) -> bool: ...
+    async def addresses(self, addr: str, announced_by: str | None) -> Sequence[tuple[object, tuple[object, ...]]]: ...
+
+
 def _whole(answer: RemotingCommand) -> RemotingCommand:
     return answer
 
@@ -43,8 +49,8 @@ class RemotingClient:
     """Runs on the event loop's thread. ``read_tls`` gives the TLS properties, ``failures`` is the log level of failures
     to connect.
 
-    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. ``reach`` decides which announced
-    addresses are connected to. ``make_connection`` is `OutgoingConnection`, or a subclass with arguments of its own.
+    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. Without ``reach`` no address that a
+    broker announced is connected to. ``make_connection`` may make a subclass, which counts what a connection holds.
     """
 
     def __init__(
@@ -56,7 +62,7 @@ class RemotingClient:
         self._answer_bytes_max = answer_bytes_max
         self._connections_max = limits.outgoing_connections_max
         self._places = Places(limits.outgoing_connections_per_host_max)
-        self._reach = reach or Reach()
+        self._reach = reach
         self._make_connection = make_connection
         self._read_tls = read_tls
         self._failures = failures
@@ -75,7 +81,7 @@ class RemotingClient:
         if self._closed:
             return
         try:
-            if self._reach.is_out(addr, announced_by):
+            if self._reach is None or self._reach.is_out(addr, announced_by):
                 raise NotSentError(OUT_OF_REACH)
             connection = self._connection(addr, announced_by, is_announced=True)
             if not connection.send(frame):
@@ -150,7 +156,7 @@ class RemotingClient:
             raise NotSentError(NO_ADDRESS)
         if not is_announced:
             return host, port
-        found = await self._reach.addresses(addr, announced_by)
+        found = [] if self._reach is None else await self._reach.addresses(addr, announced_by)
         if not found:
             raise NotSentError(OUT_OF_REACH)
         return str(found[0][1][0]), port

@@ -1,4 +1,4 @@
-"""Peers that the name server connects to: sockets in the same event loop that keep the received bytes."""
+"""Peers that the client connects to: sockets in the same event loop that keep the received bytes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Limits
-from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.server.outgoing.reaching import Reach
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0
@@ -67,7 +68,7 @@ def run(
     """Run a test with a client on an event loop of its own. ``limits`` are attributes of `Limits`."""
 
     async def closing() -> None:
-        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits))
+        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits), reach=Reach())
         try:
             await asyncio.wait_for(test(client), 100)
         finally:

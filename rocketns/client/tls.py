@@ -1,4 +1,4 @@
-"""TLS of the connections that the name server opens, from the standard library (tls.enable)."""
+"""TLS of the connections that are opened, from the standard library (tls.enable)."""
 
 from __future__ import annotations
 

@@ -6,18 +6,20 @@ import asyncio
 import contextlib
 import socket
 
+from rocketns.addresses import split
+
 RESOLVE_WITHIN_S = 2.0
 
 
 async def is_own(addr: str, own_port: int) -> bool:
     """Whether ``host:port`` is this machine and ``own_port``. A host that cannot be resolved is not."""
-    host, _, port = addr.rpartition(":")
-    if int(port) != own_port:
+    host, port = split(addr)
+    if port != own_port:
         return False
     loop = asyncio.get_running_loop()
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(RESOLVE_WITHIN_S):
-            found = await loop.getaddrinfo(host.strip("[]"), own_port, type=socket.SOCK_DGRAM)
+            found = await loop.getaddrinfo(host, own_port, type=socket.SOCK_DGRAM)
         return any(_is_of_this_machine(family, address) for family, _, _, _, address in found)
     return False
 
