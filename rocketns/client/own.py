@@ -5,10 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections.abc import Sequence
 
 from rocketns.addresses import split
 
 RESOLVE_WITHIN_S = 2.0
+
+
+async def others_and_own(addrs: Sequence[str], own_port: int) -> tuple[list[str], list[str]]:
+    """Those of other servers, and those that are this machine and ``own_port``."""
+    own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
+    marked = list(zip(addrs, own, strict=True))
+    return [addr for addr, is_this in marked if not is_this], [addr for addr, is_this in marked if is_this]
 
 
 async def is_own(addr: str, own_port: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.wire import frame, json_header
-from rocketns.client import name_server, own
+from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.restoring import RestoreConfig
@@ -234,20 +233,6 @@ def test_lookups_are_asked_some_at_a_time() -> None:
     assert known is not None
     assert len(known.topics) == 200
     assert max(asked) == seeding.LOOKUPS_AT_ONCE
-
-
-def test_its_own_address_is_not_asked() -> None:
-    """All name servers of a cluster may have the same list."""
-
-    def is_own(addr: str, port: int) -> bool:
-        return asyncio.run(own.is_own(addr, port))
-
-    assert is_own("127.0.0.1:9876", 9876)
-    assert is_own("localhost:9876", 9876)
-    assert is_own("[::1]:9876", 9876) == socket.has_ipv6
-    assert not is_own("127.0.0.1:9877", 9876)
-    assert not is_own("192.0.2.1:9876", 9876)
-    assert not is_own("no-such-host.invalid:9876", 9876)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rocketns.client.connection import OutgoingConnection
 from rocketns.client.name_server import NameServer
-from rocketns.client.own import is_own
+from rocketns.client.own import others_and_own
 from rocketns.client.remoting_client import MakeConnection, RemotingClient
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import FactKind, Item
@@ -76,8 +76,8 @@ class FleetWatch:
             self._following = asyncio.get_running_loop().create_task(self._follow(addrs, own_port))
 
     async def _follow(self, addrs: Sequence[str], own_port: int) -> None:
-        own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
-        self.set_peers(addr for addr, is_this in zip(addrs, own, strict=True) if not is_this)
+        others, _ = await others_and_own(addrs, own_port)
+        self.set_peers(others)
 
     def set_peers(self, addrs: Iterable[str]) -> None:
         """Watch these, and no others."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from rocketns.client.name_server import NameServer, UnusableError
-from rocketns.client.own import is_own
+from rocketns.client.own import others_and_own
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
@@ -29,8 +29,7 @@ async def seeds_of(
     config: RestoreConfig, client: RemotingClient, serialize_type: SerializeType, own_port: int
 ) -> list[NameServer]:
     """The name servers of ``seedServers``, but this one."""
-    own = await asyncio.gather(*(is_own(addr, own_port) for addr in config.seeds))
-    others = [addr for addr, is_this in zip(config.seeds, own, strict=True) if not is_this]
+    others, _ = await others_and_own(config.seeds, own_port)
     return [NameServer(client, addr, serialize_type) for addr in others]
 
 
