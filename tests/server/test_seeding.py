@@ -15,6 +15,7 @@ from interop.harness.wire import frame, json_header
 from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.topics import LOOKUPS_AT_ONCE
 from rocketns.config.restoring import RestoreConfig
 from rocketns.errors import StartupError
 from rocketns.protocol.body.route import QueueData
@@ -221,7 +222,7 @@ def test_lookups_are_asked_some_at_a_time() -> None:
         while size := await reader.read(4):
             request = decode(size + await reader.readexactly(int.from_bytes(size)))
             waiting.append(request)
-            if request.code == LOOKUP and len(waiting) < min(seeding.LOOKUPS_AT_ONCE, len(names) - sum(asked)):
+            if request.code == LOOKUP and len(waiting) < min(LOOKUPS_AT_ONCE, len(names) - sum(asked)):
                 continue
             asked.extend([len(waiting)] if request.code == LOOKUP else [])
             for one in waiting:
@@ -232,7 +233,7 @@ def test_lookups_are_asked_some_at_a_time() -> None:
     known = seeded(serve)
     assert known is not None
     assert len(known.topics) == 200
-    assert max(asked) == seeding.LOOKUPS_AT_ONCE
+    assert max(asked) == LOOKUPS_AT_ONCE
 
 
 @pytest.mark.parametrize(
