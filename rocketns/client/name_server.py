@@ -81,9 +81,11 @@ class NameServer:
 
     async def why_not_ready(self) -> str | None:
         """The check of `/readyz`, by the name server protocol. None if route lookups are answered."""
-        also = {ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}
-        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": unused_topic()}, also)
-        return NOT_READY.get(answer.code)
+        return NOT_READY.get(await self.lookup_code({ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}))
+
+    async def lookup_code(self, also: Container[int] | None = None) -> int:
+        """With which code it answers the lookup of a topic that nobody has: see `ask`."""
+        return (await self._lookup(unused_topic(), also)).code
 
     async def kv(self, namespace: str) -> dict[str, str]:
         """The KV items of a namespace, none if there is no such namespace. No request lists namespaces."""
@@ -97,18 +99,23 @@ class NameServer:
         return (answer.body or b"").decode("utf-8", "replace")
 
     async def _route_answer(self, topic: str) -> RemotingCommand | None:
-        fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, {ResponseCode.TOPIC_NOT_EXIST})
+        answer = await self._lookup(topic, {ResponseCode.TOPIC_NOT_EXIST})
         return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer
 
-    async def ask(self, code: RequestCode, fields: dict[str, str | None], also: Container[int] = ()) -> RemotingCommand:
-        """The answer, whose code is success or one of ``also``."""
+    async def _lookup(self, topic: str, also: Container[int] | None) -> RemotingCommand:
+        fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
+        return await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, also)
+
+    async def ask(
+        self, code: RequestCode, fields: dict[str, str | None], also: Container[int] | None = ()
+    ) -> RemotingCommand:
+        """The answer, whose code is success or one of ``also``; None: any code."""
         opaque, frame = encode_request(code, fields, self._serialize_type)
         try:
             answer = await self._client.invoke(self.addr, opaque, frame, self._within_s or ANSWER_WITHIN_S)
         except NotSentError as error:
             raise UnusableError(str(error)) from error
-        if answer.code != ResponseCode.SUCCESS and answer.code not in also:
+        if also is not None and answer.code != ResponseCode.SUCCESS and answer.code not in also:
             raise UnusableError(f"it answered request {code} with code {answer.code}")
         return answer
 

@@ -61,7 +61,6 @@ def test_each_lookup_is_for_another_topic(monkeypatch: pytest.MonkeyPatch, serve
         asked.append(fields["topic"])
         return encode_request(code, fields, serialize_type)
 
-    monkeypatch.setattr("rocketns.addressserver.probing.encode_request", recorded)
     monkeypatch.setattr(name_server, "encode_request", recorded)
     for _ in range(2):
         assert asyncio.run(probed(f"127.0.0.1:{server.port}")) == (True, None)
