@@ -12,7 +12,7 @@ LOOKUPS_AT_ONCE = 16
 
 
 async def ask_each(topics: Collection[str], ask: Callable[[str], Awaitable[object]], per_second: float = 0) -> None:
-    """Await ``ask`` with each topic; ``per_second`` 0 is no limit. UnusableError, the first that it raises, ends all."""
+    """Await ``ask`` with each topic; 0 a second is no limit. UnusableError, the first that it raises, ends all."""
     waiting, pace = iter(topics), _Pace(per_second)
 
     async def ask_some() -> None:
