@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from interop.harness.wire import frame, json_header
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Limits
+from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.server.outgoing.reaching import Reach
 from tests.server.tls_configs import config
 
@@ -60,6 +62,20 @@ async def peer(serve: Serve | None = None) -> AsyncIterator[Peer]:
         server.close()
         for writer in one.connections:
             writer.close()
+
+
+def serving(answer: Callable[[RemotingCommand], bytes]) -> Serve:
+    """Sends what ``answer`` makes of each request, which may be nothing."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while size := await reader.read(4):
+            writer.write(answer(decode(size + await reader.readexactly(int.from_bytes(size)))))
+
+    return serve
+
+
+def answer(request: RemotingCommand, code: int, body: bytes = b"") -> bytes:
+    return frame(json_header(code, opaque=request.opaque, flag=1), body)
 
 
 def run(
