@@ -61,23 +61,21 @@ class NameServer:
 
     async def groups(self) -> dict[str, BrokerData]:
         """All broker groups by name."""
-        answer = await self.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
-        return decoded(answer, decode_cluster_info)
+        return decoded(await self._body(RequestCode.GET_BROKER_CLUSTER_INFO), decode_cluster_info)
 
     async def topics(self) -> list[str]:
         """The names of all topics."""
-        answer = await self.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
-        return decoded(answer, decode_topic_list)
+        return decoded(await self._body(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER), decode_topic_list)
 
     async def route(self, topic: str) -> TopicRouteData | None:
         """The route of a topic. None if there is none."""
-        answer = await self._route_answer(topic)
-        return None if answer is None else decoded(answer, decode_topic_route_data)
+        body = await self.route_body(topic)
+        return None if body is None else decoded(body, decode_topic_route_data)
 
     async def route_body(self, topic: str) -> bytes | None:
         """The route of a topic as JSON with quoted keys, not checked. None if there is none."""
-        answer = await self._route_answer(topic)
-        return None if answer is None else answer.body or b""
+        answer = await self._lookup(topic, {ResponseCode.TOPIC_NOT_EXIST})
+        return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer.body or b""
 
     async def why_not_ready(self) -> str | None:
         """The check of `/readyz`, by the name server protocol. None if route lookups are answered."""
@@ -91,16 +89,14 @@ class NameServer:
         """The KV items of a namespace, none if there is no such namespace. No request lists namespaces."""
         also = {ResponseCode.QUERY_NOT_FOUND}
         answer = await self.ask(RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": namespace}, also)
-        return {} if answer.code == ResponseCode.QUERY_NOT_FOUND else decoded(answer, decode_kv_table)
+        return {} if answer.code == ResponseCode.QUERY_NOT_FOUND else decoded(answer.body or b"", decode_kv_table)
 
     async def configuration(self) -> str:
         """All properties, as lines ``key=value``."""
-        answer = await self.ask(RequestCode.GET_NAMESRV_CONFIG, {})
-        return (answer.body or b"").decode("utf-8", "replace")
+        return (await self._body(RequestCode.GET_NAMESRV_CONFIG)).decode("utf-8", "replace")
 
-    async def _route_answer(self, topic: str) -> RemotingCommand | None:
-        answer = await self._lookup(topic, {ResponseCode.TOPIC_NOT_EXIST})
-        return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer
+    async def _body(self, code: RequestCode) -> bytes:
+        return (await self.ask(code, {})).body or b""
 
     async def _lookup(self, topic: str, also: Container[int] | None) -> RemotingCommand:
         fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
@@ -120,9 +116,9 @@ class NameServer:
         return answer
 
 
-def decoded(answer: RemotingCommand, decode: Callable[[bytes], Decoded]) -> Decoded:
-    """The body as a value. UnusableError where it is not one."""
+def decoded(body: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
+    """The body of an answer as a value. UnusableError where it is not one."""
     try:
-        return decode(answer.body or b"")
+        return decode(body)
     except BodyDecodeError as error:
         raise UnusableError(f"its answer is not that of a name server: {error}") from error

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
-from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.name_server import NameServer, UnusableError, decoded
 from rocketns.client.topics import ask_each
-from rocketns.errors import BodyDecodeError
 from rocketns.fleet.comparing import FactKind, Reading
 from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
 from rocketns.fleet.group_view import group_views
@@ -66,17 +65,13 @@ async def _digests(server: NameServer, topics: Collection[str], per_second: floa
     async def read(topic: str) -> None:
         body = await server.route_body(topic)
         if body is not None:
-            digests[topic] = whole_digest(body)
+            digests[topic] = decoded(body, whole_digest)
 
     await ask_each(topics, read, per_second)
     return digests
 
 
 def whole_digest(body: bytes) -> int:
-    """The digest of all that a route says of its topic. UnusableError where it is no route."""
-    try:
-        route = read_route(body, JSON_VALUES_MAX)
-
-        return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES
-    except BodyDecodeError as error:
-        raise UnusableError(f"its answer is not that of a name server: {error}") from error
+    """The digest of all that a route says of its topic. BodyDecodeError where it is no route."""
+    route = read_route(body, JSON_VALUES_MAX)
+    return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES
