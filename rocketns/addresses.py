@@ -1,13 +1,18 @@
-"""Host addresses as texts: with and without brackets, and IPv4 addresses of sockets for both families."""
+"""Host addresses as texts: with and without brackets and ports, and IPv4 addresses of sockets for both families."""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import socket
+
+from rocketns.javatext import parse_int
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # Java listens at every address of both families for 0.0.0.0, too.
 ANY_ADDRESS = ("", "0.0.0.0", "::")
+_IPV4_MAPPED = bytes(10) + b"\xff\xff"  # the prefix of an IPv4 address written as IPv6
 
 
 def bare(host: str) -> str:
@@ -18,6 +23,24 @@ def bare(host: str) -> str:
 def with_port(host: str, port: int) -> str:
     """``host:port``, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split(addr: str) -> tuple[str, int | None]:
+    """Host without brackets, and port; the port is None if it is no ``host:port``."""
+    host, _, port_text = addr.rpartition(":")
+    host, port = host.strip("[]"), parse_int(port_text)
+    return host, port if host and port is not None and 0 < port < 65_536 else None
+
+
+def host_of(address: str) -> str:
+    """The host of ``host:port``, as accounts have it. Of IPv6 the first 64 bits: one subscriber owns all the others."""
+    host = address.rpartition(":")[0]
+    if ":" not in host:
+        return host
+    with contextlib.suppress(OSError):
+        packed = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
+        return socket.inet_ntoa(packed[12:]) if packed.startswith(_IPV4_MAPPED) else packed[:8].hex()
+    return host
 
 
 def unmapped(host: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.doubt import Reason
@@ -17,7 +18,6 @@ from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.routeinfo.unconfirmed.long_names import leave_out_long_names
 from rocketns.server.clock import Clock
-from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.publishing.publisher import Publisher
 from rocketns.server.seeding.seeding import seeded_routes, seeds_of
 

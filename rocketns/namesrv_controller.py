@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rocketns import files
+from rocketns.client.connection import Forget, OutgoingConnection
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
@@ -18,6 +20,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
+from rocketns.server.connections.charged import ChargedConnection
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.connections import ConnectionFacts
@@ -26,9 +29,7 @@ from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
-from rocketns.server.outgoing.connection import Accounts
 from rocketns.server.outgoing.reaching import Reach
-from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
@@ -82,7 +83,9 @@ class NamesrvController:
         self.journal = self._make_journal(state)
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
         self.reach = Reach(configuration.restore.networks)
-        self.client = RemotingClient(configuration.read_tls, limits=limits, reach=self.reach)
+        self.client = RemotingClient(
+            configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
+        )
         self.core = core = Core(configuration, self.clock, state, self._outside())
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
@@ -94,8 +97,8 @@ class NamesrvController:
 
         refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
         self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
-        self.fleet = FleetWatch(configuration, OwnTables(state.tables, state.publisher.digests), self.clock, deliver)
-        self._charge_for_outgoing_connections()
+        own = OwnTables(state.tables, state.publisher.digests)
+        self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
         carried = ConnectionFacts(self.asyncio_transport, self.reactors, self.reactor_transport, self.balancer)
         self.facts = Facts(core, carried, self.tls, self.fleet, self.writer, self._read_journal)
@@ -123,11 +126,9 @@ class NamesrvController:
         self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
         self._transports.append(transport)
 
-    def _charge_for_outgoing_connections(self) -> None:
-        totals = self.asyncio_transport.totals
-        accounts = Accounts(totals.hold, totals.enforce_limit, self.core.control.submit_answer)
-        for client in (self.client, self.fleet.client):
-            client.charge_to(accounts)
+    def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
+        totals, control = self.asyncio_transport.totals, self.core.control
+        return ChargedConnection(totals, control, forget, addr, account, rest_s_max)
 
     def _make_journal(self, state: State) -> Journal | None:
         """None unless ``journalPath`` names a folder."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
+from rocketns.client.own import others_and_own
 from rocketns.config import DiscoveryConfig
-from rocketns.server.seeding.own import is_own
 
 LOOPBACK = "127.0.0.1"  # a socket for every address takes IPv4, too
 
@@ -16,10 +14,7 @@ async def asked_addresses(config: DiscoveryConfig, bind_address: str, port: int)
 
     Entries of ``peers`` that are this machine and port are this server; ``announcedAddress`` takes their place.
     """
-    peers = config.peer_addresses
-    own = await asyncio.gather(*(is_own(addr, port) for addr in peers))
-    others = [addr for addr, is_this in zip(peers, own, strict=True) if not is_this]
-    names = [addr for addr, is_this in zip(peers, own, strict=True) if is_this]
+    others, names = await others_and_own(config.peer_addresses, port)
     if config.announced_address or not names:
         names = [config.own_address(bind_address, port)]
     host = bare(bind_address)

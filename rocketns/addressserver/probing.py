@@ -10,11 +10,9 @@ import logging
 from collections.abc import Mapping
 
 from rocketns.addressserver.listing import Listing
-from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
-from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.connection import NotSentError
-from rocketns.server.outgoing.name_server import unused_topic
-from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.protocol.codes import ResponseCode, SerializeType
 
 log = logging.getLogger("rocketns.addressserver")
 
@@ -51,15 +49,13 @@ class Probing:
         self._listing.tell_changes(asyncio.get_running_loop().time())
 
     async def _ask(self, addr: str, asked_at: str) -> None:
-        fields: dict[str, str | None] = {"topic": unused_topic(), "acceptStandardJsonOnly": "true"}
-        opaque, frame = encode_request(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, self._serialize_type)
         try:
-            answer = await self._client.invoke(asked_at, opaque, frame, ANSWER_WITHIN_S)
-        except NotSentError as error:
+            code = await NameServer(self._client, asked_at, self._serialize_type, ANSWER_WITHIN_S).lookup_code()
+        except UnusableError as error:
             log.debug("name server %s: %s", addr, error)
             return
-        if answer.code in READY:
+        if code in READY:
             self._listing.answered(addr, asyncio.get_running_loop().time())
-        elif answer.code != ResponseCode.SYSTEM_BUSY:  # busy for a moment is no reason to send everyone elsewhere
-            log.debug("name server %s answered a lookup with code %d", addr, answer.code)
+        elif code != ResponseCode.SYSTEM_BUSY:  # busy for a moment is no reason to send everyone elsewhere
+            log.debug("name server %s answered a lookup with code %d", addr, code)
             self._listing.refused(addr)

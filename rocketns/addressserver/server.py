@@ -13,12 +13,12 @@ from rocketns.addresses import bare, with_port
 from rocketns.addressserver.listing import Listing
 from rocketns.addressserver.own import asked_addresses
 from rocketns.addressserver.probing import Probing
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
-from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.sharing import share_python
 
 log = logging.getLogger("rocketns.addressserver")

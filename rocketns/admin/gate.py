@@ -15,9 +15,9 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
+from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.requests import Requests
-from rocketns.server.requests.host import host_of
 
 CONNECTIONS_MAX = 128
 # From its start, until the first request's header is whole.

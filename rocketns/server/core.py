@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
@@ -25,7 +26,6 @@ from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.silence import MassSilence
 from rocketns.server.jobs import Jobs
 from rocketns.server.outgoing.product_environment import ProductEnvironment
-from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.server.publishing.delivery import EventDelivery, Recorder
 from rocketns.server.publishing.known_topics import KnownTopicsReader
 from rocketns.server.publishing.lookup_switch import LookupSwitch

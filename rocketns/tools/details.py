@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item, Reading
 from rocketns.fleet.group_view import GroupView
-from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.reading import each
 from rocketns.tools.values import route_value
 

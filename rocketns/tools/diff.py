@@ -7,8 +7,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item, Reading, differences
-from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.details import Difference, cells, detailed
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, print_json, print_line, print_table
 from rocketns.tools.reading import each, read_again, read_all

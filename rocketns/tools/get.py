@@ -6,9 +6,9 @@ from argparse import Namespace
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocketns.client.name_server import NameServer
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools.management import connections
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_json, print_table, print_text
 from rocketns.tools.values import properties_value, route_value

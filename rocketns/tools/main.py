@@ -9,11 +9,11 @@ from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
 
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
 from rocketns.tools.arguments import check_addrs, parse
 from rocketns.tools.completion import completion
 from rocketns.tools.diff import diff

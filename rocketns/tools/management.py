@@ -7,7 +7,7 @@ import http.client
 import json
 from typing import Any
 
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
+from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.tools.values import properties_value
 
 HERE = ("127.0.0.1", "::1", "localhost")

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
-from rocketns.errors import BodyDecodeError
+from rocketns.client.name_server import NameServer, UnusableError, decoded
+from rocketns.client.topics import ask_each
 from rocketns.fleet.comparing import FactKind, Reading
 from rocketns.fleet.digests import DIGEST_BYTES, extras_digest, queues_digest, read_route
 from rocketns.fleet.group_view import group_views
 from rocketns.protocol.bounds import JSON_VALUES_MAX
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
 
-# A Java name server answers 16 lookups at a time with half the CPU time of one at a time.
-LOOKUPS_AT_ONCE = 16
 TOPICS_MAX = 500_000
 
 Value = TypeVar("Value")
-
-
-class Pace:
-    """At most so many steps a second; 0 is no limit."""
-
-    def __init__(self, per_second: float) -> None:
-        self._every_s = 1 / per_second if per_second else 0.0
-        self._next_s = 0.0
-
-    async def step(self) -> None:
-        """Wait for the next step's time."""
-        if self._every_s:
-            now = asyncio.get_running_loop().time()
-            self._next_s = max(now, self._next_s + self._every_s)
-            await asyncio.sleep(self._next_s - now)
 
 
 async def each(servers: Sequence[NameServer], read: Callable[[NameServer], Awaitable[Value]]) -> list[Value]:
@@ -76,31 +59,19 @@ async def _read_tables(server: NameServer) -> Reading:
 
 
 async def _digests(server: NameServer, topics: Collection[str], per_second: float) -> dict[str, int]:
-    """The digest of each topic that has a route. Some are asked at a time."""
+    """The digest of each topic that has a route."""
     digests: dict[str, int] = {}
-    waiting, pace = iter(topics), Pace(per_second)
-    try:
-        async with asyncio.TaskGroup() as readers:
-            for _ in range(min(LOOKUPS_AT_ONCE, len(topics))):
-                readers.create_task(_read_some(server, waiting, digests, pace))
-    except* UnusableError as errors:
-        raise UnusableError(str(errors.exceptions[0])) from errors
+
+    async def read(topic: str) -> None:
+        body = await server.route_body(topic)
+        if body is not None:
+            digests[topic] = decoded(body, whole_digest)
+
+    await ask_each(topics, read, per_second)
     return digests
 
 
-async def _read_some(server: NameServer, waiting: Iterator[str], digests: dict[str, int], pace: Pace) -> None:
-    for topic in waiting:
-        await pace.step()
-        body = await server.route_body(topic)
-        if body is not None:
-            digests[topic] = whole_digest(body)
-
-
 def whole_digest(body: bytes) -> int:
-    """The digest of all that a route says of its topic. UnusableError where it is no route."""
-    try:
-        route = read_route(body, JSON_VALUES_MAX)
-
-        return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES
-    except BodyDecodeError as error:
-        raise UnusableError(f"its answer is not that of a name server: {error}") from error
+    """The digest of all that a route says of its topic. BodyDecodeError where it is no route."""
+    route = read_route(body, JSON_VALUES_MAX)
+    return queues_digest(route) | extras_digest(route) << 8 * DIGEST_BYTES

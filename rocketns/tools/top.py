@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.fleet.group_view import GroupView, group_views
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
 from rocketns.tools.output import EXIT_FOUND, TextTable, print_json_line
 from rocketns.tools.screen import screen
 

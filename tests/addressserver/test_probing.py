@@ -6,29 +6,25 @@ import asyncio
 
 import pytest
 
-from interop.harness.wire import frame, json_header
 from rocketns.addressserver import probing
 from rocketns.addressserver.listing import LISTED_S, Listing
 from rocketns.addressserver.own import asked_addresses
 from rocketns.addressserver.probing import Probing
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
-from rocketns.protocol.command import decode
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import CLOSED, Serve, peer, run
+from rocketns.protocol.command import RemotingCommand
+from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 
 
 def answering(codes: list[int]) -> Serve:
     """A name server that answers lookups with these codes in order, then no longer answers."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while size := await reader.read(4):
-            request = decode(size + await reader.readexactly(int.from_bytes(size)))
-            assert request.code == 105
-            if codes:
-                writer.write(frame(json_header(codes.pop(0), opaque=request.opaque, flag=1)))
+    def next_answer(request: RemotingCommand) -> bytes:
+        assert request.code == 105
+        return answer(request, codes.pop(0)) if codes else b""
 
-    return serve
+    return serving(next_answer)
 
 
 def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -12,18 +11,18 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.wire import frame, json_header
+from rocketns.client import name_server
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.topics import LOOKUPS_AT_ONCE
 from rocketns.config.restoring import RestoreConfig
 from rocketns.errors import StartupError
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.server.outgoing import name_server
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding import own, seeding
-from tests.server.peers import CLOSED, Serve, peer, run
+from rocketns.server.seeding import seeding
+from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 
 EPOCH_MS = 1_700_000_000_000
 GROUP = {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "10.0.0.1:10911", "1": "10.0.0.2:10911"}}
@@ -44,17 +43,11 @@ Answers = Mapping[int, Any] | Callable[[RemotingCommand], tuple[int, Any]]
 def answering(answers: Answers) -> Serve:
     """A name server with answers by request code, or one response code and body for every request."""
 
-    def answer_to(request: RemotingCommand) -> tuple[int, Any]:
-        return answers(request) if callable(answers) else (0, answers.get(request.code))
+    def answer_to(request: RemotingCommand) -> bytes:
+        code, body = answers(request) if callable(answers) else (0, answers.get(request.code))
+        return answer(request, code, body if isinstance(body, bytes) else json.dumps(body).encode())
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while size := await reader.read(4):
-            request = decode(size + await reader.readexactly(int.from_bytes(size)))
-            code, body = answer_to(request)
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            writer.write(frame(json_header(code, opaque=request.opaque, flag=1), data))
-
-    return serve
+    return serving(answer_to)
 
 
 def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
@@ -222,32 +215,18 @@ def test_lookups_are_asked_some_at_a_time() -> None:
         while size := await reader.read(4):
             request = decode(size + await reader.readexactly(int.from_bytes(size)))
             waiting.append(request)
-            if request.code == LOOKUP and len(waiting) < min(seeding.LOOKUPS_AT_ONCE, len(names) - sum(asked)):
+            if request.code == LOOKUP and len(waiting) < min(LOOKUPS_AT_ONCE, len(names) - sum(asked)):
                 continue
             asked.extend([len(waiting)] if request.code == LOOKUP else [])
             for one in waiting:
                 body = json.dumps((WHOLE | {TOPICS: {"topicList": names}})[one.code]).encode()
-                writer.write(frame(json_header(0, opaque=one.opaque, flag=1), body))
+                writer.write(answer(one, 0, body))
             waiting.clear()
 
     known = seeded(serve)
     assert known is not None
     assert len(known.topics) == 200
-    assert max(asked) == seeding.LOOKUPS_AT_ONCE
-
-
-def test_its_own_address_is_not_asked() -> None:
-    """All name servers of a cluster may have the same list."""
-
-    def is_own(addr: str, port: int) -> bool:
-        return asyncio.run(own.is_own(addr, port))
-
-    assert is_own("127.0.0.1:9876", 9876)
-    assert is_own("localhost:9876", 9876)
-    assert is_own("[::1]:9876", 9876) == socket.has_ipv6
-    assert not is_own("127.0.0.1:9877", 9876)
-    assert not is_own("192.0.2.1:9876", 9876)
-    assert not is_own("no-such-host.invalid:9876", 9876)
+    assert max(asked) == LOOKUPS_AT_ONCE
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from interop.harness import codes
-from interop.harness.wire import frame, json_header
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import peer, run
+from rocketns.protocol.command import RemotingCommand
+from tests.client.peers import answer, peer, run, serving
 
 QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 
@@ -64,10 +63,7 @@ class Scripted:
         return {"cluster": "c", "brokerName": name, "brokerAddrs": {"0": self.brokers.get(name, "x:1")}}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while size := await reader.read(4):
-            request = decode(size + await reader.readexactly(int.from_bytes(size)))
-            code, body = self.answer(request)
-            writer.write(frame(json_header(code, opaque=request.opaque, flag=1), body))
+        await serving(lambda request: answer(request, *self.answer(request)))(reader, writer)
 
 
 def with_servers(scripts: list[Scripted], test: Callable[[list[NameServer]], Coroutine[Any, Any, None]]) -> None:

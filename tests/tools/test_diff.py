@@ -8,8 +8,8 @@ from copy import deepcopy
 import pytest
 
 from interop.harness import codes
+from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item
-from rocketns.server.outgoing.name_server import NameServer
 from rocketns.tools import diff as diff_module
 from rocketns.tools import reading
 from rocketns.tools.details import cells, detailed

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from rocketns.__main__ import main
-from rocketns.server.outgoing.name_server import NameServer
+from rocketns.client.name_server import NameServer
 from rocketns.tools import screen as screen_module
 from rocketns.tools.output import TextTable, plain
 from rocketns.tools.screen import screen

@@ -1,4 +1,4 @@
 """What Python callers see of hosts.pyx."""
 
 def host_of(address: bytes) -> bytes:
-    """`rocketns.server.requests.host.host_of`, compiled."""
+    """`rocketns.addresses.host_of`, compiled."""

@@ -1,4 +1,4 @@
-"""The host of an address, as a small number: the twin of rocketns/server/requests/host.py, and a keyed hash of it.
+"""The host of an address, as a small number: the twin of `host_of` in rocketns/addresses.py, and a keyed hash of it.
 
 Two hosts have the same number with a chance of 1 in 1,024, and nobody who does not know the key can choose them so.
 Such hosts count as one. That matters only to their order when a total of bytes is exceeded.

@@ -1,1 +1,1 @@
-"""Properties whose texts have a form: addresses, networks."""
+"""Properties whose texts have a form: addresses, networks, cipher suites."""

@@ -13,6 +13,7 @@ import math
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from rocketns.addresses import host_of
 from rocketns.config import RestoreConfig
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Cause, Event
@@ -21,7 +22,6 @@ from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.turns import AskTurns
 from rocketns.server.control.expiry import Expiry
-from rocketns.server.requests.host import host_of
 
 log = logging.getLogger("rocketns.control")
 

@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Protocol
 
 from rocketns._fast.codec.wire import next_frame
-from rocketns.addresses import unmapped
+from rocketns.addresses import host_of, unmapped
 from rocketns.config import Limits
 from rocketns.errors import MalformedFrame, TlsError
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
@@ -17,7 +17,6 @@ from rocketns.server.connections.handshake import Handshake
 from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
 from rocketns.server.requests.holders import INPUT, OUTPUT, PROGRESS_BYTES
-from rocketns.server.requests.host import host_of
 from rocketns.server.requests.traffic import Traffic
 from rocketns.server.tls.connection import TlsStream
 from rocketns.server.tls.contexts import TlsContexts

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.answers import Differing, differing_digests, differing_groups, route_digest, topic_names
@@ -22,7 +23,6 @@ from rocketns.fleet.state import Member
 from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.javatext import parse_int
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
 
 TOPIC_NAMES_EVERY_MS = 10_000
 # A slow peer must not delay the next look at its brokers.

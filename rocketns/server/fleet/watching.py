@@ -6,6 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from rocketns.client.connection import OutgoingConnection
+from rocketns.client.name_server import NameServer
+from rocketns.client.own import others_and_own
+from rocketns.client.remoting_client import MakeConnection, RemotingClient
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
@@ -17,9 +21,6 @@ from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.server.clock import Clock
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.peer import Peer
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.fleet")
 
@@ -45,15 +46,19 @@ class FleetWatch:
     ``state`` is replaced as a whole: any thread may read it.
     """
 
-    def __init__(self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver) -> None:
+    def __init__(
+        self, configuration: Configuration, own: OwnTables, clock: Clock, deliver: Deliver,
+        make_connection: MakeConnection = OutgoingConnection,
+    ) -> None:  # fmt: skip
         self._configuration = configuration
         self._own = own
         self._clock = clock
         self._deliver = deliver
         # A client of its own: its answers have a smaller limit, and `_tell` logs its failures.
-        self.client = RemotingClient(
-            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX
-        )
+        self._client = RemotingClient(
+            configuration.read_tls, CONNECT_WITHIN_S, failures=logging.DEBUG, answer_bytes_max=ANSWER_BYTES_MAX,
+            make_connection=make_connection,
+        )  # fmt: skip
         self._lookups_max = max(1, int(configuration.discovery.peer_lookups_per_second * ROUND_S))
         self._following: asyncio.Task[None] | None = None
         self._peers: dict[str, Peer] = {}
@@ -71,8 +76,8 @@ class FleetWatch:
             self._following = asyncio.get_running_loop().create_task(self._follow(addrs, own_port))
 
     async def _follow(self, addrs: Sequence[str], own_port: int) -> None:
-        own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
-        self.set_peers(addr for addr, is_this in zip(addrs, own, strict=True) if not is_this)
+        others, _ = await others_and_own(addrs, own_port)
+        self.set_peers(others)
 
     def set_peers(self, addrs: Iterable[str]) -> None:
         """Watch these, and no others."""
@@ -80,10 +85,10 @@ class FleetWatch:
         for addr in [addr for addr in self._peers if addr not in wanted]:
             self._tasks.pop(addr).cancel()
             del self._peers[addr]
-            self.client.disconnect(addr)
+            self._client.disconnect(addr)
         for addr in wanted:
             if addr not in self._peers:
-                server = NameServer(self.client, addr, serialize_type, ANSWER_WITHIN_S)
+                server = NameServer(self._client, addr, serialize_type, ANSWER_WITHIN_S)
                 most = self._configuration.limits.name_bytes_max
                 self._peers[addr] = Peer(server, self._own, self._lookups_max, self._epoch_ms, most)
                 self._tasks[addr] = asyncio.get_running_loop().create_task(self._watch(self._peers[addr]))
@@ -95,7 +100,7 @@ class FleetWatch:
         for task in (self._following, *self._tasks.values()):
             if task is not None:
                 task.cancel()
-        self.client.close()
+        self._client.close()
 
     async def _watch(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
@@ -108,7 +113,7 @@ class FleetWatch:
             self._tell(was, peer.member())
             self.refresh()
             if not peer.member().is_readable:
-                self.client.disconnect(peer.addr)
+                self._client.disconnect(peer.addr)
             wait_s = AGAIN_S if peer.suspects.has_new else ROUND_S
             await asyncio.sleep(max(AGAIN_S / 2, wait_s - (loop.time() - began_s)))
 

@@ -11,9 +11,8 @@ import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from rocketns.addresses import Address, is_host_of, literal
+from rocketns.addresses import Address, is_host_of, literal, split
 from rocketns.config.texts.networks import Network
-from rocketns.javatext import parse_int
 
 RESOLVE_WITHIN_S = 2.0
 RESOLVERS = 2
@@ -75,13 +74,6 @@ class Reach:
         """Resolve nothing more. Does not wait for a resolver that is busy."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def split(addr: str) -> tuple[str, int | None]:
-    """Host without brackets, and port; the port is None if it is no ``host:port``."""
-    host, _, port_text = addr.rpartition(":")
-    host, port = host.strip("[]"), parse_int(port_text)
-    return host, port if host and port is not None and 0 < port < 65_536 else None
 
 
 def _is_meant(address: Address, network: Network) -> bool:

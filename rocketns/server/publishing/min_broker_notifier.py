@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import assert_never
 
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.codes import V5_5_0, RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
@@ -28,7 +29,6 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.outgoing.remoting_client import RemotingClient
 
 log = logging.getLogger("rocketns.client")
 

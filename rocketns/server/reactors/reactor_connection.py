@@ -6,9 +6,9 @@ import logging
 
 from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
+from rocketns.addresses import host_of
 from rocketns.routeinfo.events import Cause
 from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
-from rocketns.server.requests.host import host_of
 from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.reactors")

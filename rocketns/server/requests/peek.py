@@ -1,20 +1,16 @@
-"""The request code of a frame, or the opaque of an answer, read without decoding the header."""
+"""The request code of a frame, read without decoding the header."""
 
 from __future__ import annotations
 
 import re
 
-from rocketns.errors import MalformedFrame
 from rocketns.processor.requests import REQUESTS, Access
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import FLAG_RESPONSE
 
 UNKNOWN = -1
 # Longer headers are not searched.
 HEADER_BYTES_MAX = 4_096
 _HEAD = 8
-_BINARY_HEADER_MIN = 13  # to the end of the flag
-_NUMBERS = re.compile(rb'"(opaque|flag)":(-?[0-9]{1,10})[,}]')
 _CODE = re.compile(rb'"code":([0-9]{1,5})[,}]')
 
 (_LOOKUP,) = (code for code, row in REQUESTS.items() if row.access is Access.LOOKUP)
@@ -51,21 +47,3 @@ def request_code(frame: bytes | memoryview) -> int:
     if found is None or header.count(b"code") != 1 or b"\\" in header:
         return UNKNOWN
     return int(found[1])
-
-
-def answer_opaque(serialize_type: int, header: bytes) -> int | None:
-    """The opaque of a response as name servers write it; None of a request.
-
-    MalformedFrame if the header does not say it, or not in the usual form.
-    """
-    if serialize_type == SerializeType.ROCKETMQ:
-        if len(header) < _BINARY_HEADER_MIN:
-            raise MalformedFrame("a binary header is too short")
-        opaque, flag = int.from_bytes(header[5:9], "big", signed=True), int.from_bytes(header[9:13], "big")
-    else:
-        found = _NUMBERS.findall(header)
-        numbers = dict(found)
-        if len(found) > len(numbers) or b"opaque" not in numbers:
-            raise MalformedFrame("a header has no opaque, or several")
-        opaque, flag = int(numbers[b"opaque"]), int(numbers.get(b"flag", 0))
-    return opaque if flag & FLAG_RESPONSE else None

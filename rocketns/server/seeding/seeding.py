@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.own import others_and_own
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.topics import ask_each
 from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.server.outgoing.name_server import NameServer, UnusableError
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from rocketns.server.seeding.own import is_own
 
 log = logging.getLogger("rocketns.seeding")
 
-# A Java name server answers 16 lookups at a time with half the CPU time of one at a time.
-LOOKUPS_AT_ONCE = 16
 # Queue data of one topic on one broker. 300 brokers with 10,000 topics each have 3 million.
 ENTRIES_MAX = 5_000_000
 # Static queues and filter servers of all topics. Few fleets have any.
@@ -29,8 +28,7 @@ async def seeds_of(
     config: RestoreConfig, client: RemotingClient, serialize_type: SerializeType, own_port: int
 ) -> list[NameServer]:
     """The name servers of ``seedServers``, but this one."""
-    own = await asyncio.gather(*(is_own(addr, own_port) for addr in config.seeds))
-    others = [addr for addr, is_this in zip(config.seeds, own, strict=True) if not is_this]
+    others, _ = await others_and_own(config.seeds, own_port)
     return [NameServer(client, addr, serialize_type) for addr in others]
 
 
@@ -81,7 +79,7 @@ async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int
             _put_group(known, name, data, data.cluster, epoch_ms)
     if not known.groups:
         raise UnusableError("it has no brokers itself")
-    await _Reading(seed, known).read(await seed.topics())
+    await ask_each(await seed.topics(), _Reading(seed, known).read)  # a part of the routes would do more harm
     if not known.topics:
         raise UnusableError("it has no topics itself")
     return known
@@ -96,7 +94,7 @@ def _put_group(known: KnownRoutes, name: str, data: BrokerData, cluster: str, ep
 
 
 class _Reading:
-    """Reads the routes of all topics, some at a time."""
+    """Keeps the routes of topics."""
 
     def __init__(self, seed: NameServer, known: KnownRoutes) -> None:
         self._seed = seed
@@ -105,22 +103,10 @@ class _Reading:
         self._names = {name: name for name in known.groups}  # one object for all equal names
         self._entries = self._others = 0
 
-    async def read(self, topics: list[str]) -> None:
-        """UnusableError for the first route that cannot be read: a part of the routes would do more harm."""
-        waiting = iter(topics)
-        try:
-            async with asyncio.TaskGroup() as readers:
-                for _ in range(min(LOOKUPS_AT_ONCE, len(topics))):
-                    readers.create_task(self._read_some(waiting))
-        except* UnusableError as errors:
-            first = errors.exceptions[0]
-            raise UnusableError(str(first)) from first
-
-    async def _read_some(self, waiting: Iterator[str]) -> None:
-        for topic in waiting:
-            route = await self._seed.route(topic)
-            if topic and route is not None:
-                self._take(topic, route)
+    async def read(self, topic: str) -> None:
+        route = await self._seed.route(topic)
+        if topic and route is not None:
+            self._take(topic, route)
 
     def _take(self, topic: str, route: TopicRouteData) -> None:
         """Brokers that the cluster info did not have, registered since, or have no address."""

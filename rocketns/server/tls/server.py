@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketns.config.texts.suites import Suites, chosen_suites
 from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
 from rocketns.errors import TlsContentError, TlsError
 from rocketns.server.tls.connection import reason_of
-from rocketns.server.tls.suites import Suites, chosen_suites
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

@@ -1,7 +1,7 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet] → processor
-→ server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup → __main__
+[addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet, client] →
+processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -20,7 +20,7 @@ from tests.check.source import Source, sources
 ORDER = (
     {"addresses", "errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
-    {"routeinfo", "kvconfig", "fleet"},
+    {"routeinfo", "kvconfig", "fleet", "client"},
     {"processor"},
     {"server"},
     {"addressserver", "admin"},
@@ -33,7 +33,7 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
-    "tools": {"errors", "logtext", "config", "protocol", "fleet", "server"},
+    "tools": {"errors", "logtext", "config", "protocol", "fleet", "client"},
 }
 ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketns._fast.connections.hosts import host_of as compiled
-from rocketns.server.requests.host import host_of
+from rocketns.addresses import host_of
 
 PORTS = st.integers(0, 65_535)
 IPV4 = st.builds(IPv4Address, st.integers(0, 2**32 - 1)).map(str)

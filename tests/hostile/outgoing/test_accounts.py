@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.server.outgoing.connection import OutgoingConnection
+from rocketns.server.connections.charged import ChargedConnection
 from tests.hostile.outgoing.listeners import Listener
 from tests.support.inprocess import TimedServer
 from tests.support.receiver import Accepted
@@ -34,6 +34,12 @@ def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Serve]:
     yield start
     for server in started:
         server.stop()
+
+
+def make_connection(server: TimedServer) -> ChargedConnection:
+    controller = server.controller
+    totals, control = controller.asyncio_transport.totals, controller.core.control
+    return ChargedConnection(totals, control, controller.client._forget, "127.0.0.2:1", "127.0.0.2", 1.0)
 
 
 class Unfinished:
@@ -99,7 +105,7 @@ def test_an_answer_waits_for_its_turn(serve: Serve) -> None:
     taken: list[bytes] = []
 
     def receive() -> tuple[int, int]:
-        connection = OutgoingConnection(server.controller.client, "127.0.0.2:1", "127.0.0.2", 1.0)
+        connection = make_connection(server)
         connection.connection_made(_Transport())
         connection.answers.expect(7, lambda answer: taken.append(answer.body), MB)
         connection.data_received(frame(json_header(0, opaque=7, flag=1), b"body"))
@@ -116,7 +122,7 @@ def test_answers_get_through_while_the_start_holds_requests(serve: Serve) -> Non
     control = server.controller.core.control
     taken: list[object] = []
     server.call(control.hold)
-    connection = server.call(partial(OutgoingConnection, server.controller.client, "127.0.0.2:1", "127.0.0.2", 1.0))
+    connection = server.call(partial(make_connection, server))
     server.call(lambda: control.submit_answer(connection, b"frame", taken.append))
     eventually(lambda: taken == [b"frame"])
     server.call(control.release)

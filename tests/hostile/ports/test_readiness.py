@@ -13,13 +13,13 @@ from interop.harness.servers import NameServer as Process
 from rocketns.addressserver.listing import Listing
 from rocketns.addressserver.probing import Probing
 from rocketns.addressserver.server import ANSWER_BYTES_MAX
+from rocketns.client import name_server
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.tls import TlsConfig
 from rocketns.journal.lookups import TOPIC_CHARS_MAX
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing import name_server
-from rocketns.server.outgoing.name_server import NameServer
-from rocketns.server.outgoing.remoting_client import RemotingClient
 
 LONG = "x" * 3_900
 # Together more than 4 MiB of the route of each topic.
@@ -61,7 +61,6 @@ def test_each_lookup_is_for_another_topic(monkeypatch: pytest.MonkeyPatch, serve
         asked.append(fields["topic"])
         return encode_request(code, fields, serialize_type)
 
-    monkeypatch.setattr("rocketns.addressserver.probing.encode_request", recorded)
     monkeypatch.setattr(name_server, "encode_request", recorded)
     for _ in range(2):
         assert asyncio.run(probed(f"127.0.0.1:{server.port}")) == (True, None)

@@ -26,7 +26,7 @@ from rocketns.server.fleet import watching
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.publishing.route_digests import SlotDigests
-from tests.server.peers import CLOSED, peer
+from tests.client.peers import CLOSED, peer
 from tests.tools.scripted import Scripted
 
 BROKERS = {"a": "10.0.0.1:1", "b": "10.0.0.2:1"}

@@ -1,1 +1,1 @@
-"""Connections that the name server opens itself."""
+"""To which announced addresses the server connects, and whom it asks in the cluster-test mode."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
-from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame, json_header
+from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import RemotingCommand, Reply, decode
+from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.server.outgoing import product_environment
 from rocketns.server.outgoing.product_environment import ProductEnvironment
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import CLOSED, Serve, peer, run
+from tests.client.peers import CLOSED, answer, peer, run, serving
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
 LOOKUP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)
@@ -28,26 +27,15 @@ async def ask(
     return await found
 
 
-def answering(make: Callable[[int], bytes]) -> Serve:
-    """Answers every JSON request with a frame made from its opaque."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while size := await reader.read(4):
-            opaque = decode(size + await reader.readexactly(int.from_bytes(size))).opaque
-            writer.write(make(opaque))
-
-    return serve
-
-
-def route(opaque: int, body: bytes = ROUTE, code: int = 0) -> bytes:
-    return frame(json_header(code, opaque=opaque, flag=1), body)
+def route(request: RemotingCommand, body: bytes = ROUTE, code: int = 0) -> bytes:
+    return answer(request, code, body)
 
 
 def test_a_route_that_is_found() -> None:
     """B248: a found route is answered with success."""
 
     async def test(client: RemotingClient) -> None:
-        async with peer(answering(route)) as one:
+        async with peer(serving(route)) as one:
             assert await ask(client, [one.addr]) == Reply(body=ROUTE)
 
     run(test)
@@ -58,7 +46,7 @@ def test_what_is_not_found_is_not_asked_for_again(code: int) -> None:
     """B248: the first answer counts."""
 
     async def test(client: RemotingClient) -> None:
-        async with peer(answering(lambda opaque: route(opaque, b"", code))) as one, peer(answering(route)) as two:
+        async with peer(serving(lambda request: route(request, b"", code))) as one, peer(serving(route)) as two:
             assert await ask(client, [one.addr, two.addr]) is None
             assert two.connections == []
 
@@ -69,7 +57,7 @@ def test_a_name_server_that_is_not_there() -> None:
     """B248: the next address is asked."""
 
     async def test(client: RemotingClient) -> None:
-        async with peer(answering(route)) as one:
+        async with peer(serving(route)) as one:
             assert await ask(client, [CLOSED, "nonsense", one.addr]) is not None
             assert await ask(client, [CLOSED]) is None
             assert await ask(client, []) is None
@@ -82,7 +70,7 @@ def test_an_answer_that_is_no_route(body: bytes) -> None:
     """B248: it is treated like no answer."""
 
     async def test(client: RemotingClient) -> None:
-        async with peer(answering(lambda opaque: route(opaque, body))) as one, peer(answering(route)) as two:
+        async with peer(serving(lambda request: route(request, body))) as one, peer(serving(route)) as two:
             assert await ask(client, [one.addr]) is None
             assert await ask(client, [one.addr, two.addr]) is not None
 
@@ -98,7 +86,7 @@ def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(product_environment, "decode_topic_route_data", fail)
 
     async def test(client: RemotingClient) -> None:
-        async with peer(answering(route)) as one:
+        async with peer(serving(route)) as one:
             assert await ask(client, [one.addr]) is None
 
     run(test)

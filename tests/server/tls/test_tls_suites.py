@@ -7,11 +7,11 @@ import ssl
 import pytest
 from OpenSSL.SSL import Context
 
+from rocketns.client.tls import client_context
+from rocketns.config.texts.suites import chosen_suites, openssl_name
 from rocketns.errors import TlsError
-from rocketns.server.tls.client import client_context
 from rocketns.server.tls.connection import TlsStream
 from rocketns.server.tls.server import build_server_context
-from rocketns.server.tls.suites import chosen_suites, openssl_name
 from tests.server.tls_configs import config, shake_hands
 from tests.support.tlsclient import TlsPeer, only
 

@@ -9,11 +9,11 @@ from typing import Any
 from unittest.mock import patch
 
 from rocketns import namesrv_controller
+from rocketns.client import own
 from rocketns.journal import journal
 from rocketns.server.connections import asyncio_transport
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from rocketns.server.listening import Listening
-from rocketns.server.seeding import seeding
 from tests.simulation.actors.nameserver import NameServerProcess, working
 from tests.simulation.actors.threads import FileWork, JournalWork
 from tests.simulation.world.scheduler import World
@@ -56,7 +56,7 @@ def substituted(world: World) -> Iterator[None]:
         (namesrv_controller, "fit_connections", lambda _limits: None),
         (namesrv_controller, "give_back_free_memory", lambda: None),
         (namesrv_controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
-        (seeding, "is_own", is_own),
+        (own, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),
         (asyncio_transport, "AsyncioConnection", _numbered_connections()),
     ]

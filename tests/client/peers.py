@@ -1,4 +1,4 @@
-"""Peers that the name server connects to: sockets in the same event loop that keep the received bytes."""
+"""Peers that the client connects to: sockets in the same event loop that keep the received bytes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from interop.harness.wire import frame, json_header
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Limits
-from rocketns.server.outgoing.remoting_client import RemotingClient
+from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.server.outgoing.reaching import Reach
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0
@@ -61,13 +64,27 @@ async def peer(serve: Serve | None = None) -> AsyncIterator[Peer]:
             writer.close()
 
 
+def serving(answer: Callable[[RemotingCommand], bytes]) -> Serve:
+    """Sends what ``answer`` makes of each request, which may be nothing."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while size := await reader.read(4):
+            writer.write(answer(decode(size + await reader.readexactly(int.from_bytes(size)))))
+
+    return serve
+
+
+def answer(request: RemotingCommand, code: int, body: bytes = b"") -> bytes:
+    return frame(json_header(code, opaque=request.opaque, flag=1), body)
+
+
 def run(
     test: Callable[[RemotingClient], Coroutine[Any, Any, None]], connect_timeout_s: float = WAIT_S, **limits: int
 ) -> None:
     """Run a test with a client on an event loop of its own. ``limits`` are attributes of `Limits`."""
 
     async def closing() -> None:
-        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits))
+        client = RemotingClient(config, connect_timeout_s, limits=Limits(**limits), reach=Reach())
         try:
             await asyncio.wait_for(test(client), 100)
         finally:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.server.outgoing import places
-from rocketns.server.outgoing.places import REST_S, REST_S_MAX, Places
+from rocketns.client import places
+from rocketns.client.places import REST_S, REST_S_MAX, Places
 
 A, B = "10.0.0.1", "10.0.0.2"
 

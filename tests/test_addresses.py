@@ -1,10 +1,10 @@
-"""Which connections count as one host."""
+"""Which addresses count as one host."""
 
 from __future__ import annotations
 
 import pytest
 
-from rocketns.server.requests.host import host_of
+from rocketns.addresses import host_of
 
 
 @pytest.mark.parametrize(

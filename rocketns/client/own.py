@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections.abc import Sequence
+
+from rocketns.addresses import split
 
 RESOLVE_WITHIN_S = 2.0
 
 
+async def others_and_own(addrs: Sequence[str], own_port: int) -> tuple[list[str], list[str]]:
+    """Those of other servers, and those that are this machine and ``own_port``."""
+    own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
+    marked = list(zip(addrs, own, strict=True))
+    return [addr for addr, is_this in marked if not is_this], [addr for addr, is_this in marked if is_this]
+
+
 async def is_own(addr: str, own_port: int) -> bool:
     """Whether ``host:port`` is this machine and ``own_port``. A host that cannot be resolved is not."""
-    host, _, port = addr.rpartition(":")
-    if int(port) != own_port:
+    host, port = split(addr)
+    if port != own_port:
         return False
     loop = asyncio.get_running_loop()
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(RESOLVE_WITHIN_S):
-            found = await loop.getaddrinfo(host.strip("[]"), own_port, type=socket.SOCK_DGRAM)
+            found = await loop.getaddrinfo(host, own_port, type=socket.SOCK_DGRAM)
         return any(_is_of_this_machine(family, address) for family, _, _, _, address in found)
     return False
 

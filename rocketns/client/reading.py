@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from rocketns.errors import MalformedFrame
-from rocketns.server.requests.peek import answer_opaque
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import FLAG_RESPONSE
 
 _LENGTH, _HEAD = 4, 8
 # The headers of name servers' answers have some hundred bytes.
 HEADER_BYTES_MAX = 64 * 1024
-_SERIALIZE_TYPES = (0, 1)
+_BINARY_HEADER_MIN = 13  # to the end of the flag
+_NUMBERS = re.compile(rb'"(opaque|flag)":(-?[0-9]{1,10})[,}]')
+_SERIALIZE_TYPES = tuple(SerializeType)
 NO_FRAME = "an answer is no frame, or too large"
 
 
@@ -71,5 +75,23 @@ class AnswerReader:
             raise MalformedFrame(NO_FRAME)
         if len(self._buffer) - at < _HEAD + header_bytes:
             return None
-        opaque = answer_opaque(head[4], bytes(self._buffer[at + _HEAD : at + _HEAD + header_bytes]))
+        opaque = _answer_opaque(head[4], bytes(self._buffer[at + _HEAD : at + _HEAD + header_bytes]))
         return (opaque if self._wants(opaque, size) else None), size
+
+
+def _answer_opaque(serialize_type: int, header: bytes) -> int | None:
+    """The opaque of a response as name servers write it; None of a request.
+
+    MalformedFrame if the header does not say it, or not in the usual form.
+    """
+    if serialize_type == SerializeType.ROCKETMQ:
+        if len(header) < _BINARY_HEADER_MIN:
+            raise MalformedFrame("a binary header is too short")
+        opaque, flag = int.from_bytes(header[5:9], "big", signed=True), int.from_bytes(header[9:13], "big")
+    else:
+        found = _NUMBERS.findall(header)
+        numbers = dict(found)
+        if len(found) > len(numbers) or b"opaque" not in numbers:
+            raise MalformedFrame("a header has no opaque, or several")
+        opaque, flag = int(numbers[b"opaque"]), int(numbers.get(b"flag", 0))
+    return opaque if flag & FLAG_RESPONSE else None

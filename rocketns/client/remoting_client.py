@@ -1,7 +1,7 @@
-"""Connections that the name server opens itself (NettyRemotingClient): one for each address, kept and reused.
+"""Connections to others (NettyRemotingClient): one for each address, kept and reused.
 
-Used for min-broker-id notifications, whose receivers' addresses come from registrations, and for requests to name
-servers that the operator named. No caller waits: a frame that cannot be sent is dropped and logged.
+Used for requests to name servers that the operator named, and for min-broker-id notifications, whose receivers'
+addresses come from registrations. For those no caller waits: a frame that cannot be sent is dropped and logged.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
-from rocketns.addresses import literal
+from rocketns.addresses import host_of, literal, split
+from rocketns.client.connection import Forget, NotSentError, OutgoingConnection
+from rocketns.client.places import REST_S, REST_S_MAX, Places
+from rocketns.client.tls import client_context
 from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.protocol.command import RemotingCommand
-from rocketns.server.outgoing.connection import Accounts, NotSentError, OutgoingConnection
-from rocketns.server.outgoing.places import REST_S, REST_S_MAX, Places
-from rocketns.server.outgoing.reaching import Reach, split
-from rocketns.server.requests.host import host_of
-from rocketns.server.tls.client import client_context
 
 log = logging.getLogger("rocketns.client")
 
@@ -33,6 +31,14 @@ OUT_OF_REACH = "the address is not on the host that announced it, nor in a netwo
 NO_ADDRESS = "it is no host:port"
 
 Value = TypeVar("Value")
+MakeConnection = Callable[[Forget, str, str, float], OutgoingConnection]
+
+
+class Reach(Protocol):
+    """Which of the addresses that brokers announce are connected to: see `rocketns.server.outgoing.reaching`."""
+
+    def is_out(self, addr: str, announced_by: str | None) -> bool: ...
+    async def addresses(self, addr: str, announced_by: str | None) -> Sequence[tuple[object, tuple[object, ...]]]: ...
 
 
 def _whole(answer: RemotingCommand) -> RemotingCommand:
@@ -43,22 +49,21 @@ class RemotingClient:
     """Runs on the event loop's thread. ``read_tls`` gives the TLS properties, ``failures`` is the log level of failures
     to connect.
 
-    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. ``reach`` decides which announced
-    addresses are connected to.
+    A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. Without ``reach`` no address that a
+    broker announced is connected to. ``make_connection`` may make a subclass, which counts what a connection holds.
     """
 
     def __init__(
         self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
         answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING, limits: Limits | None = None,
-        reach: Reach | None = None,
+        reach: Reach | None = None, make_connection: MakeConnection = OutgoingConnection,
     ) -> None:  # fmt: skip
         limits = limits or Limits()
-        self.accounts = Accounts()
-        self.frame_bytes_max = FRAME_BYTES_MAX
         self._answer_bytes_max = answer_bytes_max
         self._connections_max = limits.outgoing_connections_max
         self._places = Places(limits.outgoing_connections_per_host_max)
-        self._reach = reach or Reach()
+        self._reach = reach
+        self._make_connection = make_connection
         self._read_tls = read_tls
         self._failures = failures
         self._connect_timeout_s = connect_timeout_s
@@ -68,10 +73,6 @@ class RemotingClient:
         self._unlogged = 0
         self._closed = False
 
-    def charge_to(self, accounts: Accounts) -> None:
-        """From now on connections belong to these accounts."""
-        self.accounts = accounts
-
     def invoke_oneway(self, addr: str, frame: bytes, announced_by: str | None) -> None:
         """Send a frame to the broker at ``host:port`` as soon as there is a connection, if it may be connected to.
 
@@ -80,7 +81,7 @@ class RemotingClient:
         if self._closed:
             return
         try:
-            if self._reach.is_out(addr, announced_by):
+            if self._reach is None or self._reach.is_out(addr, announced_by):
                 raise NotSentError(OUT_OF_REACH)
             connection = self._connection(addr, announced_by, is_announced=True)
             if not connection.send(frame):
@@ -122,7 +123,7 @@ class RemotingClient:
         if len(self._connections) >= self._connections_max:
             self._make_room(addr)
         rest_s_max = REST_S_MAX if is_announced else REST_S
-        connection = self._connections[addr] = OutgoingConnection(self, addr, host, rest_s_max)
+        connection = self._connections[addr] = self._make_connection(self._forget, addr, host, rest_s_max)
         self._places.take(host, now_s)
         task = asyncio.get_running_loop().create_task(self._open(connection, announced_by, is_announced))
         self._opening.add(task)
@@ -155,7 +156,7 @@ class RemotingClient:
             raise NotSentError(NO_ADDRESS)
         if not is_announced:
             return host, port
-        found = await self._reach.addresses(addr, announced_by)
+        found = [] if self._reach is None else await self._reach.addresses(addr, announced_by)
         if not found:
             raise NotSentError(OUT_OF_REACH)
         return str(found[0][1][0]), port
@@ -171,13 +172,13 @@ class RemotingClient:
         if connection is not None:
             connection.close()
 
-    def forget(self, connection: OutgoingConnection, *, failed: bool) -> None:
+    def _forget(self, connection: OutgoingConnection, failed: bool) -> None:
         """A connection ended. ``failed``: its address should not be tried again at once."""
         addr = connection.address
         if self._connections.get(addr) is not connection:
             return
         del self._connections[addr]
-        self._places.leave(connection.host)
+        self._places.leave(connection.account)
         if failed:
             self._places.failed(addr, asyncio.get_running_loop().time(), connection.rest_s_max)
         else:

@@ -1,11 +1,11 @@
-"""TLS of the connections that the name server opens, from the standard library (tls.enable)."""
+"""TLS of the connections that are opened, from the standard library (tls.enable)."""
 
 from __future__ import annotations
 
 import ssl
 
+from rocketns.config.texts.suites import Suites, chosen_suites
 from rocketns.config.tls import TlsConfig, TlsSide
-from rocketns.server.tls.suites import Suites, chosen_suites
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,

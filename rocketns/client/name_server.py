@@ -9,6 +9,8 @@ from collections.abc import Callable, Container
 from secrets import token_hex
 from typing import TypeVar
 
+from rocketns.client.connection import NotSentError
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import BodyDecodeError, RocketnsError
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.body.route_decoding import (
@@ -20,8 +22,6 @@ from rocketns.protocol.body.route_decoding import (
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.connection import NotSentError
-from rocketns.server.outgoing.remoting_client import RemotingClient
 
 ANSWER_WITHIN_S = 3.0
 # More characters than the journal's counters keep (lookups.TOPIC_CHARS_MAX), so that the audit has no rows of them.
@@ -61,61 +61,64 @@ class NameServer:
 
     async def groups(self) -> dict[str, BrokerData]:
         """All broker groups by name."""
-        answer = await self.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
-        return decoded(answer, decode_cluster_info)
+        return decoded(await self._body(RequestCode.GET_BROKER_CLUSTER_INFO), decode_cluster_info)
 
     async def topics(self) -> list[str]:
         """The names of all topics."""
-        answer = await self.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
-        return decoded(answer, decode_topic_list)
+        return decoded(await self._body(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER), decode_topic_list)
 
     async def route(self, topic: str) -> TopicRouteData | None:
         """The route of a topic. None if there is none."""
-        answer = await self._route_answer(topic)
-        return None if answer is None else decoded(answer, decode_topic_route_data)
+        body = await self.route_body(topic)
+        return None if body is None else decoded(body, decode_topic_route_data)
 
     async def route_body(self, topic: str) -> bytes | None:
         """The route of a topic as JSON with quoted keys, not checked. None if there is none."""
-        answer = await self._route_answer(topic)
-        return None if answer is None else answer.body or b""
+        answer = await self._lookup(topic, {ResponseCode.TOPIC_NOT_EXIST})
+        return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer.body or b""
 
     async def why_not_ready(self) -> str | None:
         """The check of `/readyz`, by the name server protocol. None if route lookups are answered."""
-        also = {ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}
-        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": unused_topic()}, also)
-        return NOT_READY.get(answer.code)
+        return NOT_READY.get(await self.lookup_code({ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}))
+
+    async def lookup_code(self, also: Container[int] | None = None) -> int:
+        """With which code it answers the lookup of a topic that nobody has: see `ask`."""
+        return (await self._lookup(unused_topic(), also)).code
 
     async def kv(self, namespace: str) -> dict[str, str]:
         """The KV items of a namespace, none if there is no such namespace. No request lists namespaces."""
         also = {ResponseCode.QUERY_NOT_FOUND}
         answer = await self.ask(RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": namespace}, also)
-        return {} if answer.code == ResponseCode.QUERY_NOT_FOUND else decoded(answer, decode_kv_table)
+        return {} if answer.code == ResponseCode.QUERY_NOT_FOUND else decoded(answer.body or b"", decode_kv_table)
 
     async def configuration(self) -> str:
         """All properties, as lines ``key=value``."""
-        answer = await self.ask(RequestCode.GET_NAMESRV_CONFIG, {})
-        return (answer.body or b"").decode("utf-8", "replace")
+        return (await self._body(RequestCode.GET_NAMESRV_CONFIG)).decode("utf-8", "replace")
 
-    async def _route_answer(self, topic: str) -> RemotingCommand | None:
+    async def _body(self, code: RequestCode) -> bytes:
+        return (await self.ask(code, {})).body or b""
+
+    async def _lookup(self, topic: str, also: Container[int] | None) -> RemotingCommand:
         fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, {ResponseCode.TOPIC_NOT_EXIST})
-        return None if answer.code == ResponseCode.TOPIC_NOT_EXIST else answer
+        return await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, also)
 
-    async def ask(self, code: RequestCode, fields: dict[str, str | None], also: Container[int] = ()) -> RemotingCommand:
-        """The answer, whose code is success or one of ``also``."""
+    async def ask(
+        self, code: RequestCode, fields: dict[str, str | None], also: Container[int] | None = ()
+    ) -> RemotingCommand:
+        """The answer, whose code is success or one of ``also``; None: any code."""
         opaque, frame = encode_request(code, fields, self._serialize_type)
         try:
             answer = await self._client.invoke(self.addr, opaque, frame, self._within_s or ANSWER_WITHIN_S)
         except NotSentError as error:
             raise UnusableError(str(error)) from error
-        if answer.code != ResponseCode.SUCCESS and answer.code not in also:
+        if also is not None and answer.code != ResponseCode.SUCCESS and answer.code not in also:
             raise UnusableError(f"it answered request {code} with code {answer.code}")
         return answer
 
 
-def decoded(answer: RemotingCommand, decode: Callable[[bytes], Decoded]) -> Decoded:
-    """The body as a value. UnusableError where it is not one."""
+def decoded(body: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
+    """The body of an answer as a value. UnusableError where it is not one."""
     try:
-        return decode(answer.body or b"")
+        return decode(body)
     except BodyDecodeError as error:
         raise UnusableError(f"its answer is not that of a name server: {error}") from error

@@ -1,4 +1,4 @@
-"""Connections that the name server opens: reused, bounded, and given up without blocking other work."""
+"""Connections that the client opens: reused, bounded, and given up without blocking other work."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from socket import AF_INET
 
 import pytest
 
-from rocketns.server.outgoing import connection
-from rocketns.server.outgoing.connection import NotSentError
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import CLOSED, HERE, NOBODY, WAIT_S, peer, run
+from rocketns.client import connection
+from rocketns.client.connection import NotSentError
+from rocketns.client.remoting_client import RemotingClient
+from tests.client.peers import CLOSED, HERE, NOBODY, WAIT_S, peer, run
 
 
 async def settled(client: RemotingClient, connections: int) -> None:

@@ -9,11 +9,11 @@ import struct
 import pytest
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
+from rocketns.client import answers, reading
+from rocketns.client.answers import UNASKED_BYTES_MAX, UNASKED_FRAMES_MAX, UNASKED_WINDOW_S, Answers
+from rocketns.client.reading import HEADER_BYTES_MAX, AnswerReader
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
-from rocketns.server.outgoing import answers, reading
-from rocketns.server.outgoing.answers import UNASKED_BYTES_MAX, UNASKED_FRAMES_MAX, UNASKED_WINDOW_S, Answers
-from rocketns.server.outgoing.reading import HEADER_BYTES_MAX, AnswerReader
 
 MB = 1 << 20
 

@@ -1,4 +1,4 @@
-"""Requests over the name server's own connections: how answers are matched to requests, and what is ignored."""
+"""Requests over the client's connections: how answers are matched to requests, and what is ignored."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from interop.harness.wire import frame, json_header
+from rocketns.client.connection import NotSentError
+from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.outgoing.connection import NotSentError
-from rocketns.server.outgoing.remoting_client import RemotingClient
-from tests.server.peers import CLOSED, NOBODY, WAIT_S, peer, run
+from tests.client.peers import CLOSED, NOBODY, WAIT_S, peer, run
 
 Answers = Callable[[list[int]], bytes]
 

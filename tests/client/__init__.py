@@ -1,0 +1,1 @@
+"""The remoting client, and what it asks name servers."""
