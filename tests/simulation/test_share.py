@@ -10,7 +10,8 @@ import pytest
 
 from tests.mutants.copy import ROOT
 
-SEEDS = int(os.environ.get("ROCKETNS_SIMULATED_SEEDS") or 150)
+# Seeds 0 to 45 find all planted faults that 400 seeds find, but for one that needs seed 268: docs/simulation.md.
+SEEDS = int(os.environ.get("ROCKETNS_SIMULATED_SEEDS") or 60)
 
 
 @pytest.mark.timeout(600)

@@ -108,6 +108,7 @@ def test_connections_that_the_management_port_closes_are_counted_by_the_reason(
     name = "rocketns_admin_connections_closed_total"
     before = managed.scrape()
     assert [before(name, reason=reason) for reason in ("late", "full")] == [0, 0]
-    monkeypatch.setattr(gate, "HEADER_WITHIN_S", 0.3)
-    assert managed.http.raw(b"GET /livez HTTP/1.1\r\nX-Slow: ") == b""
+    with monkeypatch.context() as briefly:
+        briefly.setattr(gate, "HEADER_WITHIN_S", 0.3)
+        assert managed.http.raw(b"GET /livez HTTP/1.1\r\nX-Slow: ") == b""
     assert managed.scrape()(name, reason="late") == 1

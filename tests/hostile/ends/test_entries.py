@@ -19,9 +19,16 @@ EMPTY: dict[str, dict[str, str]] = {"brokerAddrTable": {}, "clusterAddrTable": {
 
 
 @pytest.fixture
+def server(shared_server: NameServer) -> NameServer:
+    """One for all tests: the tables of each begin empty."""
+    return shared_server
+
+
+@pytest.fixture
 def asking(server: NameServer) -> Iterator[Client]:
     """A peer that registers nothing."""
     with server.connect() as connection:
+        eventually(lambda: cluster_info(connection) == EMPTY)
         yield connection
 
 

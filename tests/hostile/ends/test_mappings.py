@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,8 +24,9 @@ def names() -> Names:
 
 
 @pytest.fixture
-def client(server: NameServer) -> Client:
-    return server.connect()
+def client(shared_server: NameServer) -> Iterator[Client]:
+    with shared_server.connect() as connection:
+        yield connection
 
 
 def mapping(bname: str, topic: str, ids: dict[str, int] = IDS) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Flood:
 def test_floods_of_small_frames(start_server: StartServer) -> None:
     """Each connection is ended after few of them, and its address is not tried again at once."""
     server = start_server(ON)
-    with Witness(server, rounds_min=50, slowest_cpu_s=0.5), ExitStack() as stack:
+    with Witness(server, rounds_min=50, slowest_cpu_s=1.0), ExitStack() as stack:
         floods = [Flood() for _ in range(HOSTS)]
         listeners, clients = [], []
         for number, flood in enumerate(floods):

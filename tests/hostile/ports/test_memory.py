@@ -13,7 +13,7 @@ from tests.hostile.watch import MB, Watch, costs_at_most
 
 PATHS = {"management": b"/livez", "addresses": b"/rocketmq/nsaddr"}
 BODY = b"x" * MB
-WAVES, IN_WAVE = 5, 64
+WAVES, IN_WAVE = 3, 64
 LIVING = 60  # fewer than either port keeps
 GROWTH_MAX = 24 * MB
 LIVING_GROWTH_MAX = 8 * MB

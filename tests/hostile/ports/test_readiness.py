@@ -43,7 +43,7 @@ async def probed(addr: str) -> tuple[bool, str | None]:
     asking.set_addresses({addr: addr})
     await asking.ask_all()
     listed = listing.listed(asyncio.get_running_loop().time()).addresses
-    why = await NameServer(client, addr, SerializeType.JSON, within_s=30.0).why_not_ready()
+    why = await NameServer(client, addr, SerializeType.JSON, within_s=60.0).why_not_ready()
     client.close()
     return listed == (addr,), why
 

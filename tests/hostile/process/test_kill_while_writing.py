@@ -21,7 +21,7 @@ from tests.behaviour.calls import get_kv, put_kv, update_settings
 from tests.hostile.conftest import StartServer
 
 # ROCKETNS_KILLS=1000 for a long run.
-KILLS = int(os.environ.get("ROCKETNS_KILLS", "16"))
+KILLS = int(os.environ.get("ROCKETNS_KILLS", "8"))
 KEYS = 4
 FILLER = {f"filler{number}": "f" * 1000 for number in range(1000)}
 UNTIL_KILL_S = 0.08  # several writes of each file

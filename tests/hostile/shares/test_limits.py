@@ -58,7 +58,7 @@ def test_a_full_queue_is_full_for_who_filled_it(start_server: StartServer) -> No
     with Witness(server) as witness, server.connect() as client:
         client.request(LIST)
         answered: Counter[int] = Counter()
-        while witness.rounds < 50:
+        while witness.rounds < 20:
             client.send(requests(LIST, 1_000))
             answered += Counter(client.receive().code for _ in range(1_000))
     assert set(answered) == {codes.SUCCESS, codes.SYSTEM_BUSY}
@@ -91,15 +91,12 @@ def send_and_read(client: Client, data: bytes, count: int) -> None:
 def test_one_connection_does_not_keep_the_others_waiting(server: NameServer) -> None:
     """B078: connections take turns: others wait for one request of a slow pipeline at a time."""
     slow = b"{'a':[" + b"1," * 30_000 + b"1]}"  # only the lenient parser takes it
-    count = 400
-    witness = Witness(server)
-    with witness, server.connect() as client:
+    count = 200  # seconds of work
+    with Witness(server, slowest_cpu_s=1.0), server.connect() as client:
         client.request(LIST)
-        before = witness.rounds
         client.send(requests(codes.REGISTER_TOPIC_IN_NAMESRV, count, slow, topic="t"))
         for _ in range(count):
             assert client.receive().code == codes.SUCCESS
-        assert witness.rounds - before >= 4
 
 
 def test_unfinished_frames_of_too_many_bytes(start_server: StartServer) -> None:
@@ -181,7 +178,7 @@ def test_slow_writers(server: NameServer) -> None:
     """B048: frames that come byte by byte over many connections at once are all answered."""
     names = Names()
     with costs_at_most(server, SMALL_GROWTH), Witness(server), ExitStack() as stack:
-        clients = [stack.enter_context(server.connect()) for _ in range(100)]
+        clients = [stack.enter_context(server.connect()) for _ in range(30)]
         data = frame(json_header(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "T"}), register_body(configs(names, ["T"])))
         for n in range(len(data)):
             for client in clients:

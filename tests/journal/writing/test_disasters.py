@@ -19,7 +19,8 @@ from tests.journal.replay import Record, check_columns, check_sequence
 
 WRITE_MS = 20
 # How long an answer may be ahead of the disk: the interval, and more on a busy machine.
-SYNCED_AFTER_S = 1.0
+SYNCED_AFTER_S = 2.0
+SAFE = 10  # puts that must have been written
 WITHIN_S = 60
 
 
@@ -38,11 +39,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., RocketnsServer]]:
         server.kill()
 
 
-def answered_puts(client: Client, for_s: float) -> list[float]:
-    """Put items k0, k1, k2 … for a while; when each was answered."""
+def answered_puts(client: Client, at_least: int, then_s: float) -> list[float]:
+    """Put items k0, k1, k2 …: so many, and then for a while; when each was answered."""
     times: list[float] = []
-    begin = time.monotonic()
-    while time.monotonic() - begin < for_s:
+    while len(times) <= at_least or times[-1] - times[at_least] < then_s:
         put_kv(client, "ns", "k", str(len(times)))
         times.append(time.monotonic())
     return times
@@ -59,7 +59,7 @@ def test_a_kill_while_it_writes_takes_the_last_moment_only(
     """The next start repairs the file. ``torn`` is a line that reached the disk only in part."""
     server = start(journalRotationBytes=20_000)
     with server.connect() as client:
-        times = answered_puts(client, 2 * SYNCED_AFTER_S)
+        times = answered_puts(client, SAFE, SYNCED_AFTER_S)
         eventually(lambda: open_files(tmp_path / "j"), every_s=0.001)  # none is open while one is being closed
         killed = time.monotonic()
         server.kill()
@@ -79,8 +79,7 @@ def test_a_kill_while_it_writes_takes_the_last_moment_only(
     written = values(boots[0])
     assert written == [str(number) for number in range(len(written))]
     safe = sum(answered < killed - SYNCED_AFTER_S for answered in times)
-    assert safe > 10
-    assert safe <= len(written) <= len(times) + 1
+    assert SAFE <= safe <= len(written) <= len(times) + 1
 
 
 def put_large(client: Client, number: int) -> None:
@@ -138,7 +137,7 @@ def test_a_folder_that_cannot_be_written_holds_up_nothing(start: Callable[..., R
     in_the_way.write_text("no folder")
     server = start()
     with server.connect() as client:
-        answered_puts(client, 10 * WRITE_MS / 1000)
+        answered_puts(client, 1, 10 * WRITE_MS / 1000)
         in_the_way.unlink()
         eventually(lambda: open_files(in_the_way))
         put_kv(client, "ns", "last", "1")
@@ -155,9 +154,7 @@ def test_a_stop_does_not_wait_for_a_folder_that_cannot_be_written(
 ) -> None:
     (tmp_path / "j").write_text("no folder")
     server = start()
-    begin = time.monotonic()
-    assert server.stop() == 0
-    assert time.monotonic() - begin < 30
+    assert server.stop() == 0  # it would be killed after a minute
     assert "could not be written before the stop" in server.process.text()
 
 

@@ -229,7 +229,7 @@ def run(**limits: Any) -> int:
 
 
 def test_a_server_that_remembers_bodies_does_what_one_does_that_reads_all() -> None:
-    assert run(max_examples=300) > 50
+    assert run(max_examples=150) > 50
 
 
 def test_the_comparison_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,9 @@ REST = {
     "interop/docker/": "containers",
     "interop/parity/test_mutations.py": "more parity: other forms, planted differences, random sequences",
 }
+# Of tests in these folders that run in both modes, `make test` has the one with reactors. It plays parity in both.
+BOTH_MODES = ("tests/behaviour/", "tests/hostile/", "tests/golden/")
+WITHOUT_REACTORS = "behaviour, golden bytes and attacks without reactors"
 # `make test` runs these of them all the same.
 SHARE = (
     "interop/docker/test_image.py::test_user_and_folders_are_those_of_rocketmqs_image",
@@ -51,7 +54,8 @@ def why_later(test: str) -> str | None:
     """What the table says of a test, by its id."""
     if test.startswith(SHARE):
         return None
-    return next((what for start, what in REST.items() if test.startswith(start)), None)
+    other_mode = WITHOUT_REACTORS if test.startswith(BOTH_MODES) and "[asyncio" in test else None
+    return next((what for start, what in REST.items() if test.startswith(start)), other_mode)
 
 
 class Rest:
