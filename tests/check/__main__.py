@@ -17,6 +17,8 @@ STEPS = (
     "tests/check/metrics/test_steps.py",
     "tests/check/test_rows.py",
     "tests/pipeline/contract/test_catalogue.py",  # jobs of the audit
+    "tests/pipeline/contract/test_steps.py",
+    "tests/pipeline/cli/test_audit_docs.py::test_the_page_of_tables_is_current",
     "interop/parity/test_differences.py",
 )
 

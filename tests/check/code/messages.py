@@ -1,29 +1,71 @@
-"""The steps after a new `Kind` of message between reactors and control: what is missing, each with the next step."""
+"""The steps after a new `MessageKind` between reactors and control: what is missing, each with the next step."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tests.check.source import CYTHON, sources
+
 KINDS = "rocketns/_fast/connections/messages.pxd"
-REACTOR = "rocketns/_fast/reactor/reactor.pyx"
+STUB = "rocketns/_fast/connections/messages.pyi"
+SENDERS = "rocketns/_fast/reactor"
+REACTOR = f"{SENDERS}/reactor.pyx"
 CONTROL = "rocketns/_fast/connections/delivery.pyx"
+RECEIVER = f"{SENDERS}/reactors.pyi"
+TRANSPORT = "rocketns/server/reactors/reactor_transport.py"
 TO_CONTROL, TO_REACTOR = "# From a reactor to control.", "# To a reactor,"
-KIND = re.compile(r"^    ([A-Z_]+) = \d+(.*)$", re.MULTILINE)
+KIND = re.compile(r"^    ([A-Z_]+) = (\d+)(.*)$", re.MULTILINE)
+CIMPORT = re.compile(r"\bcimport (?:\([^)]*\)|.*)")
 
 
 def missing_steps(root: Path) -> Iterator[str]:
     """One sentence for each step that was forgotten."""
-    enum = (root / KINDS).read_text("utf-8").partition("Kind:\n")[2].partition("\n\n")[0]
+    enum = _text(root, KINDS).partition("Kind:\n")[2].partition("\n\n")[0]
     to_control, to_reactor = (KIND.findall(part) for part in enum.partition(TO_CONTROL)[2].split(TO_REACTOR))
-    control, reactor = ((root / file).read_text("utf-8") for file in (CONTROL, REACTOR))
-    for kind, words in (*to_control, *to_reactor):
+    yield from _not_declared([*to_control, *to_reactor], _text(root, STUB))
+    yield from _not_sent([kind for kind, *_ in (*to_control, *to_reactor)], root)
+    for kind, *_ in to_control:
+        yield from _not_received(kind, root)
+    taken = _text(root, REACTOR).partition("void free_pending(")[0]
+    for kind, *_ in to_reactor:
+        if f"message.kind == {kind}:" not in taken:
+            yield f"no reactor takes {kind}. Next step: handle it in handle_message of {REACTOR}"
+
+
+def _text(root: Path, name: str) -> str:
+    return (root / name).read_text("utf-8")
+
+
+def _not_declared(kinds: Iterable[tuple[str, str, str]], stub: str) -> Iterator[str]:
+    by_number = defaultdict(list)
+    for kind, number, words in kinds:
+        by_number[int(number)].append(kind)
         if "#" not in words and kind != "STOP":
             yield f"{KINDS} does not say what {kind} means. Next step: a comment behind it, with what comes with it"
-    for kind, _ in to_control:
-        if f"if kind == {kind}:" not in control:
-            yield f"control does not get {kind}. Next step: give it to the receiver in deliver_one of {CONTROL}"
-    for kind, _ in to_reactor:
-        if f"message.kind == {kind}:" not in reactor:
-            yield f"no reactor takes {kind}. Next step: handle it in handle_message of {REACTOR}"
+        if f"    {kind} = ...\n" not in stub:
+            yield f"{STUB} has no {kind}. Next step: add it to MessageKind there"
+    for number, names in by_number.items():
+        if len(names) > 1:
+            yield f"{' and '.join(names)} have the number {number} in {KINDS}. Next step: a number that no kind has"
+
+
+def _not_sent(kinds: Iterable[str], root: Path) -> Iterator[str]:
+    """A sender gives the kind to a call, or to a message that it has."""
+    code = "\n".join(CIMPORT.sub("", source.text) for source in sources(root, SENDERS, suffixes=CYTHON))
+    for kind in kinds:
+        if not re.search(rf"(?:\(|, |[^=]= |else ){kind}\b", code):
+            yield f"nobody sends {kind}. Next step: new_message and push, or post, in {SENDERS}/"
+
+
+def _not_received(kind: str, root: Path) -> Iterator[str]:
+    called = re.search(rf"if kind == {kind}:\n +receiver\.(\w+)\(", _text(root, CONTROL))
+    if called is None:
+        yield f"control does not get {kind}. Next step: give it to the receiver in deliver_one of {CONTROL}"
+        return
+    for name, owner in ((RECEIVER, "Receiver"), (TRANSPORT, "ReactorTransport")):
+        methods = _text(root, name).partition(f"\nclass {owner}")[2].partition("\nclass ")[0]
+        if f"    def {called[1]}(self" not in methods:
+            yield f"{name} has no {called[1]}, which {kind} calls. Next step: a method of {owner} there"
