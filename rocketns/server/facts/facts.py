@@ -33,7 +33,9 @@ class JournalFacts(NamedTuple):
 
 
 class Facts:
-    """Any thread may read the numbers. Control only: what is in ``tables`` and ``kv``, and all methods but `now`.
+    """Any thread may read the numbers, also how many entries a table has, but no entry.
+
+    Control only: what is in ``tables`` and ``kv``, and all methods but `now`.
 
     Nothing is changed through it, but by `drain`, and by what makes the server count: `measure`, `watch` and
     `tell_clients`, which are called before it starts.

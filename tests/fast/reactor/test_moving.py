@@ -201,7 +201,7 @@ def test_the_requests_of_a_connection_are_known_while_it_moves_and_after_its_end
 
 
 @given(st.lists(st.sampled_from(["lookup", "other", "half", "move"]), min_size=2, max_size=25))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_a_stream_over_two_reactors_is_answered_in_its_order(streaming: LiveServer, steps: list[str]) -> None:
     """Each frame is answered once, with moves between and inside frames. Lookups keep their order, and so do others."""
     asked: dict[str, list[int]] = {"lookup": [], "other": []}

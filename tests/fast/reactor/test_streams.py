@@ -52,7 +52,7 @@ def sent_in_pieces(client: Client, stream: bytes, cuts: list[int]) -> None:
 @example([look_up(CLIENTS[0], "wide", opaque) for opaque in range(100)], [])
 @example([look_up(CLIENTS[0], "T1", opaque) for opaque in range(600)], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
 @example([look_up(CLIENTS[0], "T1", 1), frame(json_header(206, opaque=2)), look_up(CLIENTS[0], "T1", 3)], [1, 160])
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_a_stream_may_be_cut_anywhere(server: LiveServer, frames: list[bytes], cuts: list[int]) -> None:
     expected = [server.reference(one) for one in frames]
     with server.connect() as client:

@@ -214,7 +214,7 @@ def test_what_older_journals_have_without_a_broker_is_left_out(world: World) -> 
     assert groups_and_names(world) == NOTHING
     world.journal.buffer.put(encoding.columns("group", {"broker": "b", "gcluster": "C", "acting": False}))
     world.journal.buffer.flush(world.now.epoch_ms)
-    world.now = world.now._replace(epoch_ms=world.now.epoch_ms + DAY_S * 1_000 + 2_000)
+    world.clock.set_wall(DAY_S * 1_000 + 2_000)
     world.restart(Restart())
     assert groups_and_names(world) == NOTHING
     assert world.restored is None or world.restored.routes.is_empty
