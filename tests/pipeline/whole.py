@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.jobs.divergence import key_windows
-from rocketns.pipeline.jobs.history.state import base, topic_intervals
+from rocketns.pipeline.jobs.history import state
 from tests.pipeline.frames import cut
 from tests.pipeline.journals import Journals, events_frame
 
@@ -19,6 +21,7 @@ def whole_windows(
 ) -> set[tuple[str, str, int, int, str, str]]:
     """(topic, broker, t1, t2, cause, opened_by) of every window, however short."""
     events, seen = events_frame(spark, journals), Observation(t0, t1)
-    known = base(events, seen, NEVER_SILENT, keep=cut)
-    found = key_windows(cut(topic_intervals(events, known, seen)), known.uptime, seen, 1, keep=cut)
+    with mock.patch.object(state, "SILENT_AFTER_US", NEVER_SILENT):
+        known = state.base(events, seen, keep=cut)
+    found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, keep=cut)
     return {tuple(row) for row in found.select(*WINDOW).collect()}

@@ -48,7 +48,7 @@ def test_unsent_answers_of_all_connections(start_server: StartServer) -> None:
         ask(greedy, "large")
         assert greedy.socket.recv(1, socket.MSG_PEEK)  # so its reactor counts it before the others
         # An eighth over the total whoever adds to it is closed too: see _fast/reactor/shedding.
-        modest = [stack.enter_context(connect_narrow(server)) for _ in range(26)]
+        modest = [stack.enter_context(connect_narrow(server)) for _ in range(27)]
         for client in modest:
             ask(client, "small")
         eventually(lambda: is_cut_off(greedy))
