@@ -26,7 +26,6 @@ from rocketns.server.sharing import share_python
 log = logging.getLogger("rocketns.admin")
 
 STOP_WITHIN_S = 2.0
-ACCEPTED_AT_ONCE_MAX = 16
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
@@ -113,11 +112,7 @@ class AdminServer:
         await self._runner.setup()
         make = self._runner.server
         assert make is not None
-        # asyncio uses its backlog also as the number of connections to accept in one go
-        server = await self._loop.create_server(
-            self.gate.guarded(make), sock=self._listening.socket, backlog=ACCEPTED_AT_ONCE_MAX
-        )
-        self._listening.listen()
+        server = await self._listening.serve(self.gate.guarded(make))
         self.gate.sweep()
         await self._stopping.wait()
         server.close()

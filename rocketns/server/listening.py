@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
 import resource
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rocketns.addresses import ANY_ADDRESS, bare, unmapped
@@ -21,6 +22,8 @@ BACKLOG = 1024  # NettyRemotingServer ignores serverSocketBacklog too
 # A passed socket goes on listening while the server restarts, and all clients connect again. The kernel limits this
 # number to net.core.somaxconn.
 BACKLOG_PASSED = 65_535
+# Few enough that the connections beyond connectionsMax are closed before the spare descriptors run out.
+ACCEPTED_AT_ONCE_MAX = 16
 PASSED_FD = 3  # SD_LISTEN_FDS_START
 SPARE_DESCRIPTORS = 64
 # A system without IPv6, or one that has it switched off.
@@ -48,6 +51,16 @@ class Listening:
         except OSError as error:
             host, port = self.address
             raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+
+    async def serve(self, make_protocol: Callable[[], asyncio.BaseProtocol]) -> asyncio.Server:
+        """Accept connections on the running loop, a few at a time.
+
+        asyncio takes its backlog for that number, too, and listens with it; so the socket listens again.
+        """
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(make_protocol, sock=self.socket, backlog=ACCEPTED_AT_ONCE_MAX)
+        self.listen()
+        return server
 
 
 def bind(host: str, port: int, *, ipv4_only: bool = False) -> Listening:

@@ -78,7 +78,7 @@ def difference(step: Step, answer: bytes) -> str:
 
 @pytest.mark.parametrize("name", store.NAMES)
 def test_a_file_is_written_as_it_was_read(name: str) -> None:
-    """So that recording anew changes nothing but answers."""
+    """When the answers are recorded again, the rest of the file stays as it is."""
     assert store.rendered(store.load(name)) == store.path_of(name).read_text("utf-8")
 
 

@@ -35,8 +35,6 @@ from rocketns.server.tls.handshakes import Handshakes
 
 log = logging.getLogger("rocketns.transport")
 
-# Few enough that the connections beyond connectionsMax are closed before the spare descriptors run out.
-ACCEPTED_AT_ONCE_MAX = 16
 NOT_TAKEN = "its last answers were not taken"
 TOO_MANY = "more connections than connectionsMax"
 OTHER_END = "other"
@@ -79,12 +77,7 @@ class AsyncioTransport:
 
     async def accept(self, listening: Listening) -> None:
         """Accept all connections of a socket, which is this transport's from now on."""
-        loop = asyncio.get_running_loop()
-        # asyncio uses its backlog also as the number of connections to accept in one go
-        self._server = await loop.create_server(
-            lambda: AsyncioConnection(self), sock=listening.socket, backlog=ACCEPTED_AT_ONCE_MAX
-        )
-        listening.listen()
+        self._server = await listening.serve(lambda: AsyncioConnection(self))
 
     def take(self, accepted: socket.socket) -> None:
         """Carry on a connection that a reactor accepted. None of its bytes were read."""
