@@ -75,6 +75,8 @@ class NamesrvController:
         self._listening = passed or bind(netty.bind_address, netty.listen_port, ipv4_only=configuration.ipv4_only)
         if passed is not None:
             configuration.listen_at(*passed.address)
+        self.port = self._listening.address[1]  # request 318 may let listenPort show another one
+        self.name = f"{netty.bind_address}:{self.port}"
         self._timer: asyncio.TimerHandle | None = None
 
         self.tls = TlsContexts(configuration.read_tls)
@@ -101,7 +103,7 @@ class NamesrvController:
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
         carried = ConnectionFacts(self.asyncio_transport, self.reactors, self.reactor_transport, self.balancer)
-        self.facts = Facts(core, carried, self.tls, self.fleet, self.writer, self._read_journal)
+        self.facts = Facts(core, self.name, carried, self.tls, self.fleet, self.writer, self._read_journal)
 
     def _outside(self) -> Outside:
         journal = self.journal
@@ -146,7 +148,7 @@ class NamesrvController:
         return Journal(config, ns, state.tables, kv, self.clock.now().epoch_ms, _call_later, sources)
 
     def _journal_ns(self) -> str:
-        return self.configuration.journal.ns(self.configuration.netty.bind_address, self._listening.address[1])
+        return self.configuration.journal.ns(self.configuration.netty.bind_address, self.port)
 
     def _add_jobs(self) -> None:
         """All periodic jobs of the server. Jobs that are due at the same time run in this order."""
@@ -184,11 +186,11 @@ class NamesrvController:
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         await self.tls.start()
         self._listening.listen()
-        self.configuration.netty.show_port(self._listening.address[1])
+        self.configuration.netty.show_port(self.port)
         self.core.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
         self._wait_for_jobs()
         journal_ns = None if self.journal is None else self._journal_ns()
-        filled = await self.first_routes.fill(journal_ns, self._listening.address[1], self._let_peers_wait)
+        filled = await self.first_routes.fill(journal_ns, self.port, self._let_peers_wait)
         if self.journal is not None:
             self.journal.start(asyncio.get_running_loop().call_soon_threadsafe, self.clock.now().epoch_ms, filled)
         self.core.context.note_restoring(restoring=False)
@@ -199,7 +201,7 @@ class NamesrvController:
         self.core.lookup_switch.update(self.clock.now())
         self.core.stalls.begin(self._transports)
         self.confirming.tick()
-        self.fleet.follow(self._listening.address[1])
+        self.fleet.follow(self.port)
 
     async def _let_peers_wait(self) -> None:
         """Lookups are answered SYSTEM_ERROR, and everything else waits."""
@@ -214,9 +216,8 @@ class NamesrvController:
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
-        netty, serialize_type = self.configuration.netty, self.configuration.serialize_type
-        address = f"{netty.bind_address}:{netty.listen_port}"
-        return f"The Name Server boot success. serializeType={serialize_type}, address {address}"
+        serialize_type = self.configuration.serialize_type
+        return f"The Name Server boot success. serializeType={serialize_type}, address {self.name}"
 
     def run_due_jobs(self) -> None:
         """Run the periodic jobs that are due. If they are late, the server stalled: deadlines are moved first."""
@@ -275,7 +276,7 @@ class NamesrvController:
         changed = self.configuration.reread()
         self._log_passed_over()
         self.tls.reread()
-        self.fleet.follow(self._listening.address[1])
+        self.fleet.follow(self.port)
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)
             self.core.context.note([ConfigChanged(name, value)])

@@ -112,7 +112,7 @@ async def _serve_until(
 ) -> None:
     """From the boot line to the end of a graceful shutdown, which a second signal cuts short."""
     if address_server is not None:
-        address_server.start()
+        address_server.start(controller.port)
     _say(controller.boot_line())
     supervisor.ready(controller.boot_line())
     await stop.wait()

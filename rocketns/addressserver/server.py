@@ -43,9 +43,10 @@ class AddressServer:
         """StartupError if its address is not usable, the extra is missing, or there is nothing to list."""
         if importlib.util.find_spec("aiohttp") is None:
             raise StartupError(EXTRA_MISSING)
-        self._config, self._netty = configuration.discovery, configuration.netty
-        config, bind_address = self._config, self._netty.bind_address
-        if not config.peer_addresses and not config.own_address(bind_address, self._netty.listen_port):
+        netty = configuration.netty
+        self._config, self._bind_address, self._port = configuration.discovery, netty.bind_address, netty.listen_port
+        config, bind_address = self._config, self._bind_address
+        if not config.peer_addresses and not config.own_address(bind_address, self._port):
             raise StartupError(NOTHING_TO_LIST)
         self._address = config.address_server_at(bind_address)
         self._listening = bind(*self._address, ipv4_only=configuration.ipv4_only)
@@ -61,8 +62,9 @@ class AddressServer:
         self._rereading: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
 
-    def start(self) -> None:
-        """Serve. The name server listens already, so its own port is known. Earlier connections have waited."""
+    def start(self, port: int) -> None:
+        """Serve. The name server listens already, at ``port``. Earlier connections have waited."""
+        self._port = port
         log.info("the address server listens at %s", with_port(bare(self._address[0]), self._listening.address[1]))
         share_python()
         self._thread.start()
@@ -86,8 +88,7 @@ class AddressServer:
 
     async def _set_addresses(self) -> None:
         """Address server's thread only."""
-        netty = self._netty
-        addresses = await asked_addresses(self._config, netty.bind_address, netty.listen_port)
+        addresses = await asked_addresses(self._config, self._bind_address, self._port)
         log.info("the address server asks %s whether they are ready", ";".join(sorted(addresses)))
         self._probing.set_addresses(addresses)
         await self._probing.ask_all()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer, RocketnsServer
 from interop.harness.wire import eventually
@@ -69,6 +70,18 @@ def test_a_second_name_server_is_listed_without_a_restart(start: Start) -> None:
         file.write(f"rocketns.peers=127.0.0.1:{first.port};127.0.0.1:{second.port}\n")
     first.process.signal(signal.SIGHUP)
     eventually(lambda: ask(port) == (200, f"127.0.0.1:{second.port};ns-1.example:30876"))
+
+
+def test_a_changed_listen_port_does_not_change_what_is_listed(start: Start) -> None:
+    """Request 318 changes what request 319 shows, as in Java, and not where the server listens."""
+    port = free_port()
+    server = start({"rocketns.addressServer": port})
+    with server.connect() as stranger:
+        stranger.request(codes.UPDATE_NAMESRV_CONFIG, body=b"listenPort=-1\nbindAddress=10.0.0.1\n")
+    server.process.signal(signal.SIGHUP)
+    server.process.wait_for(r"the address server asks 127.0.0.1:\d+ whether[\s\S]*the address server asks .*")
+    assert server.process.text().count(f"asks 127.0.0.1:{server.port} whether") == 2
+    assert ask(port) == (200, f"127.0.0.1:{server.port}")
 
 
 def test_a_name_server_that_is_not_ready_is_not_listed(start: Start) -> None:

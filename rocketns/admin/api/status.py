@@ -19,9 +19,9 @@ async def read_status(source: Source) -> StatusRow:
     now, own = facts.now(), _own(facts)
     reasons = assess(own, brokers, recent.events.copy(), facts.fleet, now.epoch_ms)
     found, missed = facts.connections.lookups
-    netty, journal = facts.configuration.netty, facts.journal
+    journal = facts.journal
     return StatusRow(
-        name=f"{netty.bind_address}:{netty.listen_port}",
+        name=facts.name,
         version=__version__,
         now=now.epoch_ms,
         started=now.epoch_ms - (now.ms - facts.started_ms),

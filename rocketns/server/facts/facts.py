@@ -42,10 +42,12 @@ class Facts:
     """
 
     def __init__(
-        self, core: Core, connections: ConnectionFacts, tls: TlsContexts, fleet: FleetWatch, writer: FileWriter,
-        read_journal: Callable[[], JournalFacts | None],
+        self, core: Core, name: str, connections: ConnectionFacts, tls: TlsContexts, fleet: FleetWatch,
+        writer: FileWriter, read_journal: Callable[[], JournalFacts | None],
     ) -> None:  # fmt: skip
+        """``name``: bindAddress and the port at which it listens, for people."""
         self.configuration: Configuration = core.configuration
+        self.name = name
         self.tables: RouteTables = core.context.tables
         self.kv: Mapping[str, Mapping[str, str | None]] = core.context.kv_config.config_table
         self.connections = connections
