@@ -51,7 +51,7 @@ def make_protocols(listed: Callable[[], Listed]) -> Callable[[], Requests]:
         answer, access_log=None, logger=SILENT, max_line_size=HEAD_BYTES_MAX, max_field_size=HEAD_BYTES_MAX,
         max_headers=FIELDS_MAX, lingering_time=0.0,
     )  # fmt: skip
-    return lambda: Requests(server())
+    return lambda: Requests(server)
 
 
 def _answer(method: str, path: str, listed: Callable[[], Listed]) -> web.Response:

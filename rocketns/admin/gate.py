@@ -1,7 +1,7 @@
 """The connections of the management port: how many there may be, and how long each step of one may take.
 
-`Guard` is the protocol of a connection. It passes heads of requests on to aiohttp's, and notes since when it waits for
-what.
+`Guard` is the protocol of a connection. It passes heads of requests on to aiohttp's when it is their turn, and notes
+since when it waits for what.
 `Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one, of the
 host that has the most: so peers that hang, or ask for much, cannot shut out a probe, which takes milliseconds.
 
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from rocketns.addresses import host_of
+from rocketns.admin.turns import RequestTurns
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.requests import Requests
 
@@ -35,15 +36,16 @@ STREAMS_MAX = 32
 
 
 class Guard(Requests):
-    """One connection. ``inner`` is aiohttp's protocol for it."""
+    """One connection. ``make_inner`` makes aiohttp's protocol for it."""
 
-    def __init__(self, gate: Gate, inner: asyncio.Protocol) -> None:
-        super().__init__(inner)
+    def __init__(self, gate: Gate, make_inner: Callable[[], asyncio.Protocol]) -> None:
+        super().__init__(make_inner)
         self._gate = gate
         self.ends_s = math.inf
         self.stall_ends_s = math.inf
         self.is_stream = False
         self.host = ""
+        self._head = b""  # of a request that waits for its turn
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
@@ -55,6 +57,8 @@ class Guard(Requests):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.transport is not None:
             self._gate.leave(self.transport)
+        if self._head:
+            self._gate.turns.withdraw(self)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -76,6 +80,15 @@ class Guard(Requests):
         super().begin()
         self.ends_s = self._gate.now_s() + ANSWER_WITHIN_S
 
+    def give(self, head: bytes) -> None:
+        self._head = head
+        self._gate.turns.want(self)
+
+    def take_turn(self) -> None:
+        """See `RequestTurns`."""
+        head, self._head = self._head, b""
+        super().give(head)
+
     def finish(self) -> None:
         """The answer is made; it may not be written yet."""
         self.is_stream, self.ends_s = False, self._gate.now_s() + IDLE_S_MAX
@@ -92,6 +105,7 @@ class Gate:
     def __init__(self) -> None:
         self._guards: dict[asyncio.BaseTransport, Guard] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self.turns = RequestTurns()
         self.accepted = 0
         self.closed_late = 0
         self.closed_full = 0
@@ -113,7 +127,7 @@ class Gate:
 
     def guarded(self, make: Callable[[], asyncio.Protocol]) -> Callable[[], Guard]:
         """A factory of protocols for `create_server`, from aiohttp's."""
-        return lambda: Guard(self, make())
+        return lambda: Guard(self, make)
 
     def of(self, transport: asyncio.BaseTransport | None) -> Guard | None:
         """The connection of a request; None if it has ended."""

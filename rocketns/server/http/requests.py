@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 
 from rocketns.server.http.heads import END, HEAD_BYTES_MAX, is_other_protocol, refusal, refused
@@ -11,12 +12,13 @@ from rocketns.server.http.heads import END, HEAD_BYTES_MAX, is_other_protocol, r
 class Requests(asyncio.BufferedProtocol):
     """Holds HEAD_BYTES_MAX bytes at most. Beyond that the peer waits until the request before is answered.
 
-    ``inner`` is aiohttp's protocol for the connection. What a peer sends beside heads never reaches it, so nothing that
-    it keeps can grow.
+    ``make_inner`` makes aiohttp's protocol for the connection, once there is a head. What a peer sends beside heads
+    never reaches it, so nothing that it keeps can grow.
     """
 
-    def __init__(self, inner: asyncio.Protocol) -> None:
-        self._inner = inner
+    def __init__(self, make_inner: Callable[[], asyncio.Protocol]) -> None:
+        self._make_inner = make_inner
+        self._inner: asyncio.Protocol | None = None
         self._held = bytearray(HEAD_BYTES_MAX)
         self._size = 0
         self._is_stalled = False
@@ -26,11 +28,11 @@ class Requests(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._inner.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.transport, self._held, self._size = None, bytearray(), 0
-        self._inner.connection_lost(exc)
+        if self._inner is not None:
+            self._inner.connection_lost(exc)
 
     def get_buffer(self, _sizehint: int) -> memoryview:
         return memoryview(self._held)[self._size :]
@@ -42,20 +44,31 @@ class Requests(asyncio.BufferedProtocol):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool | None:
-        return self._inner.eof_received()
+        return None if self._inner is None else self._inner.eof_received()
 
     def pause_writing(self) -> None:
         self._is_stalled = True
-        self._inner.pause_writing()
+        if self._inner is not None:
+            self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         self._is_stalled = False
-        self._inner.resume_writing()
+        if self._inner is not None:
+            self._inner.resume_writing()
         self._next_soon()
 
     def begin(self) -> None:
-        """A request's head is whole, and is passed on."""
+        """A request's head is whole, and will be passed on."""
         self.is_answering = True
+
+    def give(self, head: bytes) -> None:
+        """aiohttp gets the head, and makes the answer."""
+        if self.transport is None or self.transport.is_closing():
+            return
+        if self._inner is None:
+            self._inner = self._make_inner()
+            self._inner.connection_made(self.transport)
+        self._inner.data_received(head)
 
     def finish(self) -> None:
         """The answer is made. aiohttp writes it before the loop's next turn, unless writing is paused."""
@@ -88,7 +101,7 @@ class Requests(asyncio.BufferedProtocol):
         status = refusal(head)
         if status is None:
             self.begin()
-            self._inner.data_received(head)
+            self.give(head)
         else:
             self._refuse(status)
 

@@ -18,7 +18,7 @@ def entered(at: Gate, host: str, *, is_answering: bool, unsent: int = 0) -> Guar
     transport = Mock(asyncio.Transport)
     transport.get_extra_info.return_value = (host, 1)
     transport.get_write_buffer_size.return_value = unsent
-    guard = Guard(at, Mock())
+    guard = Guard(at, Mock)
     guard.connection_made(transport)
     guard.is_answering = is_answering
     return guard

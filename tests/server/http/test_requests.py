@@ -21,7 +21,7 @@ class Peer:
         inner = Mock(data_received=self.passed.append)
         self.transport = Mock(spec=asyncio.Transport, is_closing=lambda: self.transport.close.called)
         self.transport.write = self._write
-        self.requests = Requests(inner)
+        self.requests = Requests(lambda: inner)
         self.requests.connection_made(self.transport)
 
     def _write(self, data: bytes) -> None:
