@@ -65,7 +65,8 @@ def test_a_turn_of_the_loop_has_a_few_requests() -> None:
 
 def test_a_connection_that_ended_has_no_turn() -> None:
     def steps(port: Port):  # type: ignore[no-untyped-def]
-        port.asks(OTHER).connection_lost(None)
+        for _ in range(REQUESTS_PER_TURN_MAX):
+            port.asks(PROBE).connection_lost(None)
         port.asks(PROBE)
         yield
         assert port.begun == [PROBE]
