@@ -27,6 +27,8 @@ LARGE_BYTES = 16 * 1024
 # Between two flushes they take this many times the buffer at most: 300 brokers that start with 10,000 topics each write
 # 20 MB a second.
 LARGE_SHARE = 2
+FULL = "the buffer is full. The disk is too slow, or journalBufferBytes too small"
+LARGE_SHARE_USED = "those of more than 16 KiB have had their share of journalBufferBytes"
 # Beyond the buffer, for the last record of all, with a ``drop`` and an ``open`` before it.
 END_BYTES = 1_024
 
@@ -96,14 +98,13 @@ class Buffer:
         if self._segment is not None and self._handed_bytes + len(self._front) >= self._limits.file_bytes:
             self._end_file()
         self._hand_over_early()
-        if self._segment is None and not self._begin_file():
-            self.lose()
-            return
-        if self.lost and not self._state_loss():
-            self.lose()
-            return
-        if (len(record) > LARGE_BYTES and not self.takes_large) or not self._append(record):
-            self.lose()
+        begun = self._segment is not None or self._begin_file()
+        if not begun or (self.lost and not self._state_loss()):
+            self.lose(FULL)
+        elif len(record) > LARGE_BYTES and not self.takes_large:
+            self.lose(LARGE_SHARE_USED)
+        elif not self._append(record):
+            self.lose(FULL)
 
     def _append(self, record: bytes) -> bool:
         line = b"%b%d%b%b\n" % (self._head, self.seq + 1, self._ts, record)
@@ -151,7 +152,7 @@ class Buffer:
         if len(self._front) < early:
             self._room = min(self._room, early)
 
-    def lose(self) -> None:
+    def lose(self, why: str) -> None:
         """Lose a record. It leaves a gap in the sequence numbers, and a later ``drop`` record counts it."""
         self.seq += 1
         self.lost += 1
@@ -160,7 +161,7 @@ class Buffer:
         if not 0 <= self._epoch_ms - self._loss_logged_ms < LOSS_LOG_INTERVAL_MS:
             self._loss_logged_ms = self._epoch_ms
             self._end_is_logged = True
-            log.error("the journal's buffer is full: records are lost, from seq %d on", self.seq)
+            log.error("records of the journal are lost, from seq %d on: %s", self.seq, why)
 
     def _state_loss(self) -> bool:
         lost, self.lost = self.lost, 0

@@ -141,7 +141,7 @@ class Journal:
 
     def _note_failure(self) -> None:
         """Log the first failure. The record counts as lost."""
-        self.buffer.lose()
+        self.buffer.lose("it failed")
         if not self._failed:
             self._failed = True
             log.exception("a record of the journal could not be made; further failures are counted, not logged")

@@ -43,7 +43,7 @@ class Owed:
         """Topics that ``put`` or ``deleted`` is the cause of. Beyond the bounds one record is lost and counted."""
         characters = sum(map(len, topics))
         if self._entries + len(topics) > ENTRIES_MAX or self._characters + characters > CHARACTERS_MAX:
-            self._buffer.lose()
+            self._buffer.lose("too many topics wait until the disk has taken others")
             return
         owed = self.brokers.setdefault(broker, _Topics())
         owed.put, owed.deleted = put or owed.put, deleted or owed.deleted
@@ -100,5 +100,5 @@ class Owed:
         while self.brokers and not self._buffer.is_half_full:
             self.write()
         if self.brokers:
-            self._buffer.lose()
+            self._buffer.lose("the server stops while topics wait")
             self.brokers.clear()

@@ -27,7 +27,8 @@ SHOWN = 4
 
 @dataclass
 class Outcome:
-    """Bytes; the waits of honest peers by request; ``wrong`` is whatever else should not be."""
+    """Bytes; the waits of honest peers by request; ``wrong`` is whatever else should not be, ``losses`` what
+    the log says of the journal's, with the reason."""
 
     seed: int
     mode: str
@@ -41,6 +42,7 @@ class Outcome:
     waits: dict[str, list[Wait]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
     played: list[Played] = field(default_factory=list)
     totals: dict[str, dict[str, int]] = field(default_factory=dict)
     gauges: Gauges = field(default_factory=Gauges)
@@ -64,6 +66,7 @@ class Outcome:
                 f"honest requests refused with full tables: {self.refused}",
                 f"strangers left behind: {self.behind}",
                 *(_line(what, waits) for what, waits in sorted(self.waits.items())),
+                *self.losses,
                 f"lost: {lost}; {self.answers} answers compared after a kill and a restart"]  # fmt: skip
 
     def _by_port(self) -> str:
