@@ -63,7 +63,7 @@ def test_the_journals_losses_and_the_certificates_end_are_numbers_of_the_status(
     assert (status["journalLost"], status["journalFailing"], status["certificateEnds"]) == (0, False, None)
     journal = managed.controller.journal
     assert journal is not None
-    managed.call(journal.buffer.lose, "")
+    managed.call(lambda: journal.buffer.lose("the disk is full"))
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     with managed.connect() as client, trusting.wrap_socket(client.socket) as encrypted:
