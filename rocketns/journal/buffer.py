@@ -24,9 +24,11 @@ EARLY_SHARE = 4
 AT_ONCE_BYTES_MAX = 2 * 1024 * 1024
 # Larger records take the first half of the buffer only, so that a peer with long names leaves room for all others.
 LARGE_BYTES = 16 * 1024
-# Between two flushes they take this many times the buffer at most: 300 brokers that start with 10,000 topics each write
-# 20 MB a second.
+# Between two flushes those that can wait take this many times the buffer at most: 300 brokers that start with 10,000
+# topics each write 20 MB a second.
 LARGE_SHARE = 2
+# And those that cannot wait take so much more: topics of one peer leave room for a broker of another with long names.
+LARGE_SHARE_AT_ONCE = 1
 FULL = "the buffer is full. The disk is too slow, or journalBufferBytes too small"
 LARGE_SHARE_USED = "those of more than 16 KiB have had their share of journalBufferBytes"
 # Beyond the buffer, for the last record of all, with a ``drop`` and an ``open`` before it.
@@ -101,7 +103,7 @@ class Buffer:
         begun = self._segment is not None or self._begin_file()
         if not begun or (self.lost and not self._state_loss()):
             self.lose(FULL)
-        elif len(record) > LARGE_BYTES and not self.takes_large:
+        elif len(record) > LARGE_BYTES and not self._takes_large_at_once:
             self.lose(LARGE_SHARE_USED)
         elif not self._append(record):
             self.lose(FULL)
@@ -117,8 +119,13 @@ class Buffer:
 
     @property
     def takes_large(self) -> bool:
-        """Whether there is room for a record of more than `LARGE_BYTES`, and for work that can wait."""
+        """Whether there is room for work that can wait, and for its records of more than `LARGE_BYTES`."""
         return self._large_left > 0 and not self.is_half_full
+
+    @property
+    def _takes_large_at_once(self) -> bool:
+        """Whether there is room for a record of more than `LARGE_BYTES` that cannot wait."""
+        return self._large_left > -LARGE_SHARE_AT_ONCE * self._limits.buffer_bytes and not self.is_half_full
 
     @property
     def room_at_once(self) -> int:

@@ -174,25 +174,36 @@ def test_large_records_leave_room_for_small_ones() -> None:
     check_sequence(told.records)
 
 
+def wipe_without_a_flush(told: Told, times: int) -> int:
+    """The bytes of the records of so many changes of the permission of all topics."""
+    before = told.journal.buffer.bytes
+    for _ in range(times):
+        told.manager.events.clear()
+        told.manager.wipe_write_perm(BROKER)
+        told.manager.add_write_perm(BROKER)
+        told.journal.record(list(told.manager.events), told.manager.now_ms, BOOT_MS)
+        run_work(told.journal)
+    told.manager.events.clear()
+    return told.journal.buffer.bytes - before
+
+
 def test_large_records_have_a_share_between_two_flushes() -> None:
     """Small frames that change many topics again and again fill no disk, and no honest record waits for them."""
     told = Told(journal_buffer_bytes=1 << 20)
     told.of(told.manager.register(MASTER, table_of(*LARGE)))
-
-    def wipe_without_a_flush(times: int) -> int:
-        before = told.journal.buffer.bytes
-        for _ in range(times):
-            told.manager.events.clear()
-            told.manager.wipe_write_perm(BROKER)
-            told.manager.add_write_perm(BROKER)
-            told.journal.record(list(told.manager.events), told.manager.now_ms, BOOT_MS)
-            run_work(told.journal)
-        told.manager.events.clear()
-        return told.journal.buffer.bytes - before
-
     for _ in range(3):
-        assert 1 << 20 < wipe_without_a_flush(100) <= (buffer.LARGE_SHARE << 20) + 2 * journal_module.STEP_BYTES
+        assert 1 << 20 < wipe_without_a_flush(told, 100) <= (buffer.LARGE_SHARE << 20) + 2 * journal_module.STEP_BYTES
         told.take()
+    assert told.journal.buffer.lost_total == 0
+
+
+def test_topics_of_one_peer_leave_room_for_a_broker_with_long_names() -> None:
+    """Its record is large too, and cannot wait."""
+    told = Told(journal_buffer_bytes=1 << 20)
+    told.of(told.manager.register(MASTER, table_of(*LARGE)))
+    wipe_without_a_flush(told, 100)
+    records = told.of(told.manager.register(SLAVE.but(name=CONTROLS), table_of("t", "u")))
+    assert [one["broker"] for one in records if one["ev"] == "reg"] == [CONTROLS]
     assert told.journal.buffer.lost_total == 0
 
 
