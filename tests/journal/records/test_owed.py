@@ -197,13 +197,15 @@ def test_large_records_have_a_share_between_two_flushes() -> None:
     assert told.journal.buffer.lost_total == 0
 
 
-def test_topics_of_one_peer_leave_room_for_a_broker_with_long_names() -> None:
-    """Its record is large too, and cannot wait."""
+def test_topics_of_one_peer_leave_room_for_brokers_with_long_names() -> None:
+    """Their records are large too, and cannot wait."""
     told = Told(journal_buffer_bytes=1 << 20)
     told.of(told.manager.register(MASTER, table_of(*LARGE)))
     wipe_without_a_flush(told, 100)
-    records = told.of(told.manager.register(SLAVE.but(name=CONTROLS), table_of("t", "u")))
-    assert [one["broker"] for one in records if one["ev"] == "reg"] == [CONTROLS]
+    names = [f"{CONTROLS}{number}" for number in range(30)]
+    for number, name in enumerate(names):
+        told.manager.register(SLAVE.but(name=name, addr=f"10.0.0.1:{number}"), table_of("t", "u"))
+    assert [one["broker"] for one in told.of() if one["ev"] == "reg"] == names
     assert told.journal.buffer.lost_total == 0
 
 
