@@ -168,7 +168,7 @@ class Buffer:
         if not 0 <= self._epoch_ms - self._loss_logged_ms < LOSS_LOG_INTERVAL_MS:
             self._loss_logged_ms = self._epoch_ms
             self._end_is_logged = True
-            log.error("records of the journal are lost, from seq %d on: %s", self.seq, why)
+            log.error("the journal's records are lost, from seq %d on: %s", self.seq, why)
 
     def _state_loss(self) -> bool:
         lost, self.lost = self.lost, 0

@@ -15,7 +15,7 @@ from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.durable.written import Written
 from rocketns.journal.effects import Effects
 from rocketns.journal.lookups import LookupCounters, LookupRow
-from rocketns.journal.pieces.snapshot import KvTables, Snapshot
+from rocketns.journal.pieces.snapshot import KvTables, Snapshot, kv_items
 from rocketns.journal.segments import Store
 from rocketns.journal.settling import adopt
 from rocketns.journal.writer import Retention, Writer
@@ -96,11 +96,11 @@ class Journal:
         self.buffer.at(self._epoch_ms)
         self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
                                                    "seeded": filled is Reason.SEEDED or None}))  # fmt: skip
-        self._write_loaded_kv()
         if filled:
             adopt(self._tables, self._effects.members)
             self._add_snapshot()
-            self._step()  # at once, so that a broker that leaves right now has been recorded before
+        self._work.append(self._write_loaded_kv())
+        self._step()  # at once, so that a broker that leaves right now has been recorded before
         self.buffer.flush(self._epoch_ms)
 
     def _note_written(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
@@ -117,10 +117,10 @@ class Journal:
     def _new_snapshot(self) -> Snapshot:
         return Snapshot(self._tables, self._effects.members, self._kv, self.buffer)
 
-    def _write_loaded_kv(self) -> None:
-        for name, table in self._kv.items():
-            for key, value in table.items():
-                self.buffer.put(encoding.columns("kv", {"ns_key": name, "key": key, "val": value}))
+    def _write_loaded_kv(self) -> Iterator[int]:
+        for item in kv_items(self._kv):
+            self.buffer.put(encoding.columns("kv", item))
+            yield 1
 
     def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> bool:
         """Write the records of one request or batch. The tables are read as it left them.

@@ -96,7 +96,7 @@ kv
     ``ns_key``, ``key``, ``val``: the new value of a KV item, null if it was deleted. Of a value of more than
     `VALUE_CHARS_IN_RECORD_MAX` characters the first are given, and after them ``… (cut, N characters)``, also in
     ``config`` and ``snap``. Only real changes have a record;
-    after ``start`` each item of the server's file has one.
+    soon after ``start`` each item of the server's file has one.
 
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.

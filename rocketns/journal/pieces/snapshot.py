@@ -25,6 +25,14 @@ PIECE_ENTRIES = 500
 KvTables = Mapping[str, Mapping[str, str | None]]
 
 
+def kv_items(kv: KvTables) -> Iterator[dict[str, str | None]]:
+    """The columns of each item, with the value that it has when it is its turn."""
+    for name, key in [(name, key) for name, table in kv.items() for key in table]:
+        text = kv.get(name, {}).get(key)
+        if text is not None:
+            yield {"ns_key": name, "key": key, "val": encoding.value(text)}
+
+
 class Snapshot:
     """One snapshot. Iterating does the work, and yields the number of entries in each piece.
 
@@ -117,9 +125,6 @@ class Snapshot:
                 yield len(some)
 
     def _write_kv(self) -> Iterator[int]:
-        items = [(name, key) for name, table in self._kv.items() for key in table]
-        for name, key in items:
-            value = self._kv.get(name, {}).get(key)
-            if value is not None:
-                self._put({"ns_key": name, "key": key, "val": encoding.value(value)})
+        for item in kv_items(self._kv):
+            self._put(item)
             yield 1

@@ -187,4 +187,4 @@ def _look_at_the_end(server: NameServer, outcome: Outcome) -> None:
     log = server.process.output.read_text("utf-8", "replace")
     at = log.find("Traceback")
     outcome.wrong += [f"the log has a stack: {log[max(0, at - 500) : at + 2_000]}"] if at >= 0 else []
-    outcome.losses = re.findall("records of the journal are lost, .*", log)
+    outcome.losses = re.findall("the journal's records are lost, .*", log)

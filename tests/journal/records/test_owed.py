@@ -14,6 +14,7 @@ from rocketns.journal.pieces import owed
 from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, VALUE_CHARS_IN_RECORD_MAX
 from rocketns.protocol.body.route import TopicQueueMappingInfo
 from rocketns.routeinfo.events import BrokerHeartbeat, Event, KvChanged, MappingsPut
+from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
 from tests.journal.replay import Record, State, check_columns, check_sequence
 from tests.routeinfo.manager import (
@@ -214,6 +215,19 @@ def test_a_value_is_cut() -> None:
     long = "x" * (VALUE_CHARS_IN_RECORD_MAX + 1)
     (kv,) = [one for one in told.events(KvChanged("n", "k", long)) if one["ev"] == "kv"]
     assert kv["val"] == "x" * VALUE_CHARS_IN_RECORD_MAX + f"… (cut, {len(long)} characters)"
+
+
+def test_long_values_of_the_file_are_written_in_pieces_after_a_start() -> None:
+    """Of a file of 16 MiB, whose values a peer chose, no record is larger than the buffer has room for."""
+    long = "\x01" * (VALUE_CHARS_IN_RECORD_MAX + 1)
+    kv = {"ns": {f"k{number}": long for number in range(40)}}
+    journal, writer = memory_journal(RouteTables(), kv, journal_buffer_bytes=1 << 20)
+    written = []
+    for _ in range(40):
+        journal.tick(BOOT_MS)
+        run_work(journal)
+        written += [one["key"] for one in writer.take() if one["ev"] == "kv"]
+    assert (written, journal.buffer.lost_total) == ([*kv["ns"]], 0)
 
 
 def test_only_the_first_of_many_filter_servers_are_written() -> None:

@@ -30,6 +30,7 @@ class Told:
         self.manager = Manager()
         self.kv = {"ns": {"a": "1", "b": None, "c": "3"}}
         self.journal, self.writer = memory_journal(self.manager.tables, self.kv)
+        run_work(self.journal)
         self.manager.register(MASTER, table_of(*TOPICS))
         self.manager.register(OTHER, table_of(*TOPICS))
         self.tell()
