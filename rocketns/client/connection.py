@@ -81,14 +81,14 @@ class OutgoingConnection(asyncio.Protocol):
         if not self.is_open:
             return
         try:
-            found = self._reader.feed(data)
+            frames = self._reader.feed(data)
         except MalformedFrame as error:
             self.fail(str(error))
             return
-        self.note_unfinished(self._reader.held_bytes, len(data), bool(found))
+        self.note_unfinished(self._reader.held_bytes, len(data), bool(frames))
         if not self.is_open:
             return
-        for opaque, frame in found:
+        for opaque, frame in frames:
             self._note_use()
             self.take(opaque, frame)
 

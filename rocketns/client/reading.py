@@ -44,7 +44,7 @@ class AnswerReader:
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._buffer += data[skipped:]
-        found: list[tuple[int, bytes]] = []
+        frames: list[tuple[int, bytes]] = []
         at = 0
         while not self._skip and (frame := self._wanted or self._look_at(at)) is not None:
             opaque, size = frame
@@ -57,10 +57,10 @@ class AnswerReader:
                 break
             else:
                 self._wanted = None
-                found.append((opaque, bytes(memoryview(self._buffer)[at:end])))
+                frames.append((opaque, bytes(memoryview(self._buffer)[at:end])))
                 at = end
         del self._buffer[:at]
-        return found
+        return frames
 
     def _look_at(self, at: int) -> tuple[int | None, int] | None:
         """Opaque and size of the frame at this place, the opaque None if it is to be skipped. None: header unknown."""

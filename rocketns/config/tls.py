@@ -85,16 +85,16 @@ class TlsConfig:
     def read(cls, system: Mapping[str, str], given: Mapping[str, str]) -> TlsConfig:
         """From system properties and the configuration file. The TLS properties file is read again at every call."""
         start = dict(given) | dict(system)
-        found = start | _read_file(Path(start.get("tls.config.file", DEFAULT_CONFIG_FILE)))
+        merged = start | _read_file(Path(start.get("tls.config.file", DEFAULT_CONFIG_FILE)))
         return cls(
             mode=_choice(TlsMode, start.get("tls.server.mode", ""), TlsMode.PERMISSIVE),
             enable=parse_boolean(start.get("tls.enable")),
-            test_mode=parse_boolean(found.get("tls.test.mode.enable", "true")),
-            client_auth=_choice(ClientAuth, found.get("tls.server.need.client.auth", "").lower(), ClientAuth.NONE),
-            server=_side(found, "tls.server.", "authClient"),
-            client=_side(found, "tls.client.", "authServer"),
-            ciphers=_listed(found.get("tls.ciphers", "")),
-            protocols=_listed(found.get("tls.protocols", "")),
+            test_mode=parse_boolean(merged.get("tls.test.mode.enable", "true")),
+            client_auth=_choice(ClientAuth, merged.get("tls.server.need.client.auth", "").lower(), ClientAuth.NONE),
+            server=_side(merged, "tls.server.", "authClient"),
+            client=_side(merged, "tls.client.", "authServer"),
+            ciphers=_listed(merged.get("tls.ciphers", "")),
+            protocols=_listed(merged.get("tls.protocols", "")),
         )
 
 
@@ -105,9 +105,9 @@ def _choice(kind: type[Choice], text: str, default: Choice) -> Choice:
     return kind(text) if text in list(kind) else default
 
 
-def _side(found: Mapping[str, str], prefix: str, verify: str) -> TlsSide:
+def _side(merged: Mapping[str, str], prefix: str, verify: str) -> TlsSide:
     def text(name: str) -> str:
-        return found.get(prefix + name, "")
+        return merged.get(prefix + name, "")
 
     return TlsSide(
         text("keyPath"), text("keyPassword"), text("certPath"), text("trustCertPath"), parse_boolean(text(verify))

@@ -34,32 +34,32 @@ class Suspects:
     """At most SUSPECTS_MAX of each kind."""
 
     def __init__(self) -> None:
-        self._found: dict[FactKind, dict[Item, Suspicion]] = {kind: {} for kind in FactKind}
+        self._suspicions: dict[FactKind, dict[Item, Suspicion]] = {kind: {} for kind in FactKind}
 
     def judge(self, item: Item, own: View, theirs: View, epoch_ms: int) -> None:
         """One more reading of one thing."""
-        found = self._found[item.kind]
-        known = found.get(item)
+        suspicions = self._suspicions[item.kind]
+        known = suspicions.get(item)
         if own == theirs:
-            found.pop(item, None)
+            suspicions.pop(item, None)
         elif known is not None:
             known.theirs, known.readings = theirs, known.readings + 1
-        elif len(found) < SUSPECTS_MAX:
-            found[item] = Suspicion(epoch_ms, theirs)
+        elif len(suspicions) < SUSPECTS_MAX:
+            suspicions[item] = Suspicion(epoch_ms, theirs)
 
     def keep(self, kind: FactKind, names: Iterable[str]) -> None:
         """All things of a kind were read, and only these differ."""
-        kept, found = set(names), self._found[kind]
-        for item in [item for item in found if item.name not in kept]:
-            del found[item]
+        kept, suspicions = set(names), self._suspicions[kind]
+        for item in [item for item in suspicions if item.name not in kept]:
+            del suspicions[item]
 
     def worth(
         self, kind: FactKind, differing: Iterable[tuple[str, View, View]], room: int
     ) -> list[tuple[str, View, View]]:
         """Those to `judge`: all that are suspected already, and of the others the first ``room``."""
-        found, chosen = self._found[kind], []
+        suspicions, chosen = self._suspicions[kind], []
         for one in differing:
-            is_new = Item(kind, one[0]) not in found
+            is_new = Item(kind, one[0]) not in suspicions
             if not is_new or room > 0:
                 chosen.append(one)
                 room -= is_new
@@ -67,12 +67,12 @@ class Suspects:
 
     def clear(self) -> None:
         """The peer cannot be read: what it says is not known."""
-        for found in self._found.values():
-            found.clear()
+        for suspicions in self._suspicions.values():
+            suspicions.clear()
 
     def names(self, kind: FactKind) -> list[str]:
         """The things of a kind, lasting or not."""
-        return [item.name for item in self._found[kind]]
+        return [item.name for item in self._suspicions[kind]]
 
     @property
     def has_new(self) -> bool:
@@ -84,9 +84,9 @@ class Suspects:
         return ((item, suspicion) for item, suspicion in self._all() if suspicion.lasts)
 
     def _all(self) -> Iterator[tuple[Item, Suspicion]]:
-        return chain.from_iterable(found.items() for found in self._found.values())
+        return chain.from_iterable(suspicions.items() for suspicions in self._suspicions.values())
 
     def of(self, item: Item) -> Suspicion | None:
         """The suspicion about one thing, if it counts."""
-        found = self._found[item.kind].get(item)
-        return found if found is not None and found.lasts else None
+        suspicion = self._suspicions[item.kind].get(item)
+        return suspicion if suspicion is not None and suspicion.lasts else None

@@ -40,7 +40,7 @@ async def diff(options: Namespace, servers: Sequence[NameServer]) -> int:
 async def compared(servers: Sequence[NameServer], settle_s: float, per_second: float = 0) -> Comparison:
     """All differences that last for ``settle_s``."""
     first = latest = await each(servers, lambda server: read_all(server, per_second))
-    found = lasting = list(differences(first))
+    at_first = lasting = list(differences(first))
     loop = asyncio.get_running_loop()
     ends_s = loop.time() + settle_s
     while lasting and (left_s := ends_s - loop.time()) > 0:
@@ -49,8 +49,8 @@ async def compared(servers: Sequence[NameServer], settle_s: float, per_second: f
         latest = await _look_again(servers, lasting, topics, per_second)
         still = set(differences(latest))
         lasting = [item for item in lasting if item in still]
-    gone = set(found) - set(lasting)
-    return Comparison(first, latest, lasting, [item for item in found if item in gone])
+    gone = set(at_first) - set(lasting)
+    return Comparison(first, latest, lasting, [item for item in at_first if item in gone])
 
 
 async def _look_again(

@@ -24,14 +24,14 @@ class Shown:
 
 async def get(options: Namespace, server: NameServer) -> int:
     """Print what was asked for. The exit status. UnusableError if the name server cannot be read."""
-    found = await READERS[options.thing](options, server)
-    if found is None:
+    answer = await READERS[options.thing](options, server)
+    if answer is None:
         complain(f"{server.addr} has no route of the topic {options.topic}")
         return EXIT_DIFFERENT
     if options.json:
-        print_json(found.value)
+        print_json(answer.value)
     else:
-        for table in found.tables:
+        for table in answer.tables:
             print_table(table)
     return EXIT_FOUND
 

@@ -82,16 +82,16 @@ cdef Walk skip_all(Cursor *cursor, bint mappings, const Limits *limits) noexcept
 
 
 cdef Limits limits_of(limits) except *:
-    cdef Limits found
-    found.topics, found.mappings, found.block_bytes = limits.topics, limits.mappings, limits.block_bytes
-    found.topic_bytes_min, found.mapping_bytes_min = limits.topic_bytes_min, limits.mapping_bytes_min
-    return found
+    cdef Limits bounds
+    bounds.topics, bounds.mappings, bounds.block_bytes = limits.topics, limits.mappings, limits.block_bytes
+    bounds.topic_bytes_min, bounds.mapping_bytes_min = limits.topic_bytes_min, limits.mapping_bytes_min
+    return bounds
 
 
 def needs_more(const unsigned char[::1] data, bint mappings, limits):
     cdef Cursor cursor = cursor_of(data)
-    cdef Limits found = limits_of(limits)
-    return skip_all(&cursor, mappings, &found) == UNFINISHED
+    cdef Limits bounds = limits_of(limits)
+    return skip_all(&cursor, mappings, &bounds) == UNFINISHED
 
 
 cdef inline object text_of(const uint8_t *at, const uint8_t *end):
@@ -180,26 +180,26 @@ cdef bytes bytes_of(const Cursor *block):
 
 def read(const unsigned char[::1] data, bint mappings, limits, queue_data):
     cdef Cursor cursor = cursor_of(data), block = cursor, walked = cursor
-    cdef Limits found = limits_of(limits)
+    cdef Limits bounds = limits_of(limits)
     cdef int64_t count = 0
     cdef dict queues = {}
     cdef list infos = []
-    if skip_all(&walked, mappings, &found) != TAKEN:
+    if skip_all(&walked, mappings, &bounds) != TAKEN:
         raise ValueError("End of compressed data has reached")
-    take_block(&cursor, 0, found.block_bytes, &block)
+    take_block(&cursor, 0, bounds.block_bytes, &block)
     version = bytes_of(&block)
     take_number(&cursor, &count)
     while count > 0:
         count -= 1
-        take_block(&cursor, found.topic_bytes_min, found.block_bytes, &block)
+        take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block)
         add_topic(&block, queue_data, queues)
-    take_block(&cursor, 0, found.block_bytes, &block)
+    take_block(&cursor, 0, bounds.block_bytes, &block)
     filters = bytes_of(&block)
     count = 0
     if mappings:
         take_number(&cursor, &count)
     while count > 0:
         count -= 1
-        take_block(&cursor, found.mapping_bytes_min, found.block_bytes, &block)
+        take_block(&cursor, bounds.mapping_bytes_min, bounds.block_bytes, &block)
         infos.append(bytes_of(&block))
     return version, queues, filters, infos

@@ -128,22 +128,24 @@ def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow,
     rows: list[ConnectionRow] = []
     waiting = iter(facts.connections.of_all())
     while some := list(islice(waiting, ROWS_AT_ONCE)):
-        rows += [_connection_row(one, owned.get(one, {})) for one in some if not one.has_ended]
+        rows += [
+            _connection_row(connection, owned.get(connection, {})) for connection in some if not connection.has_ended
+        ]
         yield
     return tuple(rows)
 
 
-def _connection_row(one: Connection, brokers: dict[BrokerAddrInfo, None]) -> ConnectionRow:
+def _connection_row(connection: Connection, brokers: dict[BrokerAddrInfo, None]) -> ConnectionRow:
     return ConnectionRow(
-        peer=one.address,
-        carrier="reactor" if isinstance(one, ReactorConnection) else "loop",
-        tls=one.is_tls,
-        language=one.language,
-        version=one.version,
-        version_name=None if one.version is None else version_name(one.version),
-        since=one.since_epoch_ms,
-        requests=one.requests,
-        waiting=one.in_flight,
+        peer=connection.address,
+        carrier="reactor" if isinstance(connection, ReactorConnection) else "loop",
+        tls=connection.is_tls,
+        language=connection.language,
+        version=connection.version,
+        version_name=None if connection.version is None else version_name(connection.version),
+        since=connection.since_epoch_ms,
+        requests=connection.requests,
+        waiting=connection.in_flight,
         brokers=tuple(key.addr for key in islice(brokers, NAMED_BROKERS_MAX)),
     )
 

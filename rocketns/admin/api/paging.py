@@ -82,12 +82,12 @@ def read_query(given: Mapping[str, str], names: Sequence[str], sorts: Mapping[st
     return Query(limit, _number(given, "offset", 0, 0, OFFSET_MAX), column, order.startswith("-"), tests)
 
 
-def _test(one: Filter, text: str) -> Callable[[Any], bool]:
+def _test(filter_: Filter, text: str) -> Callable[[Any], bool]:
     if len(text) > TEXT_MAX:
-        raise BadQuery(f"{one.name} has more than {TEXT_MAX} characters")
-    if one.choices and text not in one.choices:
-        raise BadQuery(f"{one.name} must be one of {', '.join(one.choices)}")
-    return one.make(text)
+        raise BadQuery(f"{filter_.name} has more than {TEXT_MAX} characters")
+    if filter_.choices and text not in filter_.choices:
+        raise BadQuery(f"{filter_.name} must be one of {', '.join(filter_.choices)}")
+    return filter_.make(text)
 
 
 def _number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rocketns._fast.connections.messages import Ending
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
@@ -104,12 +104,13 @@ FAMILIES: tuple[Family, ...] = (
             {"result": "`succeeded` or `failed`"}),
     counter("rocketns_tls_handshake_seconds_total",
             "Time that the control thread spent on TLS handshakes, unfinished ones included.",
-            one(lambda s: s.facts.connections.handshakes.total_ns / 1e9)),
+            single(lambda s: s.facts.connections.handshakes.total_ns / 1e9)),
     gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
     counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",
-            one(lambda s: s.facts.tls_load_failures)),
-    gauge("rocketns_admin_connections", "Open connections of the management port.", one(lambda s: s.gate.connections)),
+            single(lambda s: s.facts.tls_load_failures)),
+    gauge("rocketns_admin_connections", "Open connections of the management port.",
+          single(lambda s: s.gate.connections)),
     counter(
         "rocketns_admin_connections_closed_total", "Connections of the management port that it closed itself.",
         lambda s: [(("late",), s.gate.closed_late), (("full",), s.gate.closed_full),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, histogram, one
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, histogram, single
 from rocketns.admin.metrics.scene import Scene
 
 
@@ -30,26 +30,26 @@ FAMILIES: tuple[Family, ...] = (
               "Length of a turn of the control thread, in which it answers requests.",
               lambda s: [((), s.measures.turns)]),
     counter("rocketns_control_slow_turns_total", "Turns of 0.1 s and more. The log says what took the time.",
-            one(lambda s: s.facts.slow_turns)),
+            single(lambda s: s.facts.slow_turns)),
     gauge("rocketns_control_idle_seconds", "Time since the control thread's loop ran last. It runs every 0.25 s.",
-          one(lambda s: s.pulse.age_s)),
+          single(lambda s: s.pulse.age_s)),
     counter("rocketns_stalls_total", "Times that the process or its control thread did not run for a second or more.",
-            one(lambda s: s.tally.stalls)),
+            single(lambda s: s.tally.stalls)),
     counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
-            one(lambda s: s.tally.stalled_s)),
+            single(lambda s: s.tally.stalled_s)),
     gauge("rocketns_queue_length", "Entries that wait.", _queues,
           {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration files; "
            "`log`: lines"}),
     counter("rocketns_file_write_failures_total", "Writes of the KV or configuration file that failed. They are not "
-            "repeated: the next change writes the whole file.", one(lambda s: s.facts.write_failures)),
+            "repeated: the next change writes the whole file.", single(lambda s: s.facts.write_failures)),
     gauge("rocketns_queue_bytes", "Bytes that wait.", _queue_bytes,
           {"queue": "`requests` at control; `reactors`: frames from reactors that control has not decoded"}),
     counter("rocketns_log_dropped_records_total", "Log lines that were dropped because the log's reader is slow.",
-            one(lambda s: 0 if s.log is None else s.log.dropped_total)),
+            single(lambda s: 0 if s.log is None else s.log.dropped_total)),
     gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.",
-          one(lambda s: float(s.facts.why_not_ready() is None))),
+          single(lambda s: float(s.facts.why_not_ready() is None))),
     gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
-          one(lambda s: float(s.facts.is_draining))),
+          single(lambda s: float(s.facts.is_draining))),
     gauge("rocketns_reactors", "Threads that carry plain connections.", _reactors,
           {"state": "`started`; `in_use`: those that get new connections"}),
 )  # fmt: skip

@@ -59,6 +59,6 @@ def histogram(
     return Family(name, MetricType.HISTOGRAM, meaning, read, labels or {})
 
 
-def one(read: Callable[[Scene], float]) -> Callable[[Scene], Iterable[Sample]]:
+def single(read: Callable[[Scene], float]) -> Callable[[Scene], Iterable[Sample]]:
     """The reader of a family without labels."""
     return lambda scene: [((), read(scene))]

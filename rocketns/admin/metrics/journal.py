@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
 from rocketns.server.facts.facts import JournalFacts
 
@@ -28,7 +28,7 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_journal_failing", "1 if the last attempt to write failed, otherwise 0.",
           _of(lambda j: float(j.is_failing))),
     gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
-          one(lambda s: s.facts.tables.filled)),
+          single(lambda s: s.facts.tables.filled)),
     gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",
-          one(lambda s: s.facts.start_s)),
+          single(lambda s: s.facts.start_s)),
 )  # fmt: skip

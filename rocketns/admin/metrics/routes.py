@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, one
+from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
 from rocketns.fleet.comparing import FactKind
 
@@ -23,13 +23,13 @@ def _bytes(scene: Scene) -> Iterator[Sample]:
 
 def _name_servers(scene: Scene) -> Iterator[Sample]:
     members = scene.facts.fleet.members
-    readable = sum(one.is_readable for one in members)
+    readable = sum(member.is_readable for member in members)
     yield ("readable",), readable
     yield ("unreadable",), len(members) - readable
 
 
 def _disagreements(scene: Scene) -> Iterator[Sample]:
-    counted = Counter(one.kind for one in scene.facts.fleet.disagreements)
+    counted = Counter(item.kind for item in scene.facts.fleet.disagreements)
     for kind in FactKind:
         yield (kind.replace(" ", "_"),), counted[kind]
 
@@ -40,12 +40,12 @@ FAMILIES: tuple[Family, ...] = (
         {"state": "`live`; `late`: nothing heard for more than half of its time-out; `unconfirmed`: restored, or "
          "silent together with many others, and not heard since"},
     ),
-    gauge("rocketns_broker_groups", "Broker names.", one(lambda s: len(s.facts.tables.broker_addr_table))),
-    gauge("rocketns_clusters", "Clusters.", one(lambda s: len(s.facts.tables.cluster_addr_table))),
-    gauge("rocketns_topics", "Topics with a route.", one(lambda s: len(s.facts.tables.topic_queue_table))),
-    gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", one(lambda s: s.sizes.entries)),
+    gauge("rocketns_broker_groups", "Broker names.", single(lambda s: len(s.facts.tables.broker_addr_table))),
+    gauge("rocketns_clusters", "Clusters.", single(lambda s: len(s.facts.tables.cluster_addr_table))),
+    gauge("rocketns_topics", "Topics with a route.", single(lambda s: len(s.facts.tables.topic_queue_table))),
+    gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", single(lambda s: s.sizes.entries)),
     gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.",
-          one(lambda s: s.facts.tables.routes)),
+          single(lambda s: s.facts.tables.routes)),
     gauge(
         "rocketns_route_bytes", "Memory of the routes.", _bytes,
         {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are not "
@@ -64,18 +64,18 @@ FAMILIES: tuple[Family, ...] = (
          "`refused`: its address refuses connections; and the other causes of the journal"},
     ),
     counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
-            one(lambda s: s.tally.doubted)),
+            single(lambda s: s.tally.doubted)),
     counter("rocketns_min_broker_id_changes_total", "Changes of a group's smallest broker id.",
-            one(lambda s: s.tally.min_broker_changes)),
+            single(lambda s: s.tally.min_broker_changes)),
     gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; 0 without peers.",
           _name_servers, {"state": "`readable`, or `unreadable`"}),
     gauge("rocketns_fleet_disagreements", "What the readable name servers disagree about. `rocketns diff` names it.",
           _disagreements, {"kind": "`broker`, `topic` or `order_configuration`"}),
     gauge("rocketns_kv_namespaces", "Namespaces of the KV table.",
-          one(lambda s: len(s.facts.kv))),
+          single(lambda s: len(s.facts.kv))),
     gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
-          one(lambda s: s.facts.kv_bytes)),
-    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", one(lambda s: s.tally.kv_changes)),
+          single(lambda s: s.facts.kv_bytes)),
+    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", single(lambda s: s.tally.kv_changes)),
     counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
-            one(lambda s: s.tally.config_changes)),
+            single(lambda s: s.tally.config_changes)),
 )  # fmt: skip

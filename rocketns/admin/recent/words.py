@@ -54,49 +54,49 @@ DOUBTED = {
 }
 
 
-def event_row(one: Recorded) -> EventRow:
+def event_row(change: Recorded) -> EventRow:
     """The row of a change."""
     return EventRow(
-        seq=one.seq,
-        at=one.at,
-        event=one.event,
-        text=in_words(one),
-        cluster=one.cluster,
-        broker=one.broker,
-        id=one.id,
-        address=one.address,
-        cause=None if one.cause is None else str(one.cause),
-        count=one.amount if one.event in ("tput", "tdel", "map") else None,
-        names=one.names,
+        seq=change.seq,
+        at=change.at,
+        event=change.event,
+        text=in_words(change),
+        cluster=change.cluster,
+        broker=change.broker,
+        id=change.id,
+        address=change.address,
+        cause=None if change.cause is None else str(change.cause),
+        count=change.amount if change.event in ("tput", "tdel", "map") else None,
+        names=change.names,
     )
 
 
-def in_words(one: Recorded) -> str:
+def in_words(change: Recorded) -> str:
     """A sentence without its time."""
-    cause = str(one.cause)
-    return WORDS[one.event].format(
-        who=f"{_name(one)} at {one.address}",
-        broker=one.broker,
-        reason={"down": GONE, "doubt": DOUBTED}.get(one.event, {}).get(cause, cause),
-        silent="" if one.amount is None else f" (last heard {_seconds(one.amount)} before)",
-        topics=_topics(one),
-        names=" ".join(one.names),
-        state=WITHOUT_VALUE.get(one.event) if one.detail is None else f"is {one.detail}",
-        holder=one.detail,
-        time=_seconds(one.amount or 0),
+    cause = str(change.cause)
+    return WORDS[change.event].format(
+        who=f"{_name(change)} at {change.address}",
+        broker=change.broker,
+        reason={"down": GONE, "doubt": DOUBTED}.get(change.event, {}).get(cause, cause),
+        silent="" if change.amount is None else f" (last heard {_seconds(change.amount)} before)",
+        topics=_topics(change),
+        names=" ".join(change.names),
+        state=WITHOUT_VALUE.get(change.event) if change.detail is None else f"is {change.detail}",
+        holder=change.detail,
+        time=_seconds(change.amount or 0),
     )
 
 
-def _name(one: Recorded) -> str:
-    if one.broker is None:
-        return f"a broker of {one.cluster}"
-    return one.broker if one.id is None else f"{one.broker}:{one.id}"
+def _name(change: Recorded) -> str:
+    if change.broker is None:
+        return f"a broker of {change.cluster}"
+    return change.broker if change.id is None else f"{change.broker}:{change.id}"
 
 
 def _seconds(ms: int) -> str:
     return f"{ms / 1000:.1f} s"
 
 
-def _topics(one: Recorded) -> str:
-    more = (one.amount or 0) - len(one.names)
-    return ", ".join(one.names) + (f" and {more} more" if more > 0 else "")
+def _topics(change: Recorded) -> str:
+    more = (change.amount or 0) - len(change.names)
+    return ", ".join(change.names) + (f" and {more} more" if more > 0 else "")

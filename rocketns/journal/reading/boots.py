@@ -70,7 +70,7 @@ def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) 
 def _whole(records: Iterable[Record], holes: Sequence[Hole]) -> list[Snapshot]:
     """The snapshots with their first part and their end, and no hole between."""
     begun: set[int] = set()
-    found = []
+    whole = []
     for record in records:
         if record["ev"] != "snap" or record.get("snap") is None:
             continue
@@ -79,8 +79,8 @@ def _whole(records: Iterable[Record], holes: Sequence[Hole]) -> list[Snapshot]:
             begun.add(snap)
         torn = any(hole.after < record["seq"] and hole.until > snap for hole in holes)
         if record.get("end") and snap in begun and not torn:
-            found.append(Snapshot(snap, record["seq"], record["ts"]))
-    return sorted(found)
+            whole.append(Snapshot(snap, record["seq"], record["ts"]))
+    return sorted(whole)
 
 
 def _needed(snapshots: Sequence[Snapshot], begins: Iterable[int]) -> list[Snapshot]:

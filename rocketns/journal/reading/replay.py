@@ -211,14 +211,14 @@ def _queue_data(read: Any, write: Any, perm: Any, sys_flag: Any) -> QueueData:
     return queue_data(int_of(read), int_of(write), int_of(perm), int_of(sys_flag))
 
 
-def _mapping(one: Record) -> TopicQueueMappingInfo:
-    ids = one.get("ids")
+def _mapping(mapping: Record) -> TopicQueueMappingInfo:
+    ids = mapping.get("ids")
     return TopicQueueMappingInfo(
-        topic=_text_or_none(one.get("n")),
-        bname=_text_or_none(one.get("b")),
+        topic=_text_or_none(mapping.get("n")),
+        bname=_text_or_none(mapping.get("b")),
         curr_id_map=None if ids is None else {int_of(key): int_of(value) for key, value in ids},
-        dirty=bool(one.get("d")),
-        epoch=long_of(one.get("e", 0)),
-        scope=_text_or_none(one.get("sc")),
-        total_queues=int_of(one.get("q", 0)),
+        dirty=bool(mapping.get("d")),
+        epoch=long_of(mapping.get("e", 0)),
+        scope=_text_or_none(mapping.get("sc")),
+        total_queues=int_of(mapping.get("q", 0)),
     )

@@ -43,13 +43,13 @@ def begins(files: Sequence[JournalFile]) -> Iterator[Begin]:
         yield Begin(0, 0)
 
 
-def _snapshots_that_end_in(found: JournalFile) -> Iterator[int]:
+def _snapshots_that_end_in(journal_file: JournalFile) -> Iterator[int]:
     """Their names (the column ``snap``), the last one first."""
-    with found.path.open("rb") as file:
+    with journal_file.path.open("rb") as file:
         if not file.seek(0, 2):
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield from _ends(content, found.segment.boot)
+            yield from _ends(content, journal_file.segment.boot)
 
 
 def _ends(content: mmap.mmap, boot: int) -> Iterator[int]:
@@ -77,12 +77,12 @@ def _begin_of(files: Sequence[JournalFile], number: int, seq: int) -> Begin:
     return Begin(number, seq)
 
 
-def _first_seq(found: JournalFile) -> int:
-    first = next(File(found.path, found.segment.boot).records(), None)
+def _first_seq(journal_file: JournalFile) -> int:
+    first = next(File(journal_file.path, journal_file.segment.boot).records(), None)
     return 0 if first is None else int(first["seq"])
 
 
-def _began_empty(found: JournalFile) -> bool:
+def _began_empty(journal_file: JournalFile) -> bool:
     """Whether the boot that begins with this file began without routes. If its start is damaged, nobody knows."""
-    first = File(found.path, found.segment.boot).first_records()
+    first = File(journal_file.path, journal_file.segment.boot).first_records()
     return any(one["ev"] == "start" and one.get("restored") is not True for one in first)

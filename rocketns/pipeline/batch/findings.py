@@ -39,16 +39,16 @@ class RunOutcome(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        found = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
+        found_lines = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
         missing = [f"incomplete: {sentence}" for sentence in self.incomplete]
         missing += [f"clocks: {sentence}" for sentence in self.clocks]
         heads = {
             Verdict.NOTHING: self._nothing(),
             Verdict.FINDINGS: "Found:",
-            Verdict.INCOMPLETE: "Found in what is there:" if found else "Nothing found in what is there.",
+            Verdict.INCOMPLETE: "Found in what is there:" if found_lines else "Nothing found in what is there.",
         }
         begin = [strict(self.headline)] if self.headline else []
-        return [*begin, *missing, heads[self.verdict], *found, f"report: {self.report}"]
+        return [*begin, *missing, heads[self.verdict], *found_lines, f"report: {self.report}"]
 
     def _nothing(self) -> str:
         """A planned stop or restart is listed, and no finding."""

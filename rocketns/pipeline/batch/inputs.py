@@ -35,8 +35,8 @@ JOBS_PACKAGE = "rocketns.pipeline.jobs"
 def function_of(job: Job) -> Callable[..., DataFrame]:
     """The function that the catalogue names."""
     module, _, name = job.function.rpartition(".")
-    found: Callable[..., DataFrame] = getattr(import_module(f"{JOBS_PACKAGE}.{module}"), name)
-    return found
+    function: Callable[..., DataFrame] = getattr(import_module(f"{JOBS_PACKAGE}.{module}"), name)
+    return function
 
 
 class Inputs:
@@ -130,9 +130,9 @@ class Inputs:
         )
         return self._with_earlier("heard", found)
 
-    def _with_earlier(self, name: str, found: DataFrame) -> DataFrame:
+    def _with_earlier(self, name: str, recent: DataFrame) -> DataFrame:
         """The rows of the days that are not closed, and of closed ones."""
-        return self._results.hold(found).unionByName(self["earlier"].frames[name])
+        return self._results.hold(recent).unionByName(self["earlier"].frames[name])
 
     def marks(self) -> dict[str, str]:
         """Of the last closed day, and of the last one that this run closes."""

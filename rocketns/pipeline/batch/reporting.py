@@ -128,8 +128,8 @@ def summarise(
     delivered: Delivered,
 ) -> dict[str, Any]:
     """What summary.json holds."""
-    found = findings(results)
-    outcome = verdict(found, incomplete)
+    counts = findings(results)
+    outcome = verdict(counts, incomplete)
     return {
         "version": SUMMARY_VERSION,
         "run": results.run,
@@ -137,7 +137,7 @@ def summarise(
         "verdict": outcome.value,
         "exit_status": STATUS[outcome],
         "observation": observation._asdict(),
-        "findings": found,
+        "findings": counts,
         "incomplete": list(incomplete),
         "input": delivered._asdict(),
         "figures": figures(results),

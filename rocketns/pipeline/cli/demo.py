@@ -58,10 +58,10 @@ def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say)
 
 def compared(spark: SparkSession, out: str, truth: Truth) -> list[Verdict]:
     """The tables and the incidents of the run that counts, with what is to be found."""
-    return [*compare(truth, found(spark, out)), *card_verdicts(truth, listed(spark, out))]
+    return [*compare(truth, result_tables(spark, out)), *card_verdicts(truth, listed(spark, out))]
 
 
-def found(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
+def result_tables(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
     """The columns of the result tables that are compared."""
     results = Results.published(spark, folder_at(spark, out))
     return {

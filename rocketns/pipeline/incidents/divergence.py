@@ -90,16 +90,16 @@ def _only_permissions(row: Row, facts: Facts) -> bool:
 
 def _together(rows: Iterable[Row], facts: Facts) -> list[tuple[Signature, list[Row]]]:
     open_groups: dict[Signature, list[Row]] = {}
-    found: list[tuple[Signature, list[Row]]] = []
+    groups: list[tuple[Signature, list[Row]]] = []
     for row in sorted(rows, key=lambda row: (int(row["t1"]), str(row["broker"]))):
         signature = _signature(row, facts)
         group = open_groups.get(signature)
         near = EXPIRIES_TOGETHER_US if signature[1] in NOTICED_LATE else TOGETHER_US
         if group is None or row["t1"] - group[0]["t1"] > near:
             group = open_groups[signature] = []
-            found.append((signature, group))
+            groups.append((signature, group))
         group.append(row)
-    return found
+    return groups
 
 
 def _signature(row: Row, facts: Facts) -> Signature:

@@ -27,14 +27,14 @@ MENDED_US = 2 * HOUR_US
 def records(incident: Incident, facts: Facts) -> tuple[Record, ...]:
     """The first records, in the order of time."""
     if incident.kind in NAME_SERVER:
-        found = list(_of_server(incident, facts))
+        proof = list(_of_server(incident, facts))
     elif incident.kind is Kind.MISSING_TOPIC:
-        found = []
+        proof = []
     elif incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS):
-        found = list(_of_windows(incident, facts))
+        proof = list(_of_windows(incident, facts))
     else:
-        found = list(_of_broker(incident, facts))
-    return tuple(sorted(set(found), key=lambda one: (one.ts, one.ns, one.broker, one.ev))[:RECORDS_MAX])
+        proof = list(_of_broker(incident, facts))
+    return tuple(sorted(set(proof), key=lambda one: (one.ts, one.ns, one.broker, one.ev))[:RECORDS_MAX])
 
 
 def _of_server(incident: Incident, facts: Facts) -> Iterator[Record]:

@@ -18,33 +18,34 @@ def with_flaps(incidents: Iterable[Incident]) -> list[Incident]:
     BACK_WITHIN_US as one FLAP."""
     others: list[Incident] = []
     absences: defaultdict[tuple[object, ...], list[Incident]] = defaultdict(list)
-    for one in incidents:
-        if one.kind in GONE:
-            absences[one.brokers, one.ns if one.kind is Kind.MISSING else "everywhere"].append(one)
+    for incident in incidents:
+        if incident.kind in GONE:
+            absences[incident.brokers, incident.ns if incident.kind is Kind.MISSING else "everywhere"].append(incident)
         else:
-            others.append(one)
+            others.append(incident)
     return [*others, *(found for group in absences.values() for found in _chains(group))]
 
 
 def _chains(absences: Sequence[Incident]) -> list[Incident]:
     chains: list[list[Incident]] = []
-    for one in sorted(absences, key=lambda one: one.t1):
-        if chains and not chains[-1][-1].going_on and one.t1 - chains[-1][-1].t2 <= BACK_WITHIN_US:
-            chains[-1].append(one)
+    for incident in sorted(absences, key=lambda incident: incident.t1):
+        if chains and not chains[-1][-1].going_on and incident.t1 - chains[-1][-1].t2 <= BACK_WITHIN_US:
+            chains[-1].append(incident)
         else:
-            chains.append([one])
+            chains.append([incident])
     return [chain[0] if len(chain) == 1 else _flap(chain) for chain in chains]
 
 
 def _flap(chain: Sequence[Incident]) -> Incident:
-    causes = [one.cause for one in chain]
-    harm = joined([one.harm for one in chain])
+    causes = [incident.cause for incident in chain]
+    harm = joined([incident.harm for incident in chain])
     return Incident(
         Kind.FLAP, chain[0].t1, chain[-1].t2, chain[-1].going_on,
-        ns=tuple(sorted({ns for one in chain for ns in one.ns})), brokers=chain[0].brokers,
-        bids=tuple(sorted({bid for one in chain for bid in one.bids})),
-        cause=max(sorted(set(causes)), key=causes.count), times=len(chain), away_us=sum(one.away_us for one in chain),
-        silent_ms=max((one.silent_ms for one in chain if one.silent_ms is not None), default=None),
-        stalled=tuple(sorted({ns for one in chain for ns in one.stalled})), topic=chain[0].topic, harm=harm,
-        rows=tuple(row for one in chain for row in one.rows),
+        ns=tuple(sorted({ns for incident in chain for ns in incident.ns})), brokers=chain[0].brokers,
+        bids=tuple(sorted({bid for incident in chain for bid in incident.bids})),
+        cause=max(sorted(set(causes)), key=causes.count), times=len(chain),
+        away_us=sum(incident.away_us for incident in chain),
+        silent_ms=max((incident.silent_ms for incident in chain if incident.silent_ms is not None), default=None),
+        stalled=tuple(sorted({ns for incident in chain for ns in incident.stalled})), topic=chain[0].topic, harm=harm,
+        rows=tuple(row for incident in chain for row in incident.rows),
     )  # fmt: skip

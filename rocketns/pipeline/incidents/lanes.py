@@ -46,25 +46,25 @@ def painted(
 ) -> tuple[tuple[int, int, State], ...]:
     """``whole`` cut into stretches: DOWN where the name server is away, else ``state`` where it is wrong, else UP."""
     edges = sorted({edge for span in (whole, *away, *wrong) for edge in span if whole[0] <= edge <= whole[1]})
-    found: list[tuple[int, int, State]] = []
+    stretches: list[tuple[int, int, State]] = []
     for a, b in pairwise(edges):
         now = State.DOWN if _within(a, away) else state if _within(a, wrong) else State.UP
-        if found and found[-1][2] is now:
-            found[-1] = (found[-1][0], b, now)
+        if stretches and stretches[-1][2] is now:
+            stretches[-1] = (stretches[-1][0], b, now)
         else:
-            found.append((a, b, now))
-    return tuple(found)
+            stretches.append((a, b, now))
+    return tuple(stretches)
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Spans in order, overlapping ones as one."""
-    found: list[Span] = []
+    disjoint: list[Span] = []
     for start, end in sorted(span for span in spans if span[1] > span[0]):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if disjoint and start <= disjoint[-1][1]:
+            disjoint[-1] = (disjoint[-1][0], max(end, disjoint[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            disjoint.append((start, end))
+    return disjoint
 
 
 def gaps(spans: Iterable[Span], whole: Span) -> list[Span]:

@@ -46,10 +46,10 @@ def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: Facts
     """Outages with what a name server lacked after its start, and the rows that none of them explains."""
     explained: set[int] = set()
     found = []
-    for one in servers:
-        mine = [i for i, row in enumerate(rows) if i not in explained and _follows(row, one)]
+    for outage in servers:
+        mine = [i for i, row in enumerate(rows) if i not in explained and _follows(row, outage)]
         explained.update(mine)
-        found.append(_settled(one, [rows[i] for i in mine], facts))
+        found.append(_settled(outage, [rows[i] for i in mine], facts))
     return found, [row for i, row in enumerate(rows) if i not in explained]
 
 

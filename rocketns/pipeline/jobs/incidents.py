@@ -43,7 +43,7 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         F.max("gap").alias("gap_max"),
     )
     by_importance = F.sort_array(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
-    found = topics.groupBy(*KEYS).agg(
+    grouped = topics.groupBy(*KEYS).agg(
         *each(F.min, "t1"),
         *each(F.max, "t2", "longest", "gap_max"),
         *each(F.sum, "windows"),
@@ -54,17 +54,17 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         _names("without").alias("ns_without"),
         _names("opened_by").alias("opened_by"),
     )
-    explained = found.withColumn("stalled", nobody()) if events is None else _explained(found, numbered, events)
+    explained = grouped.withColumn("stalled", nobody()) if events is None else _explained(grouped, numbered, events)
     return conform(explained, INCIDENTS)
 
 
-def _explained(found: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
+def _explained(grouped: DataFrame, numbered: DataFrame, events: DataFrame) -> DataFrame:
     """The incidents with ``stalled``: of the name servers compared, those that stalled when a window began."""
     compared = F.explode(F.transform("values", lambda value: value["ns"])).alias("ns")
     suspects = numbered.select(*KEYS, F.col("t1").alias("t"), compared).distinct()
     stalled = stalled_at(suspects, events, KEYS).withColumnsRenamed({name: f"stalled_{name}" for name in KEYS})
     same = [F.col(name).eqNullSafe(F.col(f"stalled_{name}")) for name in KEYS]
-    return found.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody()))
+    return grouped.join(stalled, same, "left").withColumn("stalled", F.coalesce("stalled", nobody()))
 
 
 def _without() -> Column:

@@ -43,15 +43,15 @@ def around(spark: SparkSession | None, journal: str | None, ingested: str | None
     otherwise newer files of the journal may tell more. ``spark`` None: all is on this machine.
     """
     if ingested is not None and folder_at(spark, ingested).exists():
-        found = _enough(lambda t0, t1: of_ingested(spark, ingested, t0, t1), topic, at)
-        if found.marks and (journal is None or found.last > at):
-            return Around(found, ingested)
+        told = _enough(lambda t0, t1: of_ingested(spark, ingested, t0, t1), topic, at)
+        if told.marks and (journal is None or told.last > at):
+            return Around(told, ingested)
     if journal is None:
         raise BadInput(f"{ingested} holds no record of the time around {exact_text(at)}: name the --journal too")
-    found = _enough(lambda t0, t1: of_journal(spark, journal, t0, t1), topic, at)
-    if not found.marks:
+    told = _enough(lambda t0, t1: of_journal(spark, journal, t0, t1), topic, at)
+    if not told.marks:
         raise BadInput(f"{journal} has no record of the time around {exact_text(at)}")
-    return Around(found, journal)
+    return Around(told, journal)
 
 
 def _enough(read: Read, topic: str, at: int) -> Told:

@@ -72,7 +72,7 @@ class Card:
 
 def cards(data: ReportInput) -> list[Card]:
     """The worst CARDS_MAX incidents. The first one is open, and a few more if they go on."""
-    return [_card(name, one, data, place) for place, (name, one) in enumerate(in_page(data))]
+    return [_card(name, incident, data, place) for place, (name, incident) in enumerate(in_page(data))]
 
 
 def in_page(data: ReportInput) -> list[tuple[str, Incident]]:
@@ -80,28 +80,29 @@ def in_page(data: ReportInput) -> list[tuple[str, Incident]]:
     return list(islice(zip(identities(data.incidents), data.incidents, strict=True), CARDS_MAX))
 
 
-def _card(identity: str, one: Incident, data: ReportInput, place: int) -> Card:
-    begin, end = _edges(one)
-    lanes = [_lane(lane, one, begin, end) for lane in one.lanes]
-    states = sorted({span[2] for lane in one.lanes for span in lane.spans}, key=list(State).index)
+def _card(identity: str, incident: Incident, data: ReportInput, place: int) -> Card:
+    begin, end = _edges(incident)
+    lanes = [_lane(lane, incident, begin, end) for lane in incident.lanes]
+    states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
     return Card(
-        identity, NAMES[one.kind], one.kind.value, one.level.name.lower(), LEVELS[one.level], one.going_on,
-        place == 0 or (place < OPEN_AT_FIRST and one.going_on), title(one, data.t1), (*one.brokers, *one.ns, one.topic),
-        when(one), whom(one), first(one),
-        command(one, data.options), _cause(one), _topics(one), _impact(one), lanes,
-        (_percent(one.t1, begin, end), _percent(one.t2, begin, end)), _clock(one.t1),
-        "still" if one.going_on else _clock(one.t2), [(state.value, STATES[state]) for state in states],
-        [record_text(record) for record in one.records[:RECORDS_SHOWN]],
-        max(0, len(one.records) - RECORDS_SHOWN),
+        identity, NAMES[incident.kind], incident.kind.value, incident.level.name.lower(), LEVELS[incident.level],
+        incident.going_on, place == 0 or (place < OPEN_AT_FIRST and incident.going_on), title(incident, data.t1),
+        (*incident.brokers, *incident.ns, incident.topic), when(incident), whom(incident), first(incident),
+        command(incident, data.options), _cause(incident), _topics(incident), _impact(incident), lanes,
+        (_percent(incident.t1, begin, end), _percent(incident.t2, begin, end)), _clock(incident.t1),
+        "still" if incident.going_on else _clock(incident.t2), [(state.value, STATES[state]) for state in states],
+        [record_text(record) for record in incident.records[:RECORDS_SHOWN]],
+        max(0, len(incident.records) - RECORDS_SHOWN),
     )  # fmt: skip
 
 
-def when(one: Incident) -> str:
+def when(incident: Incident) -> str:
     """The exact time in UTC, and how long it lasted."""
-    length = f"{'at least ' if one.before else ''}{text.microseconds(one.lasted_us)}"
-    if one.going_on:
-        return f"since {times.moment(one.t1)} UTC{' or before' if one.before else ''}, {length}"
-    return f"{times.moment(one.t1)}{' or before,' if one.before else ''} to {times.moment(one.t2)} UTC, {length}"
+    length = f"{'at least ' if incident.before else ''}{text.microseconds(incident.lasted_us)}"
+    begin = times.moment(incident.t1)
+    if incident.going_on:
+        return f"since {begin} UTC{' or before' if incident.before else ''}, {length}"
+    return f"{begin}{' or before,' if incident.before else ''} to {times.moment(incident.t2)} UTC, {length}"
 
 
 def record_text(record: Record) -> str:
@@ -113,13 +114,13 @@ def record_text(record: Record) -> str:
     )
 
 
-def _edges(one: Incident) -> tuple[int, int]:
-    spans = [span for lane in one.lanes for span in lane.spans]
-    begin = min((span[0] for span in spans), default=one.t1)
-    return begin, max(begin + 1, *(span[1] for span in spans), one.t2) if spans else max(one.t2, begin + 1)
+def _edges(incident: Incident) -> tuple[int, int]:
+    spans = [span for lane in incident.lanes for span in lane.spans]
+    begin = min((span[0] for span in spans), default=incident.t1)
+    return begin, max(begin + 1, *(span[1] for span in spans), incident.t2) if spans else max(incident.t2, begin + 1)
 
 
-def _lane(lane: Lane, one: Incident, begin: int, end: int) -> LaneView:
+def _lane(lane: Lane, incident: Incident, begin: int, end: int) -> LaneView:
     bars = [
         Bar(
             _percent(a, begin, end),
@@ -129,7 +130,7 @@ def _lane(lane: Lane, one: Incident, begin: int, end: int) -> LaneView:
         )
         for a, b, state in lane.spans
     ]
-    return LaneView(lane.ns, lane.says, lane.ns in one.ns, bars)
+    return LaneView(lane.ns, lane.says, lane.ns in incident.ns, bars)
 
 
 def _percent(at: int, begin: int, end: int) -> float:
@@ -140,29 +141,32 @@ def _clock(us: int) -> str:
     return times.moment(us)[11:]
 
 
-def _cause(one: Incident) -> str:
-    if one.kind is Kind.MISSING_TOPIC:
-        return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(one.cause, "")
-    stalled = f"{text.names(one.stalled)} did not run at its beginning, or just before." if one.stalled else ""
-    clocks = f"Times may be off: the clock of {text.names(one.clocks)} is not known for certain." if one.clocks else ""
-    words = (f"{text.cause(one.cause)}." if one.cause else "", silent_before(one), stalled, clocks)
-    return " ".join(word for word in words if word)
+def _cause(incident: Incident) -> str:
+    if incident.kind is Kind.MISSING_TOPIC:
+        return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(incident.cause, "")
+    words = [f"{text.cause(incident.cause)}."] if incident.cause else []
+    words.append(silent_before(incident))
+    if incident.stalled:
+        words.append(f"{text.names(incident.stalled)} did not run at its beginning, or just before.")
+    if incident.clocks:
+        words.append(f"Times may be off: the clock of {text.names(incident.clocks)} is not known for certain.")
+    return " ".join(filter(None, words))
 
 
-def _topics(one: Incident) -> str:
-    if not one.harm.topics or one.kind is Kind.MISSING_TOPIC:
+def _topics(incident: Incident) -> str:
+    if not incident.harm.topics or incident.kind is Kind.MISSING_TOPIC:
         return ""
-    sample = [text.short(name) for name in one.harm.sample]
-    more = one.harm.topics - len(sample)
+    sample = [text.short(name) for name in incident.harm.sample]
+    more = incident.harm.topics - len(sample)
     named = ", ".join(sample) + (f" and {more:,} more" if more > 0 and sample else "")
-    held = f" with {queues(one.harm)}" if one.harm.queues else ""
-    return f"{topics(one.harm)}{held}{': ' if named else ''}{named}"
+    held = f" with {queues(incident.harm)}" if incident.harm.queues else ""
+    return f"{topics(incident.harm)}{held}{': ' if named else ''}{named}"
 
 
-def _impact(one: Incident) -> str:
-    if not one.harm.orphaned and not one.harm.twice:
+def _impact(incident: Incident) -> str:
+    if not incident.harm.orphaned and not incident.harm.twice:
         return ""
-    none, two = one.harm.orphaned, one.harm.twice
+    none, two = incident.harm.orphaned, incident.harm.twice
     parts = [f"{plural(none, 'queue')} {'is' if none == 1 else 'are'} read by nobody"] if none else []
     parts += [f"{plural(two, 'queue')} {'is' if two == 1 else 'are'} read by two consumers or more"] if two else []
     return (

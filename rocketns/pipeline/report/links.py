@@ -37,23 +37,23 @@ class Links:
 
     def rows(self, grids: Iterable[Grid]) -> Mapping[str, Sequence[tuple[str, Sequence[int], int]]]:
         """By the anchor of an incident: caption of a table, name of the table with the first rows, and how many."""
-        found: defaultdict[str, list[tuple[str, Sequence[int], int]]] = defaultdict(list)
+        by_anchor: defaultdict[str, list[tuple[str, Sequence[int], int]]] = defaultdict(list)
         for grid in grids:
             numbers: defaultdict[str, list[int]] = defaultdict(list)
             for number, anchor in enumerate(self._refs[grid.name], 1):
                 if anchor:
                     numbers[anchor].append(number)
             for anchor, given in numbers.items():
-                found[anchor].append((grid.name, given[:ROWS_NAMED], len(given)))
-        return found
+                by_anchor[anchor].append((grid.name, given[:ROWS_NAMED], len(given)))
+        return by_anchor
 
     def _index(self, named: Named) -> None:
-        _, one = named
-        if one.kind in NAME_SERVER:
-            self._servers[one.ns[0]].append(named)
-        for broker in one.brokers:
+        _, incident = named
+        if incident.kind in NAME_SERVER:
+            self._servers[incident.ns[0]].append(named)
+        for broker in incident.brokers:
             self._brokers[broker].append(named)
-        for topic in dict.fromkeys((*one.harm.sample, one.topic)):
+        for topic in dict.fromkeys((*incident.harm.sample, incident.topic)):
             self._topics[topic].append(named)
 
     def _of(self, row: Row) -> str:
@@ -73,7 +73,9 @@ def _best(candidates: Sequence[Named], row: Row) -> str:
         return candidates[0][0] if candidates else ""
     t1, t2 = span
     near = [
-        (abs(one.t1 - t1), anchor) for anchor, one in candidates if one.t1 <= t2 + SLACK_US and one.t2 >= t1 - SLACK_US
+        (abs(incident.t1 - t1), anchor)
+        for anchor, incident in candidates
+        if incident.t1 <= t2 + SLACK_US and incident.t2 >= t1 - SLACK_US
     ]
     return min(near)[1] if near else ""
 

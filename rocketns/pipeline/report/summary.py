@@ -84,7 +84,7 @@ class Summary:
 def summary(data: ReportInput) -> Summary:
     """The summary of a page."""
     worst = data.incidents[0] if data.incidents else None
-    others = [(name, one) for name, one in in_page(data)[1:] if one.going_on]
+    others = [(name, incident) for name, incident in in_page(data)[1:] if incident.going_on]
     return Summary(
         state=_state(data, worst),
         headline=headline(data),
@@ -95,7 +95,7 @@ def summary(data: ReportInput) -> Summary:
         command=command(worst, data.options) if worst else "",
         anchor=identities([worst])[0] if worst else "",
         counts=counts(data),
-        others=[_other(name, one, data) for name, one in others[:OTHERS_SHOWN]],
+        others=[_other(name, incident, data) for name, incident in others[:OTHERS_SHOWN]],
         more_others=len(others[OTHERS_SHOWN:]),
         verdict=f"{_verdict(data)} · exit status {STATUS[data.verdict]}",
         incomplete=data.incomplete,
@@ -105,8 +105,10 @@ def summary(data: ReportInput) -> Summary:
     )
 
 
-def _other(anchor: str, one: Incident, data: ReportInput) -> Other:
-    return Other(anchor, LEVELS[one.level], title(one, data.t1), (*one.brokers, *one.ns, one.topic))
+def _other(anchor: str, incident: Incident, data: ReportInput) -> Other:
+    return Other(
+        anchor, LEVELS[incident.level], title(incident, data.t1), (*incident.brokers, *incident.ns, incident.topic)
+    )
 
 
 def headline(data: ReportInput) -> str:
@@ -138,8 +140,8 @@ def counts(data: ReportInput) -> str:
     incidents = data.incidents
     if not incidents:
         return ""
-    going_on = sum(one.going_on for one in incidents)
-    levels = Counter(one.level for one in incidents)
+    going_on = sum(incident.going_on for incident in incidents)
+    levels = Counter(incident.level for incident in incidents)
     bad = ", ".join(f"{levels[level]:,} {LEVELS[level].lower()}" for level in reversed(Level) if levels[level])
     over = len(incidents) - going_on
     on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
@@ -152,9 +154,11 @@ def counts(data: ReportInput) -> str:
 def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
     """For programs: how many go on, and of each level and kind how many there are."""
     return {
-        "going_on": sum(one.going_on for one in incidents),
-        "levels": {level.name.lower(): sum(one.level is level for one in incidents) for level in reversed(Level)},
-        "kinds": dict(sorted(Counter(one.kind.value for one in incidents).items())),
+        "going_on": sum(incident.going_on for incident in incidents),
+        "levels": {
+            level.name.lower(): sum(incident.level is level for incident in incidents) for level in reversed(Level)
+        },
+        "kinds": dict(sorted(Counter(incident.kind.value for incident in incidents).items())),
     }
 
 
@@ -165,8 +169,8 @@ def _verdict(data: ReportInput) -> str:
     return VERDICTS[data.verdict]
 
 
-def _when(one: Incident) -> str:
-    return f"{LEVELS[one.level]}, {when(one)}." if one.going_on else f"{when(one)}."
+def _when(incident: Incident) -> str:
+    return f"{LEVELS[incident.level]}, {when(incident)}." if incident.going_on else f"{when(incident)}."
 
 
 def _state(data: ReportInput, worst: Incident | None) -> str:

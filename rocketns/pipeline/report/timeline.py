@@ -44,7 +44,7 @@ class Timeline:
 def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
     """Of the first NAME_SERVERS_MAX name servers, and of all incidents."""
     shown = servers[:NAME_SERVERS_MAX]
-    lanes = [_lane("incidents", [(one.t1, one.t2) for one in data.incidents], "gone", data)]
+    lanes = [_lane("incidents", [(incident.t1, incident.t2) for incident in data.incidents], "gone", data)]
     lanes += [_lane(ns, down_spans(data, ns), "down", data) for ns in shown]
     groups = [_incidents(data), *(_server(data, ns) for ns in shown)]
     chart = {"t0": data.t0 // 1000, "t1": data.t1 // 1000, "groups": groups}
@@ -70,10 +70,9 @@ def _incidents(data: ReportInput) -> dict[str, Any]:
     rows: defaultdict[str, list[list[Any]]] = defaultdict(list)
     anchors = [anchor for anchor, _ in in_page(data)]
     anchors += [""] * (len(data.incidents) - len(anchors))
-    for anchor, one in zip(anchors, data.incidents, strict=True):
-        rows[_subject(one)].append(
-            [*_ms((one.t1, one.t2), data), one.level.name.lower(), visible(title(one, data.t1)), anchor]
-        )
+    for anchor, incident in zip(anchors, data.incidents, strict=True):
+        words = [incident.level.name.lower(), visible(title(incident, data.t1)), anchor]
+        rows[_subject(incident)].append([*_ms((incident.t1, incident.t2), data), *words])
     named = [{"label": _label(label), "spans": spans} for label, spans in rows.items()]
     return {"name": "all incidents", "rows": named, "steady": ""}
 
@@ -82,10 +81,10 @@ def _label(name: str) -> str:
     return text.shortened(visible(name), LABEL_MAX)
 
 
-def _subject(one: Incident) -> str:
-    if len(one.brokers) == 1:
-        return one.brokers[0]
-    return one.topic if one.harm.misses else ", ".join(one.ns)
+def _subject(incident: Incident) -> str:
+    if len(incident.brokers) == 1:
+        return incident.brokers[0]
+    return incident.topic if incident.harm.misses else ", ".join(incident.ns)
 
 
 def _server(data: ReportInput, ns: str) -> dict[str, Any]:

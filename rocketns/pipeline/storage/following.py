@@ -187,7 +187,7 @@ def _kept(places: Mapping[tuple[str, int], Place]) -> list[Place]:
 
 def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dict[int, FolderFile]]:
     """By name server and boot: the files by number. A closed file comes before an open one of the same number."""
-    found: dict[tuple[str, int], dict[int, FolderFile]] = {}
+    by_boot: dict[tuple[str, int], dict[int, FolderFile]] = {}
     since: dict[str, str] = {}
     for place in sorted(places):  # the last boot counts
         since[place.ns] = place.since
@@ -195,10 +195,10 @@ def _files(folder: Folder, places: Iterable[Place]) -> dict[tuple[str, int], dic
         match = _NAME.fullmatch(name.rpartition("/")[2])
         if match is None or bool(match[1]) == bool(match[4]):
             continue
-        files = found.setdefault((ns, int(match[2])), {})
+        files = by_boot.setdefault((ns, int(match[2])), {})
         if int(match[3]) not in files or not match[1]:
             files[int(match[3])] = FolderFile(day, name, bool(match[1]))
-    return found
+    return by_boot
 
 
 def _names(folder: Folder, since: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

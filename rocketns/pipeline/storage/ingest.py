@@ -113,26 +113,26 @@ class _Ingest:
         """Stage and publish them."""
         by_place = {self._staging.place(file): file for file in files}
         held, parts = self._staging.staged(files)
-        found = overlap(held, self._manifest, self._state)
+        repeated = overlap(held, self._manifest, self._state)
         added = {place: one.records for place, one in held.items()}
-        if found.files:
-            parts, once = self._once(parts, found)
-            added |= {place: once[place].records if place in once else 0 for place in found.files}
+        if repeated.files:
+            parts, once = self._once(parts, repeated)
+            added |= {place: once[place].records if place in once else 0 for place in repeated.files}
         reads = [_read(file, held.get(place), added.get(place, 0)) for place, file in by_place.items()]
         after = self._manifest.with_reads(self._state, reads)
         self._publish(replace(after, parts=[*after.parts, *parts]))
         return reads
 
-    def _once(self, parts: Sequence[Part], found: Overlap) -> tuple[list[Part], dict[Place, Held]]:
+    def _once(self, parts: Sequence[Part], repeated: Overlap) -> tuple[list[Part], dict[Place, Held]]:
         """Write again the new parts that may repeat a record. Returns the parts, and what their files hold now."""
-        touched = {(dt, ns) for _, dt, ns, _ in found.files}
+        touched = {(dt, ns) for _, dt, ns, _ in repeated.files}
         again = [part.path for part in parts if (part.dt, part.ns) in touched]
-        before = [part.path for part in self._state.parts if (part.dt, part.ns) in found.days]
+        before = [part.path for part in self._state.parts if (part.dt, part.ns) in repeated.days]
         folder = self._manifest.folder
         records = without_repeats(
             read_parts(self._spark, folder, again),
             read_parts(self._spark, folder, before) if before else None,
-            frame_of(self._spark, sorted(found.files), PLACES),
+            frame_of(self._spark, sorted(repeated.files), PLACES),
         )
         written = self._staging.write(records)
         once = self._staging.held(written)

@@ -36,17 +36,17 @@ class Changes(NamedTuple):
 def changes(opened: Iterable[Alert], conditions: Iterable[Condition], reasons: Mapping[str, str], cut: int) -> Changes:
     """The lines of a batch. An open alert without a condition is over. ``reasons``: by key, why it is over; the reason
     '' keeps it open."""
-    found = {(condition.kind, condition.key): condition for condition in conditions}
+    by_key = {(condition.kind, condition.key): condition for condition in conditions}
     lines, still = [], []
     for alert in opened:
-        condition = found.pop((alert.kind, alert.key), None)
+        condition = by_key.pop((alert.kind, alert.key), None)
         reason = _reason(condition, reasons.get(alert.key))
         if reason is None:
             still.append(alert)
         else:
             at = condition.over[0] if condition and condition.over else cut
             lines.append(_line(alert, "close", at, {"reason": reason}))
-    for condition in found.values():
+    for condition in by_key.values():
         alert = Alert(_name(condition, cut), condition.kind, condition.key, condition.since, cut, condition.text)
         lines.append(_line(alert, "open", cut, condition.details))
         if condition.over:

@@ -91,15 +91,15 @@ def _silence(boot: Boot) -> Condition:
 def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
     """Name servers that started in this batch, without a stop record before."""
     before = {(boot.ns, boot.boot) for boot in known}
-    found = []
+    killed = []
     for boot, following in zip(servers.boots, servers.boots[1:], strict=False):
         new = (following.ns, following.boot) not in before and following.ns == boot.ns
         if new and boot.stopped is None:
             last = exact_text(boot.last)
             text = f"{boot.ns} started again without a stop record: its last record before is from {last}"
             over = (following.boot * 1000, "it is up")
-            found.append(Condition("killed", f"{boot.ns}|{boot.boot}", boot.last, text, {"ns": boot.ns}, over))
-    return found
+            killed.append(Condition("killed", f"{boot.ns}|{boot.boot}", boot.last, text, {"ns": boot.ns}, over))
+    return killed
 
 
 def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:

@@ -145,12 +145,12 @@ class Follower:
 
     def go_on(self) -> bool:
         """Look at the journals, and process what is new; whether there was anything."""
-        found = look(self._journal, self.places)
-        self.places, self.is_behind = found.places, bool(found.pending)
-        if not found.texts:
+        arrived = look(self._journal, self.places)
+        self.places, self.is_behind = arrived.places, bool(arrived.pending)
+        if not arrived.texts:
             return False
         self._batch += 1
-        lines = self._process(found)
+        lines = self._process(arrived)
         self._outlets.write(self._batch, lines, self.memory)
         self._store.forget(self._batch)
         self.done += 1
@@ -158,15 +158,15 @@ class Follower:
             self._say(f"{line['event']} {line['kind']} {line['alert']}: {line['text']}")
         return True
 
-    def _process(self, found: Look) -> list[Line]:
+    def _process(self, arrived: Look) -> list[Line]:
         """The lines of the batch, once its version is valid."""
-        batch, arriving = self._batch, Arriving(found.pending, found.opened)
+        batch, arriving = self._batch, Arriving(arrived.pending, arrived.opened)
         self._store.begin(batch)
-        events = by_clocks(events_of(self._spark, found.texts), self._ahead).persist()
+        events = by_clocks(events_of(self._spark, arrived.texts), self._ahead).persist()
         try:
             keep = partial(self._store.keep, batch)
             lines, self.memory = step(self.memory, events, self._limits, keep, arriving, held_if_small)
-            plain: dict[str, Any] = {"memory": self.memory.plain(), "places": found.places, "lines": lines}
+            plain: dict[str, Any] = {"memory": self.memory.plain(), "places": arrived.places, "lines": lines}
             self._store.seal(batch, plain)
         finally:
             events.unpersist()
@@ -175,11 +175,11 @@ class Follower:
 
 def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
     """By name server, its clock on the last day of the run below ``out``. BadInput if there is no run."""
-    found = {row["ns"]: row for row in clocks_of(spark, folder_at(spark, out))}
-    for ns, row in sorted(found.items()):
+    clocks = {row["ns"]: row for row in clocks_of(spark, folder_at(spark, out))}
+    for ns, row in sorted(clocks.items()):
         known = known_to(row["method"], row["uncertainty"])
         say(f"the clock of {ns} counts as {row['offset'] / 1e6:+g} s off (known {known})")
-    return {ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"])) for ns, row in found.items()}
+    return {ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"])) for ns, row in clocks.items()}
 
 
 def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:

@@ -88,14 +88,14 @@ def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame
     # When a broker crashes, it is dropped everywhere within moments. So others must have heard it since, or kept it.
     after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
     is_kept = ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.cut) - F.col("left") > KEPT_US)
-    found = (
+    heard_elsewhere = (
         lost.join(hearing, [*MEMBER], "inner")
         .where((F.col("ns") != F.col("other")) & (is_kept | after & is_late & after_down))
         .groupBy("ns", *MEMBER, "heard", "cause", "up")
         .agg(F.array_sort(F.collect_set("other")).alias("by"))
     )
     cause = F.when(F.col("up"), F.lit("late")).otherwise(F.col("cause"))
-    return conform(found.withColumns({"since": F.col("heard"), "cause": cause}), PARTITIONS)
+    return conform(heard_elsewhere.withColumns({"since": F.col("heard"), "cause": cause}), PARTITIONS)
 
 
 def usual_us() -> Column:

@@ -175,8 +175,8 @@ def _merged(one: Boot, other: Boot) -> Boot:
     return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s)
 
 
-def _is_past(boot: Boot, found: Mapping[tuple[str, int], Boot]) -> bool:
-    later = [number for ns, number in found if ns == boot.ns and number > boot.boot]
+def _is_past(boot: Boot, boots: Mapping[tuple[str, int], Boot]) -> bool:
+    later = [number for ns, number in boots if ns == boot.ns and number > boot.boot]
     return len(later) >= BOOTS_KEPT
 
 

@@ -117,14 +117,14 @@ def step(
         "members": keep("members", members_at(memory.tables["members"], due, now)),
         **_routes(memory, due, now, keep, hold, moved=moved),
     }
-    found = [
+    current = [
         *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
         *map(conditions.divergence, _incidents(tables, now, limits) if moved or memory.windows else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(_losses(events), now),
     ]
-    changed = changes(memory.alerts, found, _reasons(memory.alerts, tables["members"], now), now.cut)
+    changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.cut)
     windows = tables["windows"].count() if moved or memory.windows else 0
     return Step(changed.lines, Memory(tables, now.cut, tuple(now.remembered()), tuple(changed.open), windows))
 

@@ -80,14 +80,14 @@ def _day(text: str) -> int:
 
 def _budgets(wanted: Sequence[Row], rows: Sequence[Row], tolerance_s: float) -> Iterator[Verdict]:
     """One verdict if everything that has a budget has its times, else one for each that has not."""
-    found = {_unit(row): row for row in rows}
-    wrong = [row for row in wanted if not _same(found.pop(_unit(row), None), row, tolerance_s)]
+    by_unit = {_unit(row): row for row in rows}
+    wrong = [row for row in wanted if not _same(by_unit.pop(_unit(row), None), row, tolerance_s)]
     for row in wrong:
         said = f"failed {row['failed_s']:.0f} s in {row['failures']} failures, planned {row['planned_s']:.0f} s"
         yield Verdict(FaultOutcome.MISSED, "availability", f"{_unit(row)}: listed {row['listed_s']:.0f} s, {said}")
     if not wrong:
         yield Verdict(FaultOutcome.FOUND, "availability", f"the times of {len(wanted)} brokers, groups and clusters")
-    yield from (invented("availability", unit) for unit in sorted(found))
+    yield from (invented("availability", unit) for unit in sorted(by_unit))
 
 
 def _unit(row: Row) -> str:

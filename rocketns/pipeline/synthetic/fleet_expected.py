@@ -68,14 +68,14 @@ def _levels(world: World) -> Iterator[tuple[str, str | None, int | None, list[li
 
 def _times(boots: Sequence[Boot], sessions: Sequence[Session], end_ms: int) -> Counter[str]:
     """Of members that one name server lists as one: ms listed, failed and planned, and the number of failures."""
-    found: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     spells = _spells(sessions)
     backs = [*[begin_ms for begin_ms, _ in spells[1:]], end_ms]
     for (begin_ms, last), back_ms in zip(spells, backs, strict=True):
-        found["listed"] += last.end_ms - begin_ms
-        found["planned" if last.cause in GRACEFUL else "failed"] += _known(boots, last, back_ms)
-        found["failures"] += last.cause in FAILURES
-    return found
+        times["listed"] += last.end_ms - begin_ms
+        times["planned" if last.cause in GRACEFUL else "failed"] += _known(boots, last, back_ms)
+        times["failures"] += last.cause in FAILURES
+    return times
 
 
 def _spells(sessions: Sequence[Session]) -> list[tuple[int, Session]]:

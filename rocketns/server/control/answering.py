@@ -115,9 +115,9 @@ class Answering:
 
         began_ns = self._began_ns
 
-        def answer(found: Reply | None) -> None:
+        def answer(from_product: Reply | None) -> None:
             self._began_ns = began_ns
-            self._answer(connection, request, found or reply)
+            self._answer(connection, request, from_product or reply)
             connection.flush()
 
         self._product.ask(request, answer)

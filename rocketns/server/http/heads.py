@@ -37,17 +37,17 @@ TEXTS = {
 
 def refusal(head: bytes) -> HTTPStatus | None:
     """Why these bytes, which end with END, are refused; None for a request without a body."""
-    found = HEAD.fullmatch(head)
-    if found is None:
+    match = HEAD.fullmatch(head)
+    if match is None:
         return HTTPStatus.BAD_REQUEST
-    fields = [line.partition(b":") for line in found[2].splitlines()]
+    fields = [line.partition(b":") for line in match[2].splitlines()]
     if len(fields) > FIELDS_MAX:
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
     names = [name.lower() for name, _, _ in fields]
     if not BODY.isdisjoint(names) or any(name.lower() == LENGTH and value.strip() != NO_LENGTH
                                          for name, _, value in fields):  # fmt: skip
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    lacks_host = found[1] == b"1" and HOST not in names
+    lacks_host = match[1] == b"1" and HOST not in names
     if lacks_host or not NEVER.isdisjoint(names) or any(names.count(name) > 1 for name in ONCE):
         return HTTPStatus.BAD_REQUEST
     return None

@@ -56,7 +56,7 @@ def sole_topics(
 def blast_radius(sole_topics: DataFrame) -> DataFrame:
     """BLAST_RADIUS, of SOLE_TOPICS."""
     names = F.sort_array(F.collect_list("topic"))
-    found = (
+    radius = (
         sole_topics.where("kind = 'user'")
         .groupBy("scope", "name")
         .agg(
@@ -66,7 +66,7 @@ def blast_radius(sole_topics: DataFrame) -> DataFrame:
             F.slice(names, 1, SAMPLE_MAX).alias("sample"),
         )
     )
-    return conform(found, BLAST_RADIUS)
+    return conform(radius, BLAST_RADIUS)
 
 
 def _scope(name: str) -> Column:

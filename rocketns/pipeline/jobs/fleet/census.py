@@ -37,7 +37,7 @@ def asked(callers: DataFrame) -> DataFrame:
 
 def clients(asked: DataFrame) -> DataFrame:
     """CLIENTS, of ``asked``."""
-    found = asked.groupBy(*CALLER).agg(
+    callers = asked.groupBy(*CALLER).agg(
         _servers(F.flatten(F.collect_list("ns"))),
         F.count("*").alias("topics"),
         *each(F.sum, "n", "miss", "iv_ms"),
@@ -45,13 +45,13 @@ def clients(asked: DataFrame) -> DataFrame:
         *each(F.max, "t2"),
     )
     poll_s = F.when(F.col("client").isNotNull(), F.try_divide(F.col("iv_ms") / 1000, "n"))
-    return conform(found.withColumn("poll_s", poll_s), CLIENTS)
+    return conform(callers.withColumn("poll_s", poll_s), CLIENTS)
 
 
 def client_census(clients: DataFrame) -> DataFrame:
     """CLIENT_CENSUS, of CLIENTS."""
     host = F.regexp_extract("client", r"^(.*):[^:]*$", 1)
-    found = clients.groupBy("lang", "cv").agg(
+    versions = clients.groupBy("lang", "cv").agg(
         F.count("client").alias("clients"),
         F.size(F.collect_set(host)).alias("hosts"),
         *each(F.sum, "n", "miss"),
@@ -60,7 +60,7 @@ def client_census(clients: DataFrame) -> DataFrame:
     )
     total = F.sum("n").over(Window.partitionBy())
     return conform(
-        found.withColumns({"release": release(F.col("cv")), "share": F.try_divide("n", total)}), CLIENT_CENSUS
+        versions.withColumns({"release": release(F.col("cv")), "share": F.try_divide("n", total)}), CLIENT_CENSUS
     )
 
 

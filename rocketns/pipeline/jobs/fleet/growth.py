@@ -44,7 +44,7 @@ def sizes(topic_intervals: DataFrame, observation: Observation) -> DataFrame:
 def growth(sizes: DataFrame) -> DataFrame:
     """GROWTH, of ``sizes``."""
     of_broker = F.when(F.col("broker").isNotNull(), F.struct("bytes", "broker"))
-    found = (
+    by_day = (
         sizes.groupBy("day")
         .agg(
             F.max(F.when(F.col("broker").isNull(), F.col("n"))).alias("topics"),
@@ -62,7 +62,7 @@ def growth(sizes: DataFrame) -> DataFrame:
             }
         )
     )
-    return conform(found, GROWTH)
+    return conform(by_day, GROWTH)
 
 
 def growth_limits(growth: DataFrame, observation: Observation) -> DataFrame:
@@ -73,14 +73,14 @@ def growth_limits(growth: DataFrame, observation: Observation) -> DataFrame:
         F.col("x") > last_days
     )
     slope = F.when(F.count("*") >= HISTORY_DAYS_MIN, F.regr_slope("of.bytes", "x"))
-    found = days.groupBy(F.col("of.measure").alias("measure")).agg(
+    trends = days.groupBy(F.col("of.measure").alias("measure")).agg(
         F.max_by("of.bytes", "x").alias("now"), slope.alias("per_day")
     )
     ahead = F.when(F.col("now") >= FRAME_BYTES_MAX, F.lit(0.0)).when(
         F.col("per_day") > 0, (FRAME_BYTES_MAX - F.col("now")) / F.col("per_day")
     )
     reached = F.when(F.col("ahead") <= AHEAD_DAYS, F.lit(observation.t1) + F.floor(F.col("ahead") * DAY_US))
-    judged = found.withColumn("ahead", ahead).withColumns(
+    judged = trends.withColumn("ahead", ahead).withColumns(
         {"limit": F.lit(FRAME_BYTES_MAX), "used": F.col("now") / FRAME_BYTES_MAX, "reached": reached}
     )
     return conform(judged, GROWTH_LIMITS)

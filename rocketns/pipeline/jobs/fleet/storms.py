@@ -28,20 +28,20 @@ def storm_registrations(
     size = (F.col("bytes") + REGISTRATION_BYTES).alias("bytes")
     bodies = sizes.where("broker is not null").select("broker", "day", size)
     puts = F.filter("puts", lambda put: put["t"].between(F.col("t"), F.col("t") + SAME_REQUEST_US))
-    found = (
+    registrations = (
         _in_storms(_registrations(broker_intervals, ns_uptime))
         .withColumn("day", F.expr(f"t div {DAY_US}"))
         .join(F.broadcast(bodies), ["broker", "day"], "left")
         .join(_puts(topic_intervals), ["ns", "broker"], "left")
         .withColumn("topics", F.aggregate(puts, F.lit(0).cast("long"), lambda before, put: before + put["n"]))
     )
-    return conform(found.withColumn("topics", F.coalesce("topics", F.lit(0))), STORM_REGISTRATIONS)
+    return conform(registrations.withColumn("topics", F.coalesce("topics", F.lit(0))), STORM_REGISTRATIONS)
 
 
 def storms(storm_registrations: DataFrame) -> DataFrame:
     """STORMS, of STORM_REGISTRATIONS."""
     second = F.expr(f"t div {SECOND_US}")
-    found = (
+    summed = (
         storm_registrations.groupBy("ns", "storm", "trigger", second.alias("second"))
         .agg(
             F.count("*").alias("n"),
@@ -62,7 +62,7 @@ def storms(storm_registrations: DataFrame) -> DataFrame:
             F.max_by("last", "second").alias("last"),
         )
     )
-    return conform(found.withColumn("t1", F.col("storm")), STORMS)
+    return conform(summed.withColumn("t1", F.col("storm")), STORMS)
 
 
 def _registrations(broker_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:

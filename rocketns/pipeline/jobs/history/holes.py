@@ -63,7 +63,7 @@ def joined_runs(runs: DataFrame) -> DataFrame:
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     reached = F.max("high").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
     begins = F.coalesce(F.col("low") > reached + 1, F.lit(True)).cast("int")
-    found = (
+    joined = (
         runs.withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(so_far))
         .groupBy(*BOOT, "piece")
@@ -74,7 +74,7 @@ def joined_runs(runs: DataFrame) -> DataFrame:
             *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored"),
         )
     )
-    return conform(found, RUNS)
+    return conform(joined, RUNS)
 
 
 def boots(runs: DataFrame) -> DataFrame:
@@ -114,7 +114,7 @@ def holes(runs: DataFrame) -> DataFrame:
 def snapshot_parts(events: DataFrame) -> DataFrame:
     """SNAPSHOT_PARTS."""
     of_end = F.coalesce("end", F.lit(False))
-    found = (
+    parts = (
         events.where("ev = 'snap'")
         .groupBy(*BOOT, "dt", "snap")
         .agg(
@@ -123,7 +123,7 @@ def snapshot_parts(events: DataFrame) -> DataFrame:
             F.max(F.when(of_end, F.col("ts"))).alias("end_ts"),
         )
     )
-    return conform(found, SNAPSHOT_PARTS)
+    return conform(parts, SNAPSHOT_PARTS)
 
 
 def whole_snapshots(snapshot_parts: DataFrame, holes: DataFrame) -> DataFrame:

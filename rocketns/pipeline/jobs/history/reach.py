@@ -37,7 +37,7 @@ def extents(files: DataFrame) -> DataFrame:
         F.struct(boot, number, "dt", "open").alias("file"),
         F.struct(boot, number, "first", "last").alias("times"),
     )
-    found = named.groupBy("ns").agg(
+    ends = named.groupBy("ns").agg(
         F.min("times").alias("head"),
         F.max("last").alias("last"),
         F.slice(F.sort_array(F.collect_set("file"), asc=False), 1, 2).alias("tail"),
@@ -46,7 +46,7 @@ def extents(files: DataFrame) -> DataFrame:
     first = F.when(begun.between(F.col("head.first"), F.col("head.last")), begun).otherwise(F.col("head.first"))
     days = F.array_distinct(F.transform("tail", lambda file: file.dt))
     is_open = F.get("tail", F.lit(0)).open
-    return conform(found.withColumns({"first": first, "days": days, "open": is_open}), EXTENTS)
+    return conform(ends.withColumns({"first": first, "days": days, "open": is_open}), EXTENTS)
 
 
 def reaches(events: DataFrame) -> DataFrame:

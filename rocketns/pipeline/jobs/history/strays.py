@@ -26,7 +26,7 @@ def late_days(files: DataFrame, clock_days: DataFrame, end: int) -> list[str]:
 def suspects(events: DataFrame, end: int) -> Suspects:
     """By name server and boot with a stray record: the last seq whose time is before ``end``."""
     is_before = F.col("ts") < end
-    found = (
+    boots = (
         events.groupBy("ns", "boot")
         .agg(
             F.max(F.when(is_before, F.col("seq"))).alias("last"),
@@ -34,17 +34,17 @@ def suspects(events: DataFrame, end: int) -> Suspects:
         )
         .where("stray < last")
     )
-    return {(row["ns"], row["boot"]): row["last"] for row in found.collect()}
+    return {(row["ns"], row["boot"]): row["last"] for row in boots.collect()}
 
 
-def with_repaired_times(events: DataFrame, found: Suspects, end: int) -> DataFrame:
+def with_repaired_times(events: DataFrame, strays: Suspects, end: int) -> DataFrame:
     """The events, where each stray record has the time of the record before it in the order of seq.
 
     A boot may have any number of records, so they are sorted in stretches. If no right time is before a record in its
     stretch, the first and last right times of the other stretches give one."""
-    if not found:
+    if not strays:
         return events
-    last = reduce(_or_else, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(found.items())))
+    last = reduce(_or_else, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(strays.items())))
     marked = events.withColumn("last_before", last)
     affected = marked.where("last_before is not null").withColumns(
         {"stretch": F.expr(f"seq div {STRETCH}"), "right": F.when(F.col("ts") < end, F.col("ts"))}

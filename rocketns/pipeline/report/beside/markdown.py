@@ -62,9 +62,9 @@ def _table(data: ReportInput) -> Iterator[str]:
     yield ""
     yield "| Level | What | When | Whom it hurts |"
     yield "|---|---|---|---|"
-    for one in data.incidents[:INCIDENTS_MAX]:
-        level = LEVELS[one.level] + (", goes on" if one.going_on else "")
-        cells = (level, title(one, data.t1), when(one), whom(one))
+    for incident in data.incidents[:INCIDENTS_MAX]:
+        level = LEVELS[incident.level] + (", goes on" if incident.going_on else "")
+        cells = (level, title(incident, data.t1), when(incident), whom(incident))
         yield f"| {' | '.join(map(escaped, cells))} |"
     more = len(data.incidents) - INCIDENTS_MAX
     if more > 0:

@@ -11,22 +11,22 @@ STALLED = "Find out why {ns} did not run for a while. It was stopped, suspended 
 CONNECTION = "Look at the connection from {broker}{addr} to {ns}: it ended, and no registration followed."
 
 
-def first(one: Incident) -> str:
+def first(incident: Incident) -> str:
     """What to do first."""
-    broker = brokers(one)
-    address = f" ({short(one.addrs[0])})" if len(one.addrs) == 1 else ""
-    if one.stalled and set(one.stalled) >= set(one.ns):
-        return STALLED.format(ns=servers(one.ns))
-    by_cause = ADVICE.get((one.kind, one.cause)) or ADVICE[one.kind, ""]
-    return by_cause.format(broker=broker, addr=address, ns=servers(one.ns), topic=short(one.topic))
+    broker = brokers(incident)
+    address = f" ({short(incident.addrs[0])})" if len(incident.addrs) == 1 else ""
+    if incident.stalled and set(incident.stalled) >= set(incident.ns):
+        return STALLED.format(ns=servers(incident.ns))
+    by_cause = ADVICE.get((incident.kind, incident.cause)) or ADVICE[incident.kind, ""]
+    return by_cause.format(broker=broker, addr=address, ns=servers(incident.ns), topic=short(incident.topic))
 
 
-def silent_before(one: Incident) -> str:
+def silent_before(incident: Incident) -> str:
     """How long a broker had been silent when it was dropped; '' if that is not known."""
-    if one.silent_ms is None:
+    if incident.silent_ms is None:
         return ""
-    at = "" if one.before else f" at {moment(one.t1 - one.silent_ms * 1000)[11:]},"
-    return f"The last heartbeat came{at} {milliseconds(one.silent_ms)} earlier: the fault may have begun then."
+    at = "" if incident.before else f" at {moment(incident.t1 - incident.silent_ms * 1000)[11:]},"
+    return f"The last heartbeat came{at} {milliseconds(incident.silent_ms)} earlier: the fault may have begun then."
 
 
 # By kind and cause; the empty cause stands for all others.

@@ -31,26 +31,27 @@ def identities(incidents: Sequence[Incident]) -> list[str]:
     """Anchors: each is the same for the same incident in another run of the same time."""
     seen: Counter[str] = Counter()
     found = []
-    for one in incidents:
-        name = _identity(one)
+    for incident in incidents:
+        name = _identity(incident)
         seen[name] += 1
         found.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
     return found
 
 
-def _identity(one: Incident) -> str:
-    facts = "|".join((one.kind, *one.brokers, "", *one.ns, one.topic if one.kind is Kind.MISSING_TOPIC else ""))
-    return "i" + sha256(f"{facts}|{one.t1}".encode("utf-8", "backslashreplace")).hexdigest()[:10]
+def _identity(incident: Incident) -> str:
+    topic = incident.topic if incident.kind is Kind.MISSING_TOPIC else ""
+    facts = "|".join((incident.kind, *incident.brokers, "", *incident.ns, topic))
+    return "i" + sha256(f"{facts}|{incident.t1}".encode("utf-8", "backslashreplace")).hexdigest()[:10]
 
 
-def brokers(one: Incident) -> str:
+def brokers(incident: Incident) -> str:
     """``broker-b``, ``slave 1 of broker-b``, ``all 8 brokers``, ``12 brokers (broker-a, broker-b, …)``."""
-    if len(one.brokers) == 1:
-        slaves = f"slave {', '.join(map(str, one.bids))} of " if one.bids and 0 not in one.bids else ""
-        return slaves + short(one.brokers[0])
-    if one.all_brokers:
-        return f"all {len(one.brokers)} brokers"
-    return f"{len(one.brokers)} brokers ({_some(one.brokers)})"
+    if len(incident.brokers) == 1:
+        slaves = f"slave {', '.join(map(str, incident.bids))} of " if incident.bids and 0 not in incident.bids else ""
+        return slaves + short(incident.brokers[0])
+    if incident.all_brokers:
+        return f"all {len(incident.brokers)} brokers"
+    return f"{len(incident.brokers)} brokers ({_some(incident.brokers)})"
 
 
 def servers(names: Sequence[str]) -> str:

@@ -14,21 +14,21 @@ SOON_US = 60_000_000  # long enough after the beginning for clocks that differ a
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:%@+,=")
 
 
-def command(one: Incident, options: Mapping[str, str]) -> str:
+def command(incident: Incident, options: Mapping[str, str]) -> str:
     """A command that shows the routes at that moment; '' if no topic shows the incident, or only topics whose names a
     shell cannot take. ``options``: those of the run, with journal and out."""
-    if not to_ask_about([one.topic]):
+    if not to_ask_about([incident.topic]):
         return ""
     words = ["rocketns", "audit", "explain", "--journal", quoted(options.get("journal", "JOURNAL"))]
     if "out" in options:  # it knows the clocks of the run, and records that the journal has no more
         words += ["--out", quoted(options["out"])]
-    return " ".join([*words, "--at", times.exact_text(_then(one)), "--", quoted(one.topic)])
+    return " ".join([*words, "--at", times.exact_text(_then(incident)), "--", quoted(incident.topic)])
 
 
-def _then(one: Incident) -> int:
+def _then(incident: Incident) -> int:
     """Soon after the beginning; of a name server's outage soon after its start."""
-    begin = one.t1 + one.away_us if one.kind in (Kind.RESTARTED, Kind.KILLED) else one.t1
-    return min(begin + SOON_US, (begin + one.t2) // 2)
+    begin = incident.t1 + incident.away_us if incident.kind in (Kind.RESTARTED, Kind.KILLED) else incident.t1
+    return min(begin + SOON_US, (begin + incident.t2) // 2)
 
 
 def quoted(word: str) -> str:

@@ -81,15 +81,15 @@ def _meets(files: Sorted | None, wanted: Range) -> list[Place]:
 
 def _among(held: Mapping[Place, Held]) -> set[Place]:
     """New files that overlap with another new file."""
-    found = set()
+    overlapping = set()
     for files in _by_boot(held).values():
         reached, furthest = -1, None
         for low, high, place in files.rows:
             if low <= reached and furthest is not None:
-                found |= {place, furthest}
+                overlapping |= {place, furthest}
             if high > reached:
                 reached, furthest = high, place
-    return found
+    return overlapping
 
 
 def without_repeats(staged: DataFrame, stored: DataFrame | None, suspects: DataFrame) -> DataFrame:

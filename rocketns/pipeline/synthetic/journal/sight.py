@@ -88,21 +88,23 @@ def _sessions_in(world: World, plan: Plan, ns: int, unit: int, boot: Boot) -> It
 
 
 def _points(world: World, plan: Plan, ns: int, unit: int, boot: Boot) -> Iterator[_Point]:
-    cuts, resets = plan.cuts.get((ns, unit), []), plan.resets.get((ns, unit), [])
+    disconnections, resets = plan.disconnections.get((ns, unit), []), plan.resets.get((ns, unit), [])
     for life in plan.lives[unit]:
-        yield from _runs(world, ns, unit, life, boot, cuts, resets)
-        heard = life.end in CAUSES and not any(a <= life.end_ms < b for a, b in cuts)
+        yield from _runs(world, ns, unit, life, boot, disconnections, resets)
+        heard = life.end in CAUSES and not any(a <= life.end_ms < b for a, b in disconnections)
         if heard and boot.start_ms <= life.end_ms < boot.end_ms:
             yield _Point(life.end_ms + 1 + 2 * ns, None, CAUSES[life.end or ""])
     yield from (_Point(at, None, "channel_close") for at in resets if boot.start_ms <= at < boot.end_ms)
 
 
 def _runs(
-    world: World, ns: int, unit: int, life: Life, boot: Boot, cuts: list[tuple[int, int]], resets: list[int]
+    world: World, ns: int, unit: int, life: Life, boot: Boot, disconnections: list[tuple[int, int]], resets: list[int]
 ) -> Iterator[_Point]:
     """The heartbeats that arrive, in uninterrupted runs."""
     begin, end = max(life.start_ms, boot.start_ms), min(life.end_ms, boot.end_ms)
-    edges = sorted([(at, at) for at in resets if begin < at < end] + [c for c in cuts if c[0] < end and begin < c[1]])
+    edges = sorted(
+        [(at, at) for at in resets if begin < at < end] + [c for c in disconnections if c[0] < end and begin < c[1]]
+    )
     starts, ends = [begin, *[edge[1] for edge in edges]], [*[edge[0] for edge in edges], end]
     for start, stop in zip(starts, ends, strict=True):
         if stop <= start:

@@ -1,4 +1,4 @@
-"""What happens in a fleet and when: lives of brokers, boots of name servers, cut connections, topic changes.
+"""What happens in a fleet and when: lives of brokers, boots of name servers, lost connections, topic changes.
 
 Faults that could touch the same broker are kept SPACING_MS apart, and those of a name server from all others, so that
 each has a truth of its own.
@@ -105,7 +105,7 @@ class Plan:
 
     boots: list[list[Boot]]
     lives: list[list[Life]]
-    cuts: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    disconnections: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     resets: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
     changes: dict[str, list[Change]] = field(default_factory=lambda: defaultdict(list))
     deletions: list[Deletion] = field(default_factory=list)
@@ -145,12 +145,12 @@ class _Planner:
             (wanted.kills, lambda: self._restart("kill", "kill")),
             (wanted.lost_deletions, self._lose_deletion),
             (wanted.lost_changes, self._lose_change),
-            (wanted.partitions, lambda: self._cut("partition", 5 * MINUTE_MS, 25 * MINUTE_MS)),
+            (wanted.partitions, lambda: self._disconnect("partition", 5 * MINUTE_MS, 25 * MINUTE_MS)),
             (wanted.flaps, self._flap),
             (wanted.crashes, lambda: self._end_life("crash")),
             (wanted.silent_deaths, lambda: self._end_life("silent")),
             (wanted.farewells, lambda: self._end_life("farewell")),
-            (wanted.blips, lambda: self._cut("blip", 5_000, TIMEOUT_MS - self.spec.heartbeat_ms - 2 * SCAN_MS)),
+            (wanted.blips, lambda: self._disconnect("blip", 5_000, TIMEOUT_MS - self.spec.heartbeat_ms - 2 * SCAN_MS)),
             (wanted.changes, self._change),
             (wanted.corrupt_lines, lambda: self._damage("corrupt")),
             (wanted.holes, lambda: self._damage("hole")),
@@ -181,7 +181,7 @@ class _Planner:
     def _sort(self) -> None:
         self.made.faults.sort(key=lambda fault: fault.at_ms)
         self.made.deletions.sort()
-        tables = (self.made.changes, self.made.damage, self.made.hidden, self.made.cuts, self.made.resets)
+        tables = (self.made.changes, self.made.damage, self.made.hidden, self.made.disconnections, self.made.resets)
         for values in (values for table in tables for values in table.values()):
             values.sort(key=lambda value: value if isinstance(value, int) else value[0])
 
@@ -234,10 +234,10 @@ class _Planner:
         boots[place : place + 1] = [Boot(boot.start_ms, at, end), Boot(at + away, boot.end_ms, boot.end)]
         self._note(kind, at, at + away + self.spec.heartbeat_ms + 1000, ns=ns, back_ms=at + away)
 
-    def _cut(self, kind: str, shortest: int, longest: int) -> None:
+    def _disconnect(self, kind: str, shortest: int, longest: int) -> None:
         ns, broker, away = self._any_ns(), self.chance.choice(self.free), self.chance.randint(shortest, longest)
         at = self._place(away + self.spec.heartbeat_ms, [broker])
-        self.made.cuts[ns, self.world.masters[broker]].append((at, at + away))
+        self.made.disconnections[ns, self.world.masters[broker]].append((at, at + away))
         self._note(kind, at, at + away + self.spec.heartbeat_ms + 1000, [broker], ns)
 
     def _flap(self) -> None:
