@@ -42,7 +42,7 @@ def test_options_are_understood(arguments: str, options: Options) -> None:
     "arguments",
     ["-x", "--nope", "extra", "-c", "--config a", "-Dx", "-D=x", "--log-level LOUD", "--print"],
 )
-def test_what_is_not_understood_is_named_with_the_usage(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_prints_the_usage(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
     """B244: exit status 1. Abbreviations are not understood either."""
     with pytest.raises(SystemExit) as raised:
         cli.parse(arguments.split())

@@ -142,7 +142,7 @@ def test_the_backup_is_the_previous_file_itself(path: Path) -> None:
     assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
 
 
-def test_without_hard_links_the_backup_is_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_backup_is_a_copy_if_hard_links_fail(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -172,7 +172,7 @@ NOT_OURS = (
 )
 
 
-def test_what_killed_processes_left_is_removed_and_nothing_else(path: Path) -> None:
+def test_only_temporary_files_of_killed_processes_are_removed(path: Path) -> None:
     for name in (".kv.json.1.tmp", ".kv.json.4194304.tmp", ".kv.json.bak.77.tmp", *NOT_OURS):
         (path.parent / name).write_bytes(b"half")
     (path.parent / ".kv.json.2.tmp").mkdir()
@@ -181,7 +181,7 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(path: Path) -> N
     assert names(path) == {"kv.json", ".kv.json.2.tmp", ".kv.json.3.tmp", *NOT_OURS}
 
 
-def test_what_a_living_process_writes_stays(path: Path) -> None:
+def test_a_temporary_file_of_a_running_process_stays(path: Path) -> None:
     """Two servers with one file: the start of one does not remove the other's temporary file."""
     started, goes_on = threading.Event(), threading.Event()
 

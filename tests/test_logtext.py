@@ -114,12 +114,12 @@ def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
     assert os.linesep not in shown
 
 
-def test_what_has_no_width_is_escaped() -> None:
+def test_characters_without_width_are_escaped() -> None:
     """Two names that look alike are told apart."""
     for code in (0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x2060, 0x2070), 0xFEFF, 0xFFF9):
         assert escape(f"a{chr(code)}b") in (f"a\\u{code:04x}b", f"a\\x{code:02x}b")
 
 
 @given(st.text(st.characters(categories=("L", "N", "P", "S", "Zs"))))
-def test_what_can_be_seen_stays_as_it_is(text: str) -> None:
+def test_visible_characters_stay(text: str) -> None:
     assert escape(text) == text

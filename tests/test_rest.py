@@ -47,7 +47,7 @@ def test_the_other_runs_have_them(choice: list[str], others: bool) -> None:
     assert "LEFT OUT" not in said
 
 
-def test_what_the_workers_left_out_is_counted_once() -> None:
+def test_tests_that_workers_leave_out_are_counted_once() -> None:
     """Each of them collects all tests."""
     rest = Rest()
     for _ in range(2):

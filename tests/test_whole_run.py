@@ -105,7 +105,7 @@ def test_tests_that_share_a_run_of_the_audit_are_of_one_group() -> None:
     "start",
     [*spreading.ORDER, *spreading.WITH_PROCESSES, *spreading.EACH_ALONE, LAST_OF_ALL],
 )
-def test_what_the_order_names_is_there(start: str) -> None:
+def test_the_order_names_tests_that_exist(start: str) -> None:
     assert any(ROOT.glob(f"{start.rstrip('/')}*")), f"{start} is not there: change tests/support/running/spreading.py"
 
 

@@ -71,7 +71,7 @@ def test_lookups_show_which_consumer_asks_which_name_server(compared: Compared) 
 
 
 @long
-def test_as_long_as_brokers_know_all_members_the_queues_are_those_of_the_audit(compared: Compared) -> None:
+def test_consumers_have_the_queues_of_the_audit_while_brokers_know_all_members(compared: Compared) -> None:
     orphaned, dup = compared.lasting()
     assert (orphaned, dup) == (B, SHARED)
     assert set(compared.real["orphaned_ids"]) == orphaned

@@ -28,7 +28,7 @@ def test_a_fault_after_a_restart_is_no_deliberate_difference(mutation: Mutation,
     assert {seen(one) for one in differences} != shows(scenario, faulty.mode)
 
 
-def test_where_nothing_is_done_nothing_is_seen(pair_of: PairOf) -> None:
+def test_an_unharmed_answer_has_no_difference(pair_of: PairOf) -> None:
     pair = pair_of("base")
     assert not play(pair, SCENARIOS[UNHARMED.scenario], UNHARMED.form, Tampered(pair.ours[0], UNHARMED))
 

@@ -29,7 +29,7 @@ def test_a_server_that_answered_is_listed_for_a_while(listing: Listing) -> None:
     assert listing.listed(100.1 + LISTED_S) == (("ns-2:9876",), None)
 
 
-def test_if_all_fall_silent_the_list_of_the_last_answer_is_kept_for_a_while(listing: Listing) -> None:
+def test_the_last_list_is_kept_for_a_while_if_all_fall_silent(listing: Listing) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 103.0)
     assert listing.listed(103.0 + LISTED_S) == (("ns-2:9876",), None)

@@ -119,12 +119,12 @@ def refused(**given: str) -> str:
     return str(raised.value)
 
 
-def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_start_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert refused(addressServer="127.0.0.1:0").endswith("Install it with: pip install 'rocketns[admin]'")
 
 
-def test_without_an_address_to_announce_the_start_says_what_to_set() -> None:
+def test_the_start_says_which_address_to_set() -> None:
     """bindAddress is every address of the machine."""
     assert "Set rocketns.announcedAddress=host:port, or rocketns.peers" in refused(addressServer="127.0.0.1:0")
 

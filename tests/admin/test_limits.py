@@ -90,7 +90,7 @@ def test_a_bad_request_is_refused_and_its_connection_closed_without_a_line_in_th
         (b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
     ],
 )
-def test_what_no_request_needs_is_refused_by_its_head_and_the_connection_closed(
+def test_a_head_that_no_request_needs_is_refused_and_closes_the_connection(
     managed: Managed, data: bytes, status: bytes
 ) -> None:
     """The body is not waited for."""

@@ -60,7 +60,7 @@ def test_other_addresses_of_the_host_do_not_rest() -> None:
     assert of.why_not(f"{A}:2", A, 0) == ""
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembered_places_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest is forgotten."""
     monkeypatch.setattr(places, "REMEMBERED_MAX", 3)
     of = Places(9)

@@ -69,7 +69,7 @@ def test_addresses_where_nobody_is() -> None:
     run(test, connect_timeout_s=2.0)
 
 
-def test_what_waits_for_a_connection_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_that_wait_for_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """B192: the rest is dropped."""
     monkeypatch.setattr(connection, "UNSENT_FRAMES_MAX", 3)
 
@@ -82,7 +82,7 @@ def test_what_waits_for_a_connection_is_bounded(monkeypatch: pytest.MonkeyPatch)
     run(test)
 
 
-def test_what_a_peer_does_not_read_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_a_peer_does_not_read_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """B192: some frames are dropped whole, none is cut."""
     monkeypatch.setattr(connection, "UNSENT_BYTES_MAX", 100_000)
 

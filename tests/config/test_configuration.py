@@ -23,7 +23,7 @@ def build(home: Path, text: str | bytes | None = None, **more: dict[str, str]) -
     return Configuration.build(str(file), home=home, **more)  # type: ignore[arg-type]
 
 
-def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
+def test_a_missing_file_means_defaults(tmp_path: Path) -> None:
     """B234: the default file is not read even if it exists."""
     (tmp_path / "namesrv").mkdir()
     (tmp_path / "namesrv" / "namesrv.properties").write_text("listenPort=1\n")
@@ -142,7 +142,7 @@ def test_an_update_that_cannot_be_read_changes_nothing(tmp_path: Path, body: byt
     assert configuration.text() == before
 
 
-def test_what_is_written_is_what_is_shown(tmp_path: Path) -> None:
+def test_the_file_has_the_properties_that_a_client_reads(tmp_path: Path) -> None:
     """B235: the previous file is kept, and a new start reads the same."""
     configuration = build(tmp_path, "# comment\nlistenPort=0\ncustom=1\n")
     configuration.update(b"waitSecondsForService=7")
@@ -169,7 +169,7 @@ def test_values_that_318_may_not_keep_never_reach_the_file(tmp_path: Path) -> No
     assert kept(configuration, "waitSecondsForService") == "30"
 
 
-def test_what_the_operator_writes_replaces_what_was_withheld(tmp_path: Path) -> None:
+def test_the_file_of_the_operator_replaces_a_withheld_value(tmp_path: Path) -> None:
     """After SIGHUP the file has the operator's value, even one that 318 may not write."""
     configuration = build(tmp_path, "waitSecondsForService=50\n")
     configuration.update(b"waitSecondsForService=1000")
@@ -178,7 +178,7 @@ def test_what_the_operator_writes_replaces_what_was_withheld(tmp_path: Path) -> 
     assert kept(configuration, "waitSecondsForService") == "2000"
 
 
-def test_what_takes_effect_at_the_start_only_stays_at_sighup(tmp_path: Path) -> None:
+def test_sighup_keeps_properties_of_the_start(tmp_path: Path) -> None:
     """The port of a running server is the one it listens on, even if the file has changed."""
     configuration = build(tmp_path, "listenPort=0\nwaitSecondsForService=50\n")
     (tmp_path / "given.properties").write_text("listenPort=1\nwaitSecondsForService=7\n")
@@ -211,9 +211,7 @@ TEXTS = st.text(st.characters(exclude_categories=()), max_size=20).map(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(own=TEXTS, key=TEXTS, env=TEXTS)
 @example(own=" # = : \\ \u2028\ud800", key="a b=c:d#!\\", env="x\x00y")
-def test_what_was_set_is_what_the_next_start_reads_and_nothing_else(
-    tmp_path: Path, own: str, key: str, env: str
-) -> None:
+def test_the_next_start_reads_only_the_values_that_were_set(tmp_path: Path, own: str, key: str, env: str) -> None:
     """B235, B241: any text, as a value and as a key of the operator's file. A refused text changes nothing."""
     key = f"k{key}"
     configuration = build(tmp_path, f"{escaped(key)}=1\nlistenPort=0\n")

@@ -78,7 +78,7 @@ def test_a_route_with_too_many_values_is_refused() -> None:
         digest(*[A] * VALUES_MAX)
 
 
-def test_what_few_routes_have_counts_on_its_own() -> None:
+def test_rare_members_of_a_route_have_a_digest_of_their_own() -> None:
     plain: dict[str, Any] = {"filterServerTable": {"x:1": []}}
     extras = ({"orderTopicConf": "a:4"}, {"filterServerTable": {"x:1": ["f:1"]}},
               {"topicQueueMappingByBroker": {"a": {"epoch": 1}}})  # fmt: skip

@@ -138,7 +138,7 @@ def test_kubernetes_accepts_what_the_chart_makes(settings: tuple[str, ...]) -> N
     assert [mistake for one in found if one["kind"] not in FOREIGN for mistake in mistakes(one)] == []
 
 
-def test_with_the_management_port_the_probes_ask_it(tmp_path: Path) -> None:
+def test_the_probes_ask_the_management_port(tmp_path: Path) -> None:
     found = rendered(*SETTINGS["admin"])
     server = container(found)
     paths = {probe: server[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
@@ -192,7 +192,7 @@ def test_a_name_with_a_port_is_refused_before_a_pod_would_refuse_it() -> None:
     assert "hosts" in result.stderr
 
 
-def test_without_the_management_port_there_are_no_metrics() -> None:
+def test_the_chart_refuses_metrics_without_the_management_port() -> None:
     result = run_helm("template", "rocketns", CHART, "--set", "serviceMonitor.enabled=true")
     assert result.returncode != 0
     assert "admin.enabled=true" in result.stderr

@@ -66,7 +66,9 @@ def checked(root: Path) -> list[Record]:
     return records
 
 
-def test_what_brokers_do_is_written_in_order(serve: Callable[..., TimedServer], names: Names, tmp_path: Path) -> None:
+def test_the_journal_writes_registrations_in_order(
+    serve: Callable[..., TimedServer], names: Names, tmp_path: Path
+) -> None:
     server = serve()
     with server.connect() as client:
         registered(client, names)
@@ -239,7 +241,7 @@ def test_another_start_writes_on_beside_what_is_there(serve: Callable[..., Timed
     assert sorted(boots) == boots
 
 
-def test_where_files_are_written_is_not_for_peers_to_change(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
+def test_peers_cannot_change_the_place_of_the_journal(serve: Callable[..., TimedServer], tmp_path: Path) -> None:
     server = serve()
     with server.connect() as client:
         assert update_settings(client, f"journalPath={tmp_path / 'elsewhere'}").code == codes.NO_PERMISSION

@@ -99,7 +99,7 @@ def test_the_version_decides_whether_a_compressed_body_has_mappings(world: World
 
 
 @pytest.mark.parametrize("broker_id", [None, "x", ""])
-def test_without_an_id_nothing_is_registered(world: World, broker_id: str | None) -> None:
+def test_a_registration_without_an_id_is_ignored(world: World, broker_id: str | None) -> None:
     """B141: but only after the body was read."""
     ext = register_ext(body=TWO) | {"brokerId": broker_id}
     assert world.ask(103, ext, TWO).code == world.ask(103, None, TWO).code == 1

@@ -78,7 +78,7 @@ def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:
     ],
     ids=str,
 )
-def test_what_is_missing_is_named(world: World, ext: dict[str, Any] | None, remark: str) -> None:
+def test_the_answer_names_missing_fields(world: World, ext: dict[str, Any] | None, remark: str) -> None:
     """B099, B100, B104: only one of the two answers has extFields."""
     assert world.ask(101, ext) == Reply(22, remark, {})
     assert world.ask(219, ext) == Reply(22, remark.split(" Key")[0], None)

@@ -63,7 +63,7 @@ def test_fields_are_found_under_javas_names() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("ext", [None, {}, {"topic": None, "brokerId": None, "brokerName": None}], ids=str)
-def test_what_is_missing_keeps_its_default(kind: Any, ext: dict[str, str | None] | None) -> None:
+def test_missing_fields_keep_their_defaults(kind: Any, ext: dict[str, str | None] | None) -> None:
     """B082, B083: without extFields and with missing ones."""
     assert decode_header(request(ext), kind) == kind()
 

@@ -34,7 +34,7 @@ def known(server: TimedServer) -> list[str]:
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
-def test_what_another_host_announced_is_not_asked(serve: Serve, restarts: int) -> None:
+def test_an_address_that_another_host_announced_is_not_asked(serve: Serve, restarts: int) -> None:
     """It stays as long as one whose host does not answer. Also after restarts that only wrote snapshots."""
     announce_both(serve())
     for _ in range(restarts - 1):
@@ -47,7 +47,7 @@ def test_what_another_host_announced_is_not_asked(serve: Serve, restarts: int) -
     eventually(lambda: known(server) == [])
 
 
-def test_in_networks_of_the_operator_all_are_asked(serve: Serve) -> None:
+def test_all_brokers_in_networks_of_the_operator_are_asked(serve: Serve) -> None:
     """rocketns.askNetworks."""
     announce_both(serve())
     server = serve(**ASKING | {"rocketns.askNetworks": f"{THERE};10.0.0.0/8"})

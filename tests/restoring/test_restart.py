@@ -97,7 +97,7 @@ def test_a_slave_is_told_its_restored_master(start: Callable[..., RocketnsServer
         assert answer.ext["masterAddr"] == names.addr()
 
 
-def test_without_restore_it_starts_empty(start: Callable[..., RocketnsServer], names: Names) -> None:
+def test_a_server_without_restore_starts_empty(start: Callable[..., RocketnsServer], names: Names) -> None:
     """rocketns.restore=false."""
     server = start(**{"rocketns.restore": "false"})
     with server.connect() as client:

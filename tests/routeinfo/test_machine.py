@@ -168,7 +168,7 @@ class RouteMachine(RuleBasedStateMachine):
 run = partial(run_machine, RouteMachine, "tests/routeinfo/test_machine.py")
 
 
-def test_whatever_happens_the_tables_stay_sound() -> None:
+def test_the_tables_stay_consistent() -> None:
     run(SEED, stateful_step_count=40)
 
 

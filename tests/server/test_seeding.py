@@ -102,7 +102,7 @@ def test_numbers_as_keys_are_read_as_java_writes_them() -> None:
     assert known.groups["b"].brokers[0].addr == "10.0.0.1:10911"
 
 
-def test_what_the_cluster_info_did_not_have_is_left_out() -> None:
+def test_a_route_drops_brokers_that_the_cluster_info_lacks() -> None:
     """A broker that registered meanwhile, and queues of a broker that is gone."""
     other = QUEUES | {"brokerName": "other"}
     known = seeded(answering(WHOLE | {LOOKUP: ROUTE | {"queueDatas": [other, QUEUES]}}))
@@ -253,7 +253,7 @@ def test_a_broker_is_named_once_for_all_of_its_topics() -> None:
 
 
 @pytest.mark.parametrize("part", ["topicQueueMappingByBroker", "filterServerTable"])
-def test_what_a_route_has_beside_its_queues_is_bounded(
+def test_mappings_and_filter_servers_of_routes_are_bounded(
     part: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     long = "s" * 10_000

@@ -51,7 +51,7 @@ def test_it_says_that_it_lives_three_times_in_the_limit(usec: str, every_ms: int
     assert Supervisor({"WATCHDOG_USEC": usec}, PID).alive_every_ms == 0
 
 
-def test_without_a_supervisor_nothing_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_without_a_supervisor_sends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     Supervisor({}, PID).ready("serving")
     assert not caplog.records
 

@@ -112,7 +112,7 @@ def test_a_full_disk_is_answered_to_each_that_waits(timed_server: TimedServerFac
     assert stored(disk.contents[-1][1]) == {"ns": {f"k{number}": "v" for number in range(4)}}
 
 
-def test_what_waits_for_the_disk_is_bounded(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+def test_changes_that_wait_for_the_disk_are_bounded(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
     """B094: by bytes, of one-way requests too; beyond it SYSTEM_BUSY, and nothing is changed."""
     server = timed_server(**{"rocketns.kvBytesMax": 10_000})
     with server.connect() as client:
@@ -141,7 +141,7 @@ def test_a_peer_that_leaves_while_its_put_is_written(timed_server: TimedServerFa
         assert get_kv(client, "ns", "k").ext == {"value": "v"}
 
 
-def test_what_was_accepted_is_written_before_the_end(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
+def test_the_stop_writes_accepted_changes(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
     """B094, B246: the second put waits for the first one's write when the server is stopped."""
     server = timed_server()
     with server.connect() as client:
@@ -176,9 +176,7 @@ def test_a_server_that_wrote_nothing_stops_at_once(timed_server: TimedServerFact
     server.stop()
 
 
-def test_what_waits_for_the_disk_is_bounded_by_all_of_its_bytes(
-    timed_server: TimedServerFactory, disk: SlowDisk
-) -> None:
+def test_all_bytes_of_a_waiting_change_count(timed_server: TimedServerFactory, disk: SlowDisk) -> None:
     """A long namespace is a part of a change, and a character may have four bytes. rocketns.kvBytesMax bounds both."""
     long, size = "n" * 4_000, 40_000
     server = timed_server(**{"rocketns.kvBytesMax": size})

@@ -77,9 +77,7 @@ def test_a_terminal_is_refreshed_in_place() -> None:
     assert b"NAME SERVER" in shown
 
 
-def test_without_rich_the_rounds_follow_each_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_top_prints_rounds_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(screen_module.sys.stdout, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "rich.live", None)
     with screen() as show:

@@ -75,6 +75,6 @@ def test_the_journals_losses_and_the_certificates_end_are_numbers_of_the_status(
     )  # fmt: skip
 
 
-def test_without_a_journal_nothing_is_said_of_it(managed: Managed) -> None:
+def test_a_server_without_a_journal_shows_no_journal(managed: Managed) -> None:
     status = read(managed)
     assert (status["journalBytes"], status["journalLost"], status["journalFailing"]) == (None, None, None)

@@ -43,7 +43,7 @@ def test_a_large_fleet_in_trouble_fits_the_screen_and_shuts_nobody_out(
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in violations] == []
 
 
-def test_what_happens_appears_without_a_reload(managed: Managed, open_page: Open) -> None:
+def test_the_page_shows_changes_without_a_reload(managed: Managed, open_page: Open) -> None:
     with Broker(managed, "first") as first, Broker(managed, "second", addr="10.0.0.2:1") as second:
         first.register()
         page = open_page(managed)

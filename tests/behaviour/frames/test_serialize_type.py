@@ -88,7 +88,9 @@ def test_a_route(client: Client, names: Names) -> None:
     ],
     ids=["the environment", "the property wins", "a blank property is JSON"],
 )
-def test_where_the_type_comes_from(start_server: Start, options: list[str], env: dict[str, str], expected: int) -> None:
+def test_the_property_wins_over_the_environment(
+    start_server: Start, options: list[str], env: dict[str, str], expected: int
+) -> None:
     """B034: the boot line shows the type."""
     server = start_server(options=options, env=env)
     name = "ROCKETMQ" if expected == ROCKETMQ else "JSON"

@@ -64,7 +64,7 @@ def test_going_away(start_server: Start) -> None:
         assert client.is_closed_by_server()
 
 
-def test_what_is_sent_away_is_not_executed(patient: NameServer, names: Names) -> None:
+def test_a_request_with_the_answer_go_away_changes_nothing(patient: NameServer, names: Names) -> None:
     """B080, B081: for every code and both encodings. A oneway request gets no answer."""
     fields = {"namespace": names.cluster, "key": "k", "value": "new"}
     with leaving(patient) as client:

@@ -78,7 +78,7 @@ def test_a_deflated_body_marked_plain(
 
 
 @pytest.mark.parametrize("damage", [zlib.compress, lambda body: b"x" + body, lambda body: zlib.compress(body)[:-9]])
-def test_what_only_begins_like_a_deflated_body_is_refused(
+def test_deflated_json_is_no_compressed_registration(
     client: Client, names: Names, damage: Callable[[bytes], bytes]
 ) -> None:
     """B130: deflated JSON, whole and cut, and JSON behind an "x"."""

@@ -38,7 +38,7 @@ def test_any_content_succeeds_at_once(client: Client, ext: dict[str, str] | None
     assert (answer.code, answer.remark, answer.ext, answer.body) == (0, None, None, None)
 
 
-def test_what_others_have_stays(client: Client, names: Names) -> None:
+def test_an_unregistration_keeps_topics_of_others(client: Client, names: Names) -> None:
     """B179: another broker keeps cluster and topic."""
     other = names.broker + "-b"
     registered(client, names)

@@ -91,7 +91,7 @@ def test_a_line_break_in_a_value(changed_server: NameServer, connection: Client)
     assert settings(connection) == before
 
 
-def test_without_a_body_nothing_is_written(start_server: Callable[..., NameServer]) -> None:
+def test_a_request_without_a_body_changes_no_property(start_server: Callable[..., NameServer]) -> None:
     """B240: the file keeps its order, and no .bak appears."""
     server = start_server()
     original = server.config_path.read_bytes()

@@ -128,7 +128,7 @@ def test_a_crowded_folder_is_found(tmp_path: Path, modules: int, is_crowded: boo
         (tidy.machine_paths, "Dockerfile", "WORKDIR /home/rocketmq\nCOPY . /opt/work/x\nRUN ls ${A}/work/b"),
     ],
 )
-def test_what_a_rule_allows_passes(tmp_path: Path, rule: Rule, name: str, text: str) -> None:
+def test_each_rule_passes_allowed_code(tmp_path: Path, rule: Rule, name: str, text: str) -> None:
     plant(tmp_path, name, text)
     assert list(rule(tmp_path)) == []
 

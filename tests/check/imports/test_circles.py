@@ -61,7 +61,7 @@ def test_a_planted_circle_is_found(tmp_path: Path, files: dict[str, str], folder
         {"a.py": "import os\nfrom b import c"},
     ],
 )  # fmt: skip
-def test_what_has_no_circle_passes(tmp_path: Path, files: dict[str, str]) -> None:
+def test_imports_without_a_circle_pass(tmp_path: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         planted(tmp_path, name, text)
     assert circles(tmp_path) == []

@@ -110,7 +110,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> N
         ("_fast/reactor/reactor.pyx", "# from rocketns.protocol import frame"),
     ],
 )
-def test_what_the_order_allows_passes(tmp_path: Path, path: str, line: str) -> None:
+def test_the_order_passes_allowed_imports(tmp_path: Path, path: str, line: str) -> None:
     planted(tmp_path, path, line)
     assert violations(tmp_path) == []
 

@@ -65,7 +65,7 @@ def test_numeric_keys_get_quotes(members: dict[str, Any]) -> None:
 
 
 @given(any_bytes)
-def test_what_a_pattern_makes_json_is_the_same_json(text: bytes) -> None:
+def test_the_twin_quotes_numeric_keys_like_the_pattern(text: bytes) -> None:
     try:
         expected = orjson.loads(NUMERIC_KEY.sub(rb'\1"\2"\3', text))
     except ValueError:

@@ -315,7 +315,7 @@ def test_texts_in_any_member_are_read_as_by_the_reference(text: str, place: str)
      '"perm":null', '"order":01', '"order":1.5', '"order":"\x1f"', '"o\x1f":1', '"a\\u0062":1',
      '"order":' + "[" * 10 + "]" * 10, '"topicName":"a"', '"attributes":null', '"order":true ', ' "order":true'],
 )  # fmt: skip
-def test_what_brokers_do_not_write_is_declined(member: str) -> None:
+def test_the_fast_parser_declines_text_that_brokers_never_write(member: str) -> None:
     """Above some size the reference refuses text that it reads leniently, so large bodies are compared as well."""
     text = (
         '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a"%s}}}}'

@@ -131,13 +131,13 @@ def test_a_cut_body_needs_more_until_it_is_whole(mappings: bool) -> None:
         block(b"") + struct.pack(">i", 0) + block(b"") + struct.pack(">i", LIMITS.mappings + 1),
     ],
 )
-def test_what_can_only_be_refused_needs_no_more(data: bytes) -> None:
+def test_a_body_that_must_be_refused_needs_no_more_bytes(data: bytes) -> None:
     assert not compiled.needs_more(data, True, LIMITS)
     with pytest.raises((ConstructError, StreamError)):
         spec.COMPRESSED_REGISTRATION.parse(data, mappings=True)
 
 
-def test_as_many_blocks_as_the_limits_say_are_read() -> None:
+def test_blocks_up_to_the_limits_are_read() -> None:
     """Two topics and one mapping."""
     fits = replace(LIMITS, topics=2, mappings=1)
     assert compiled.read(WHOLE, True, fits, queue_data) == reference(WHOLE, True)

@@ -58,7 +58,7 @@ def test_the_next_look_up_of_a_client_is_recognised_by_its_likeness(client: str)
 @example(frame(json_header(105, {"topic": "T"}) + b"\n"))
 @example(frame(binary_header(105, {"topic": "T"}), b"", ROCKETMQ))
 @example(frame(binary_header(105, {"topic": "T"}, language=255), b"body", ROCKETMQ))
-def test_what_is_recognised_is_what_the_reference_reads(whole: bytes) -> None:
+def test_a_recognised_lookup_equals_the_reference(whole: bytes) -> None:
     if is_frame(whole):
         recognised = recognise(whole)
         assert recognised is None or recognised == reference(whole)
@@ -74,7 +74,7 @@ def likes(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 @given(likes())
 @settings(max_examples=300)
-def test_what_is_recognised_by_its_likeness_is_what_the_reference_reads(pair: tuple[bytes, bytes]) -> None:
+def test_a_lookup_recognised_by_likeness_equals_the_reference(pair: tuple[bytes, bytes]) -> None:
     learnt, whole = pair
     if is_frame(learnt) and is_frame(whole):
         recognised = recognise_like(learnt, whole)
@@ -116,6 +116,6 @@ def test_every_byte_of_a_lookup_replaced_or_cut(client: str) -> None:
         b'{"code":105,"extFields":{"topic":"T"},"opaque":1,"version":1,"other":1}',
     ],
 )
-def test_what_needs_the_reference_is_not_recognised(header: bytes) -> None:
+def test_a_lookup_that_needs_the_reference_is_not_recognised(header: bytes) -> None:
     assert recognise(frame(header)) is None
     assert recognise(frame(binary_header(105, {"topic": "T", "__ZONE_NAME": "z"}), b"", ROCKETMQ)) is None

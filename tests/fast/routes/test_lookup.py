@@ -59,7 +59,7 @@ def test_both_releases_are_answered(tmp_path: Path, release: str, serialize_type
 
 
 @pytest.mark.parametrize("topic", ["static", "filtered"])
-def test_what_cannot_be_composed_is_handed_over(world: PublishedWorld, topic: str) -> None:
+def test_control_gets_lookups_that_cannot_be_composed(world: PublishedWorld, topic: str) -> None:
     frame = look_up(CLIENTS[0], topic)
     assert recognise(frame) is not None
     assert answer(world.slots, frame, 0) is None

@@ -51,7 +51,7 @@ def reference(
 
 @given(tables, brokers, st.dictionaries(names, queues, max_size=5),
        st.dictionaries(names, names | st.none(), max_size=2), st.booleans())  # fmt: skip
-def test_what_is_written_and_told_is_the_references(
+def test_the_twin_writes_and_reports_like_the_reference(
     topics: Topics, broker: str, queues: dict[str, QueueData], renamed: dict[str, str | None], overwrite: bool
 ) -> None:
     expected = copy.deepcopy(topics)

@@ -38,7 +38,7 @@ def read(data: bytes, start: int = len(START)) -> dict[str, QueueData] | None:
 
 
 @given(topics)
-def test_what_the_journal_writes_is_read_or_declined_for_an_escape(queues: dict[str, QueueData]) -> None:
+def test_the_twin_reads_journal_lines_without_escapes(queues: dict[str, QueueData]) -> None:
     data = line(queues)
     assert read(data) == (None if b"\\" in data else queues)
 

@@ -76,7 +76,7 @@ class SlotMachine(RouteMachine):
 run = partial(run_machine, SlotMachine, "tests/fast/routes/test_routes.py")
 
 
-def test_whatever_happens_the_slots_are_the_tables() -> None:
+def test_slots_always_equal_the_tables() -> None:
     run(SEED, stateful_step_count=40, max_examples=30)
 
 

@@ -236,7 +236,7 @@ def test_the_bound_is_a_property(start_server: StartServer) -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
-def test_what_topics_repeat_of_their_broker(shared_server: NameServer, compressed: bool) -> None:
+def test_names_of_a_broker_count_once_a_topic(shared_server: NameServer, compressed: bool) -> None:
     """The bytes of the broker's names as JSON, times its topics: 16 MiB and no more."""
     names = Names()
     name = "\x01" * 600  # six bytes each as JSON
@@ -258,7 +258,7 @@ def test_static_topics_repeat_their_broker_too(shared_server: NameServer) -> Non
             assert register_with(client, Names(), body, brokerName="b" * length).code == code
 
 
-def test_what_brokers_of_a_topic_repeat(shared_server: NameServer) -> None:
+def test_the_name_of_a_topic_counts_once_a_broker(shared_server: NameServer) -> None:
     """217: the topic, once for each broker that the body names."""
     body = dumps({"queueDatas": [{"brokerName": "b"}] * 5_000})
     with shared_server.connect() as client:

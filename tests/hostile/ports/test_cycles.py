@@ -76,7 +76,7 @@ def test_a_connection_that_ended_is_freed_by_its_last_reference(
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_those_that_left_while_the_control_thread_hung_are_freed(tmp_path: Path) -> None:
+def test_connections_that_end_during_a_stall_are_freed(tmp_path: Path) -> None:
     managed = Managed(tmp_path)
     goes_on = threading.Event()
     managed.loop.call_soon_threadsafe(goes_on.wait, 60)

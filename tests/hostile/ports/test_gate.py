@@ -44,7 +44,7 @@ def test_a_host_that_asks_for_much_does_not_end_the_request_of_another(full: Gat
     assert [ended(guard) for guard in (probe, others[0])] == [False, True]
 
 
-def test_of_many_hosts_the_oldest_that_waits_makes_room(full: Gate) -> None:
+def test_the_oldest_waiting_connection_makes_room_if_hosts_are_many(full: Gate) -> None:
     """The host with the most has no more than a sixteenth, so it does not matter which."""
     answered = [entered(full, OTHER, is_answering=True) for _ in range(8)]
     waiting = [entered(full, f"10.0.1.{number}", is_answering=False) for number in range(gate.CONNECTIONS_MAX)]

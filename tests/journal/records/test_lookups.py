@@ -36,7 +36,7 @@ def test_counters_from_elsewhere_are_added() -> None:
     assert counters.drain() == [LookupRow("a", None, "JAVA", 1, 12, 3), LookupRow("b", None, "CPP", 2, 3, 0)]
 
 
-def test_what_is_beyond_the_bound_goes_into_one_row() -> None:
+def test_lookups_beyond_the_bound_share_one_row() -> None:
     counters = LookupCounters(2, by_client=False)
     for topic in ("a", "b", "c", "d", "a"):
         counters.count(topic, CLIENT, "JAVA", 1, topic == "d")

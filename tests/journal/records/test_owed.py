@@ -264,7 +264,7 @@ def test_names_that_were_written_make_room_for_others(monkeypatch: pytest.Monkey
     assert told.journal.buffer.lost_total == 0
 
 
-def test_what_waits_at_the_stop_is_written() -> None:
+def test_the_stop_writes_waiting_records() -> None:
     told = Told()
     told.of(told.manager.register(MASTER, table_of(*LARGE)))
     told.journal.stop(BOOT_MS)
@@ -273,7 +273,7 @@ def test_what_waits_at_the_stop_is_written() -> None:
     assert State().apply(told.records).topics == told.manager.tables.topic_queue_table
 
 
-def test_what_waits_at_the_stop_and_finds_no_room_is_counted_as_lost() -> None:
+def test_the_stop_counts_records_without_room_as_lost() -> None:
     told = Told(journal_buffer_bytes=1 << 20)
     told.writer.stuck = True
     told.of(told.manager.register(MASTER, table_of(*LARGE)))

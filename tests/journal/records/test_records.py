@@ -233,7 +233,7 @@ def test_the_loser_of_a_conflict_is_recorded_only_where_it_was_a_member(told: To
     assert lost == [{"ev": "down"} | KEY | {"addr": SLAVE_ADDR, "bid": 1, "gap": 0, "cause": "conflict"}]
 
 
-def test_what_tools_do_to_topics(told: Told) -> None:
+def test_tools_change_topics(told: Told) -> None:
     told.manager.register(MASTER, table_of("a", "b"))
     told.of()
     put = {"ev": "tput", "broker": BROKER}

@@ -245,7 +245,7 @@ def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
     assert max(pieces) <= 1_000
 
 
-def test_what_a_server_restored_is_told_before_it_serves() -> None:
+def test_the_journal_has_the_restored_tables_before_the_server_serves() -> None:
     """A broker whose address refuses connections is removed a moment later. The journal shows that it was there."""
     manager = filled(2, 100)
     _, writer = memory_journal(manager.tables, filled=Reason.RESTORED)

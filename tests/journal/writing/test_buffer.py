@@ -143,7 +143,7 @@ def test_a_file_ends_at_the_first_record_beyond_its_bytes(writer: MemoryWriter) 
     check_sequence([one for records in files(writer).values() for one in records])
 
 
-def test_what_does_not_fit_is_lost_and_counted(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:
+def test_records_that_do_not_fit_are_lost_and_counted(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:
     buffer = buffer_of(writer, 10_000)
     writer.stuck = True
     put(buffer, 1_000)

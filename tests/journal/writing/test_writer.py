@@ -82,9 +82,7 @@ def test_the_next_file_follows_on_another_day(journalled: Journalled) -> None:
     assert [path.parent.parent.name for path in open_files(journalled.root)] == ["dt=2026-11-22"]
 
 
-def test_what_is_written_is_synced_before_it_counts_as_written(
-    journalled: Journalled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_count_as_written_after_a_sync(journalled: Journalled, monkeypatch: pytest.MonkeyPatch) -> None:
     pending: list[int] = []
     real = os.fdatasync
     monkeypatch.setattr(

@@ -49,7 +49,7 @@ def offset(method: str, us: int = 0, reference: str = "n9") -> dict[str, object]
     return {"ns": "n1", "offset": us, "method": method, "reference": reference}
 
 
-def test_what_may_be_on_its_way_depends_on_the_rotation_and_on_open_files() -> None:
+def test_the_lag_depends_on_the_rotation_and_on_open_files() -> None:
     assert reach_of(row(), offset("versions"), is_open=False).lag == SILENT_AFTER_US + 60 * S
     assert reach_of(row(rotate_s=None), offset("versions"), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
     assert reach_of(row(), offset("versions"), is_open=True).lag == SILENT_AFTER_US

@@ -52,7 +52,7 @@ def test_a_value_is_made_once_for_all_threads() -> None:
     assert len(made) == len(values) == 1
 
 
-def test_what_is_known_is_not_made() -> None:
+def test_a_known_value_is_not_made_again() -> None:
     assert Promises({"value": 3}).get("value", partial(pytest.fail, "made again")) == 3
 
 

@@ -232,7 +232,7 @@ def odd(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Odd
     return Odd(folder, status, said.getvalue(), json.loads((folder / "out" / "summary.json").read_text("utf-8")))
 
 
-def test_what_is_missing_is_never_reported_as_clean(odd: Odd) -> None:
+def test_incomplete_input_is_never_reported_as_clean(odd: Odd) -> None:
     assert odd.status == 3
     assert "incomplete: 1 line of n1 does not parse." in odd.said
     assert "Nothing found in what is there." in odd.said

@@ -67,9 +67,7 @@ def test_the_defaults_of_a_run() -> None:
         ("run --journal j --out o --remote sc://host", "--remote"),
     ],
 )
-def test_what_is_not_understood_is_named_with_the_usage(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_prints_the_usage(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words.split()) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("usage: rocketns audit")

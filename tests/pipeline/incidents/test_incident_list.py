@@ -78,7 +78,7 @@ def test_the_records_are_those_of_the_name_servers_concerned_by_their_own_clocks
     )
 
 
-def test_what_is_not_over_at_the_end_goes_on() -> None:
+def test_an_incident_without_an_end_goes_on() -> None:
     missing = [*broken("n1", "b"), *broken("n3", "b"), up("n2", "b", 0, 9_900, "expired")]
     one = only(listed(broker_intervals=missing, incidents=[differ("b", 9_900, END)]))
     assert (span(one), one.level) == ((9_900, END, True), Level.SEVERE)
@@ -301,7 +301,7 @@ def test_a_restart_after_the_clock_was_set_back_does_not_end_before_it_begins() 
     assert [record.ev for record in one.records] == ["start"]
 
 
-def test_what_is_wrong_at_the_first_moment_may_have_begun_before() -> None:
+def test_an_incident_at_the_first_moment_may_have_begun_before() -> None:
     parted = [up("n1", "b", 0, END), up("n2", "b", 500, END), up("n3", "b", 0, END)]
     early, late = differ("b", 0, 500, "register"), differ("b", 1_000, 3_340)
     found = listed(broker_intervals=parted, incidents=[early, late])
@@ -335,7 +335,7 @@ def test_a_broker_that_comes_and_goes_is_one_incident() -> None:
     assert (last.kind, span(last)) == (Kind.MISSING, (2_401, 2_500, False))
 
 
-def test_what_goes_on_comes_first_then_the_worse_then_the_later() -> None:
+def test_open_incidents_come_first_then_the_worse_then_the_later() -> None:
     order = [
         (one.brokers[0], one.going_on)
         for one in listed(

@@ -154,7 +154,7 @@ def run_of(spark: SparkSession, known: Rows, end: int, unread: str, earlier: Ear
 
 
 @pytest.mark.parametrize("seed", seeds(SEED))
-def test_what_is_settled_goes_on_after_closed_days(spark: SparkSession, seed: int) -> None:
+def test_a_run_continues_the_settled_windows(spark: SparkSession, seed: int) -> None:
     """The tables being the same, what a later run goes on from is so too. Some topics are read later only, and others
     no longer."""
     chance = random.Random(seed)
@@ -192,7 +192,7 @@ def test_a_change_of_the_past_is_seen(run: Run, change: str) -> None:
     assert changed.mark() != run.mark()
 
 
-def test_as_many_other_values_are_another_past(run: Run) -> None:
+def test_other_values_change_the_mark(run: Run) -> None:
     other = run.tables["topic_intervals"].withColumn("r", F.col("r") + 1)
     assert run._replace(tables={**run.tables, "topic_intervals": other}).mark() != run.mark()
 
@@ -282,7 +282,7 @@ def test_every_column_that_windows_rest_on_is_of_the_past(name: str) -> None:
     assert {*held, *at_end, "t1", "t2"} == set(SCHEMAS[name].names) - NOT_OF_THE_PAST
 
 
-def test_what_comes_after_the_edge_does_not_count(spark: SparkSession) -> None:
+def test_ends_after_the_edge_do_not_change_the_mark(spark: SparkSession) -> None:
     """It is not known yet when a day is closed."""
     ended = {"t1": EDGE - 9, "t2": EDGE, "end_cause": "expired"}
     later = [{**ended, "t2": EDGE + 1}, {**ended, "end_cause": "open"}]

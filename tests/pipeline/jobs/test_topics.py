@@ -49,9 +49,7 @@ def names(spark: SparkSession) -> DataFrame:
     return system_topics(frame(spark, BROKER_INTERVALS, BROKERS)).cache()
 
 
-def test_what_brokers_and_consumers_make_for_themselves_has_a_kind_of_its_own(
-    spark: SparkSession, names: DataFrame
-) -> None:
+def test_topics_of_brokers_and_consumers_have_kinds_of_their_own(spark: SparkSession, names: DataFrame) -> None:
     kinds = {
         "orders": "user", "b1": "system", "c": "system", "c_REPLY_TOPIC": "system", "rmq_sys_x": "system",
         "TBW102": "system", "%RETRY%g": "retry", "%DLQ%g": "dlq", "RETRY": "user",

@@ -160,7 +160,7 @@ def test_a_day_after_the_last_run_is_corrected_by_the_clocks_of_its_last_day(fle
     assert sum("since 2026-01-01T20:00:07.000Z (heartbeat" in line for line in found) == 2
 
 
-def test_without_a_broker_times_are_of_no_common_clock(tmp_path: Path) -> None:
+def test_a_journal_without_a_broker_has_no_common_clock(tmp_path: Path) -> None:
     journal = Journal(DAY_START, "n1")
     journal.snapshot(DAY_START + SECOND)
     write_files({"n1": journal.records}, tmp_path)

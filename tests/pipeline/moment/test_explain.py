@@ -66,7 +66,7 @@ def test_a_registration_that_was_not_accepted_may_have_ended_an_acting_master() 
     assert [route.groups[0].addrs for route in shown] == [[(0, "b:1")], [(1, "b:1")]]
 
 
-def test_what_is_not_known_is_told_from_what_is_not_there() -> None:
+def test_explain_distinguishes_unknown_from_absent() -> None:
     broker = Broker("broker-a", "10.0.0.1:10911")
     fleet = {ns: Journal(0, ns) for ns in ("down", "late", "none", "quiet", "silent")}
     fleet["down"].register(1 * SECOND, broker, [topic("T")])

@@ -35,7 +35,7 @@ def brokers_in(block: Block) -> list[str]:
     return [broker for broker in ("broker-a", "broker-z") if broker in repr(block.grids)]
 
 
-def test_what_may_be_lost_records_has_a_table_of_its_own() -> None:
+def test_divergence_by_lost_records_has_a_table_of_its_own() -> None:
     certain, lost, _ = divergence_section(data_of(CERTAIN, LOST)).blocks
     assert (certain.title, brokers_in(certain)) == ("Divergence of brokers", ["broker-a"])
     assert (lost.title, brokers_in(lost)) == ("May be lost records", ["broker-z"])
@@ -69,7 +69,7 @@ CLOCK = differ("broker-z", 3_000, 3_029) | {"doubt": CLOCKS}
 NOTE = "The clock of n2 is known only up to a multiple of 30 s."
 
 
-def test_what_clocks_alone_may_explain_has_a_table_of_its_own() -> None:
+def test_divergence_by_clocks_has_a_table_of_its_own() -> None:
     section = divergence_section(data_of(CERTAIN, CLOCK, verdict=Verdict.FINDINGS))
     certain, clocks, _ = section.blocks
     assert (certain.title, brokers_in(certain)) == ("Divergence of brokers", ["broker-a"])
@@ -78,7 +78,7 @@ def test_what_clocks_alone_may_explain_has_a_table_of_its_own() -> None:
     assert [one.brokers for one in data_of(CERTAIN, CLOCK).incidents] == [("broker-a",)]
 
 
-def test_with_nothing_but_such_differences_the_page_does_not_say_that_all_is_well() -> None:
+def test_a_page_with_only_doubtful_differences_does_not_say_that_all_is_well() -> None:
     data = replace(data_of(CLOCK, verdict=Verdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
     said = summary(data)
     assert said.headline == (
@@ -90,7 +90,7 @@ def test_with_nothing_but_such_differences_the_page_does_not_say_that_all_is_wel
         assert NOTE in page
 
 
-def test_what_is_found_at_a_name_server_with_such_a_clock_says_that_its_times_may_be_off() -> None:
+def test_a_finding_by_an_uncertain_clock_says_that_its_times_may_be_off() -> None:
     data = data_of(CERTAIN, verdict=Verdict.FINDINGS)
     sources = [{"ns": "n1", "clock": "reference"}, {"ns": "n2", "clock": "heartbeats"}, {"ns": "n3", "clock": "none"}]
     told = replace(data, tables={**data.tables, "sources": Table.of(sources)})

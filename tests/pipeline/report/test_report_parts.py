@@ -36,7 +36,7 @@ def test_counts_are_whole_and_means_have_three_figures(value: float | None, expe
     assert text.number(value) == expected
 
 
-def test_what_is_not_whole_never_reads_as_all() -> None:
+def test_a_part_is_never_rounded_to_100_percent() -> None:
     assert [text.percent(v) for v in (1.0, 0.99999, 0.7025, 0.0)] == ["100.00 %", "> 99.99 %", "70.25 %", "0.00 %"]
 
 

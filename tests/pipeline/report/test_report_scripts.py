@@ -53,7 +53,7 @@ def test_marks_are_escaped_where_they_are_not_part_of_a_letter() -> None:
         (f"<b>{HEBREW}</b>", f"&lt;b&gt;<bdi>{HEBREW}</bdi>&lt;/b&gt;"),
     ],
 )
-def test_what_is_written_from_right_to_left_is_isolated(text: str, html: str) -> None:
+def test_text_from_right_to_left_is_isolated(text: str, html: str) -> None:
     assert in_html(text) == html
     assert isolated(text) == html.replace("<bdi>", "\u2068").replace("</bdi>", "\u2069").replace("&lt;", "<").replace(
         "&gt;", ">"

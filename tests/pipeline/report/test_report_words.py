@@ -105,7 +105,7 @@ def test_whom_it_hurts(one: Incident, expected: str) -> None:
     assert whom(one) == expected
 
 
-def test_what_was_there_at_the_beginning_of_the_observation_may_be_older() -> None:
+def test_an_incident_at_the_beginning_may_be_older() -> None:
     assert when(replace(BASE, before=True)) == "since 2026-08-03 09:02:00 UTC or before, at least 14 h 58 min"
     assert when(replace(OVER, before=True)) == (
         "2026-08-03 09:02:00 or before, to 2026-08-03 09:41:00 UTC, at least 39 min"
@@ -304,7 +304,7 @@ def test_a_list_from_a_part_of_the_rows_does_not_say_that_nothing_goes_on() -> N
     assert "too many rows" not in summary(data).counts
 
 
-def test_what_goes_on_does_so_at_the_end_of_the_observation() -> None:
+def test_an_open_incident_goes_on_at_the_end_of_the_observation() -> None:
     """With --to the journals go on after it."""
     data = empty()
     data.__dict__["incidents"] = [replace(BASE, level=Level.SEVERE)]

@@ -58,7 +58,7 @@ def test_an_alert_is_sent_when_it_opens_every_minute_and_when_it_closes() -> Non
     assert ("endsAt" in opened[0], closed[0]["endsAt"]) == (False, "1970-01-01T00:00:40.000Z")
 
 
-def test_what_could_not_be_sent_is_sent_with_the_next_batch() -> None:
+def test_unsent_alerts_are_sent_with_the_next_batch() -> None:
     with receiver(503) as server:
         shown = Shown(server.url)
         assert not shown.batch(10, partition())

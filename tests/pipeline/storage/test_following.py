@@ -123,7 +123,7 @@ def test_journals_go_on_together_while_much_is_there_to_read(journal: Journal) -
     assert len(seen) == 5
 
 
-def test_whose_open_file_was_read_is_told(journal: Journal) -> None:
+def test_the_result_names_servers_with_an_open_file(journal: Journal) -> None:
     journal.file(1, "a\n", ns="n1", is_open=True)
     journal.file(1, "a\n", ns="n2")
     assert journal.look().opened == {"n1"}

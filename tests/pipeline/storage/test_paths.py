@@ -63,7 +63,7 @@ def test_files_and_folders_are_deleted(folder: Folder) -> None:
     assert folder.names("a") == []
 
 
-def test_what_is_written_here_can_be_read_from_elsewhere(folder: Folder, spark: SparkSession, tmp_path: Path) -> None:
+def test_hadoop_reads_a_file_that_this_process_wrote(folder: Folder, spark: SparkSession, tmp_path: Path) -> None:
     """Hadoop checks what it reads with a sum that it wrote beside the file."""
     folder.write("a", b"one")
     folder_at(spark, str(tmp_path)).write("a", b"another one")

@@ -72,6 +72,6 @@ def test_a_run_that_is_going_on_is_not_removed(spark: SparkSession, tmp_path: Pa
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [f"20260101T000000-{2:08}", going.run]
 
 
-def test_without_a_run_there_is_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has no results of an earlier run"):
         current(folder_at(spark, str(tmp_path)))

@@ -83,13 +83,13 @@ def test_an_alert_opens_once_and_closes_once() -> None:
     assert closed.open == []
 
 
-def test_what_began_and_ended_between_two_cuts_opens_and_closes() -> None:
+def test_a_condition_between_two_cuts_opens_and_closes() -> None:
     both = changes([], [wrong(over=(8 * S, "why"))], {}, 10 * S)
     assert [line["event"] for line in both.lines] == ["open", "close"]
     assert both.open == []
 
 
-def test_what_comes_back_later_is_another_alert() -> None:
+def test_a_condition_that_comes_back_is_another_alert() -> None:
     first = changes([], [wrong()], {}, 10 * S)
     gone = changes(first.open, [], {}, 20 * S)
     assert gone.lines[0]["reason"] == "over"

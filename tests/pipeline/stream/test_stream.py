@@ -168,7 +168,7 @@ def test_clocks_that_a_run_knows_are_corrected(spark: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("late", "kinds"), [(6, set()), (30, {"divergence"})], ids=["at once", "12 min later"])
-def test_what_a_clock_alone_may_explain_is_not_alerted(
+def test_a_difference_that_a_clock_explains_is_no_alert(
     spark: SparkSession, tmp_path: Path, late: int, kinds: set[str]
 ) -> None:
     """The clock of n2 is three heartbeats ahead, which heartbeats do not show. It hears of the change with beat

@@ -28,7 +28,7 @@ KNOWN = f"known only up to a multiple of {PERIOD_S} s"
 
 
 @pytest.mark.parametrize("seed", [3])
-def test_what_clocks_alone_explain_is_not_called(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_differences_that_clocks_explain_are_no_findings(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
     truth = make_fleet(replace(SPEC, seed=seed), tmp_path / "journal")
     assert [server["offset_us"] // 1_000_000 for server in truth["name_servers"]][1] in (AHEAD_S - 1, AHEAD_S)

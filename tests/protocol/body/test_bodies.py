@@ -41,7 +41,7 @@ def test_a_route_for_older_clients_has_bare_keys() -> None:
     assert bodies.topic_route_data(plain_route(), standard=False) == bare
 
 
-def test_what_a_route_does_not_have_is_left_out() -> None:
+def test_a_route_leaves_out_absent_members() -> None:
     """B087, B202, B204."""
     group = BrokerData(None, "ba", {})
     route = plain_route(broker_datas=[group], filter_server_table={"b:1": None, "a:1": ["f", None]})

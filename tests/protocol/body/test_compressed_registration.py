@@ -60,7 +60,7 @@ def stream(
     return zlib.compress(block(version) + topics + block(filters) + mappings, 1)
 
 
-def test_what_a_broker_writes_is_read() -> None:
+def test_a_compressed_registration_is_read() -> None:
     """B126: the sys flag is not carried."""
     mapping = {"topic": "M", "bname": "b", "currIdMap": {"0": 1}, "epoch": 7, "totalQueues": 8}
     topics = [topic_config("a", 1, 2, 3, flag=9), topic_config("b")]
@@ -167,11 +167,11 @@ def test_no_version_is_null() -> None:
     assert read.data_version is None
 
 
-def test_what_follows_the_last_section_is_not_looked_at() -> None:
+def test_bytes_after_the_last_section_are_ignored() -> None:
     assert topics_of(decode(stream(mappings=b"\0" * 4 + b"rest"))) == []
 
 
-def test_what_is_packed_more_than_any_table_is_refused() -> None:
+def test_a_body_with_an_impossible_ratio_is_refused() -> None:
     """At the bound, and a byte beyond it. zlib packs blanks to a thousandth."""
     version = b"{}".ljust(100_000)
     rest = struct.pack(">i", 0) + block(b"[]") + bytes(4)
@@ -187,7 +187,7 @@ def test_what_is_packed_more_than_any_table_is_refused() -> None:
         decode(body)
 
 
-def test_what_inflates_to_more_than_the_limit_is_refused() -> None:
+def test_a_body_that_inflates_beyond_the_limit_is_refused() -> None:
     """A request of 140 KB that would take more memory than all the routes."""
     line = b"T 1 1 1 MULTI_TAG ".ljust(1 << 20)
     body = stream(*[line] * (INFLATED_BYTES_MAX // len(line) + 1))
@@ -195,7 +195,7 @@ def test_what_inflates_to_more_than_the_limit_is_refused() -> None:
         decode(body)
 
 
-def test_what_follows_the_last_section_is_not_inflated() -> None:
+def test_bytes_after_the_last_section_are_not_inflated() -> None:
     """As in Java. Of a request of 32 KB that inflates to 31 MB of zeros, only the beginning is inflated."""
     inflated = inflating.inflate(zlib.compress(b"\0" * (31 << 20)), True)
     assert len(inflated) <= inflating.INFLATED_AT_FIRST_BYTES

@@ -159,7 +159,7 @@ def test_a_deflated_body_marked_plain_is_inflated_for_peers_that_cannot_mark_it(
 
 
 @pytest.mark.parametrize("body", [b"x", b"x\x9c", b"x{}", zlib.compress(b"{}"), zlib.compress(b"null"), b"xx" * 99])
-def test_what_only_begins_like_zlib_is_refused_as_bad_json_is(body: bytes) -> None:
+def test_a_broken_zlib_stream_is_refused_like_bad_json(body: bytes) -> None:
     """B130."""
     with pytest.raises(BodyDecodeError) as raised:
         decode(body)
@@ -221,7 +221,7 @@ def test_a_topic_has_a_limit_of_brokers() -> None:
 
 
 @given(st.lists(st.tuples(texts, ints, ints, ints, ints), max_size=4), longs, longs, longs, st.lists(texts, max_size=2))
-def test_what_a_broker_writes_is_read(topics: list[Any], state: int, stamp: int, counter: int, filters: Any) -> None:
+def test_a_registration_is_read(topics: list[Any], state: int, stamp: int, counter: int, filters: Any) -> None:
     configs = {name: topic_config(name, *numbers) for name, *numbers in topics}
     body = decode(register_body(list(configs.values()), data_version(counter, stamp, state), filters=filters))
     read = body.topic_config_wrapper

@@ -52,7 +52,7 @@ def test_numeric_keys_need_no_quotes(text: str, value: Any) -> None:
 
 @given(st.dictionaries(texts, texts, min_size=1, max_size=3))
 @example({'",1:"': "{2:"})
-def test_what_looks_like_a_numeric_key_inside_a_string_stays(members: dict[str, str]) -> None:
+def test_a_string_keeps_text_that_looks_like_a_numeric_key(members: dict[str, str]) -> None:
     text = "{5:" + json.dumps(members, ensure_ascii=False) + "}"
     assert fastjson.loads(text.encode()) == {"5": members}
 
@@ -64,7 +64,7 @@ def test_lenient_reading_is_limited_in_bytes() -> None:
         fastjson.loads(b"'" + b"a" * (most - 1) + b"'")
 
 
-def test_what_one_text_takes_is_missing_to_the_next() -> None:
+def test_texts_share_one_allowance() -> None:
     allowance = Allowance(values=3, lenient_bytes=5)
     assert fastjson.loads(b"'a'", allowance=allowance) == "a"
     with pytest.raises(JsonSyntaxError, match="2 bytes"):
@@ -75,7 +75,7 @@ def test_what_one_text_takes_is_missing_to_the_next() -> None:
 
 
 @given(json_values)
-def test_what_is_written_is_read_back(value: Any) -> None:
+def test_a_written_value_is_read_back(value: Any) -> None:
     assert fastjson.loads(fastjson.dumps(value)) == value
 
 

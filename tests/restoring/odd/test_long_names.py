@@ -122,7 +122,7 @@ def test_a_long_filter_server_topic_and_mapping() -> None:
 
 
 @pytest.mark.parametrize("place", ["name", "cluster", "zoneName", "brokerAddrs"])
-def test_what_a_peer_says_of_long_names_is_left_out(place: str) -> None:
+def test_long_names_of_a_peer_are_left_out(place: str) -> None:
     """A difference of two name servers is kept, logged and shown."""
     group = {"brokerName": "b", "cluster": "C", "zoneName": "z", "brokerAddrs": {"0": "a"}}
     text, name = {"brokerAddrs": {"0": LONG}}.get(place, LONG), LONG if place == "name" else "b"

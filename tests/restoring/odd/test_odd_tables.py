@@ -206,7 +206,7 @@ def test_names_that_are_no_valid_unicode(world: World, restarts: tuple[Restart, 
     assert {"\ud800", "\\ud800"} == world.tables.topic_queue_table.keys()
 
 
-def test_what_older_journals_have_without_a_broker_is_left_out(world: World) -> None:
+def test_groups_without_a_broker_in_older_journals_are_left_out(world: World) -> None:
     """Nothing of it stays, and where the server was down for restoreMaxSeconds it does not count as known routes."""
     world.journal.buffer.put(encoding.columns("group", {"broker": "b", "gcluster": "C", "acting": False}))
     world.journal.buffer.put(encoding.columns("list", {"cluster": "D", "broker": "b", "listed": True}))

@@ -43,7 +43,7 @@ def test_the_last_broker_takes_everything_with_it(manager: Manager) -> None:
     ]
 
 
-def test_what_others_have_stays(manager: Manager) -> None:
+def test_an_unregistration_keeps_topics_of_others(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     manager.register(OTHER, table_of("T2", "T3"))
     manager.unregister(MASTER)
@@ -68,7 +68,7 @@ def test_a_wrong_cluster_leaves_the_live_entry(manager: Manager) -> None:
     assert manager.live(MASTER) is not None
 
 
-def test_without_an_id_the_broker_stays_live(manager: Manager) -> None:
+def test_an_unregistration_without_an_id_keeps_the_broker(manager: Manager) -> None:
     """B182: Java removes the live entry alone, so the address stays for ever."""
     manager.register(MASTER, TWO)
     manager.unregister(leaving(broker_id=None))

@@ -135,7 +135,7 @@ def test_missing_topics_are_removed_where_that_is_configured(manager: Rememberin
     ],
     ids=["no version", "version of now", "filter servers"],
 )
-def test_what_may_mean_something_else_the_next_time_is_read(body: Body) -> None:
+def test_an_ambiguous_body_is_read_again(body: Body) -> None:
     manager = Remembering()
     for _ in range(3):
         manager.register_body(MASTER, body)

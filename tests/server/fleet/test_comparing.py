@@ -141,7 +141,7 @@ def test_the_end_of_a_disagreement_is_an_event_too() -> None:
     assert [event.is_over for event in watched(late, test=test).events] == [False, True]
 
 
-def test_what_this_name_server_says_alike_by_now_is_no_disagreement() -> None:
+def test_a_value_that_this_name_server_has_taken_over_is_no_disagreement() -> None:
     """A peer had the value first. Its last reading is older than this name server's own value."""
 
     async def test(world: World, _addrs: list[str]) -> None:

@@ -42,7 +42,7 @@ def test_a_route_that_is_found() -> None:
 
 
 @pytest.mark.parametrize("code", [17, 1])
-def test_what_is_not_found_is_not_asked_for_again(code: int) -> None:
+def test_a_topic_that_the_first_server_lacks_is_not_asked_of_the_second(code: int) -> None:
     """B248: the first answer counts."""
 
     async def test(client: RemotingClient) -> None:

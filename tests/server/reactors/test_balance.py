@@ -95,7 +95,7 @@ def test_work_just_too_much_for_one_is_tried_less_and_less_often() -> None:
     assert max(waits) == 1 + GATHER_AFTER_MAX
 
 
-def test_after_a_long_time_with_fewer_gathering_is_as_quick_as_at_first() -> None:
+def test_gathering_is_quick_again_after_a_long_time_with_fewer() -> None:
     made = balance(2, 2)
     for _ in range(3):
         windows(made, GATHER_AFTER * 4, [0.5, 0.5], 1.0)

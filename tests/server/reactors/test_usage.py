@@ -79,7 +79,7 @@ def test_idle_time_may_be_unknown(tmp_path: Path, text: str | None) -> None:
     assert idle_s({0}, tmp_path / "stat") is None
 
 
-def test_where_idle_time_is_unknown_all_cores_count_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_cores_count_as_idle_without_idle_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then reactors spread by their busy share alone."""
     monkeypatch.setattr(usage, "ASKED_FROM_SHARE", 0.0)
     monkeypatch.setattr(usage, "idle_s", lambda _cores: None)

@@ -54,7 +54,7 @@ def test_a_host_over_its_share_loses_its_connection_without_progress() -> None:
     assert scene.holders.first() is a3
 
 
-def test_without_a_large_host_progress_alone_decides() -> None:
+def test_progress_alone_decides_among_small_hosts() -> None:
     scene = Scene()
     hosts = "abcdefghijklmnopqrstuvwxyz"
     peers = [scene.hold(Peer(host), SHARE - 1) for host in hosts[: PARTS + 1]]

@@ -231,7 +231,7 @@ def test_bytes_are_limited_in_all() -> None:
     assert waiting.submit("a", frame(body=1_000 - HEAD))
 
 
-def test_what_is_dropped_does_not_wait() -> None:
+def test_dropped_requests_leave_the_queues() -> None:
     """The rest of the connection keeps its order, and its room in the queues is free again."""
     waiting = inbox(client=2, default=2)
     for number, code in enumerate([ROUTE, OTHER, ROUTE, OTHER]):
@@ -255,7 +255,7 @@ steps = st.lists(
 
 
 @given(steps, st.integers(0, 5), st.integers(0, 5))
-def test_whatever_comes_is_served_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
+def test_each_request_is_served_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
     """Per connection, unless it is dropped. No limit is exceeded by more than one request of each connection."""
     waiting = inbox(client, default, bytes_max=1_000)
     sent: dict[str, list[tuple[int, bool]]] = {"a1": [], "a2": [], "b": []}

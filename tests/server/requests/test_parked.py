@@ -67,7 +67,7 @@ def test_a_registered_broker_is_last() -> None:
     assert parked.first() is stranger
 
 
-def test_what_small_frames_take_beside_their_own_bytes_counts() -> None:
+def test_the_overhead_of_small_frames_counts() -> None:
     """A frame of 29 bytes takes about 140 bytes of memory."""
     parked, a, b = parked_within(10 * (29 + FRAME_COST_BYTES)), peer("a"), peer("b")
     for _ in range(10):

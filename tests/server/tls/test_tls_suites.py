@@ -48,7 +48,9 @@ def agreed(context: Context, version: ssl.TLSVersion) -> str | None:
         ("TLSv1.2,TLSv1.3", JAVA_GCM128, GCM128, None),
     ],
 )
-def test_what_is_agreed_on(protocols: str, ciphers: str, tls12: str | None, tls13: str | None) -> None:
+def test_tls_versions_and_suites_are_agreed_in_the_order_of_the_server(
+    protocols: str, ciphers: str, tls12: str | None, tls13: str | None
+) -> None:
     """B064: only the named suites, in the server's order."""
     context = build_server_context(config(tls_protocols=protocols, tls_ciphers=ciphers))
     assert (agreed(context, TLS12), agreed(context, TLS13)) == (tls12, tls13)

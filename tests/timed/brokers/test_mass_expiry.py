@@ -89,7 +89,7 @@ def stack() -> Iterator[ExitStack]:
         yield made
 
 
-def test_as_in_java_all_expire_without_the_property(
+def test_all_brokers_expire_without_the_property_as_in_java(
     timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
 ) -> None:
     fleet = Fleet(timed_server(**NO_IDLE), stack, listening)
@@ -113,7 +113,7 @@ def test_all_at_once_are_kept_until_they_are_heard(
     assert fleet.known == list(range(BROKERS))
 
 
-def test_what_stays_silent_is_given_up_after_its_time(
+def test_silent_brokers_expire_after_their_time(
     timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket, tmp_path: Path
 ) -> None:
     """Six of ten fell silent. Four come back; the journal has the doubt and why the others went."""

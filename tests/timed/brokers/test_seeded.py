@@ -76,7 +76,7 @@ def test_a_broker_that_is_heard_stays_and_a_silent_one_goes(timed_server: TimedS
             assert group(client, others[0].broker) is not None
 
 
-def test_without_a_usable_server_it_starts_empty(
+def test_a_server_without_a_usable_seed_starts_empty(
     timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = started_from(timed_server, timed_server())

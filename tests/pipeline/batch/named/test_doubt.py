@@ -35,7 +35,7 @@ def tables(spark: SparkSession, **rows: list[dict[str, Any]]) -> Results:
     return cast(Results, Tables(spark, **rows))
 
 
-def test_what_is_in_doubt_is_counted_neither_as_finding_nor_as_figure(spark: SparkSession) -> None:
+def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSession) -> None:
     """But it has figures of its own."""
     results = tables(
         spark,

@@ -67,7 +67,7 @@ def test_a_broker_without_a_zone_survives_each_zone(spark: SparkSession) -> None
     assert rows(found(spark, topics, [member("a", "east"), member("b")])) == []
 
 
-def test_what_a_broker_makes_for_itself_is_not_in_the_radius(spark: SparkSession) -> None:
+def test_system_topics_are_not_in_the_blast_radius(spark: SparkSession) -> None:
     sole = found(spark, [held("a", "a"), held("%RETRY%g", "a")], [member("a")])
     assert rows(sole, "topic", "kind") == [("%RETRY%g", "retry"), ("a", "system")]
     assert rows(blast_radius(sole)) == []

@@ -60,7 +60,7 @@ def test_a_storm_soon_after_the_start_is_the_starts(spark: SparkSession, first: 
     assert rows(storms(found(spark, members)), "trigger") == [(trigger,)]
 
 
-def test_what_a_name_server_had_when_it_became_known_did_not_register_then(spark: SparkSession) -> None:
+def test_brokers_of_the_first_snapshot_are_no_registrations(spark: SparkSession) -> None:
     up = UP | {"t1": 50 * SECOND}
     assert rows(found(spark, [listed(f"b{n}", 50) for n in range(9)], up=up)) == []
 

@@ -82,7 +82,7 @@ def found(spark: SparkSession) -> dict[str, list[tuple[int, int, str | None]]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_the_other_one_showed_within_that_time_is_no_difference(
+def test_a_value_that_the_other_showed_within_the_clock_error_is_no_difference(
     found: dict[str, list[tuple[int, int, str | None]]], case: str
 ) -> None:
     assert found[case] == CASES[case][2]
@@ -92,7 +92,7 @@ def test_what_the_other_one_showed_within_that_time_is_no_difference(
     ("method", "uncertainty", "off_s"),
     [("reference", 0, 0), ("versions", 20_000, 0.02), ("heartbeats", 30 * SECOND, 600), ("none", None, 3600)],
 )
-def test_how_far_a_clock_may_be_off(method: str, uncertainty: int | None, off_s: float) -> None:
+def test_each_method_limits_the_error_of_a_clock(method: str, uncertainty: int | None, off_s: float) -> None:
     assert may_be_off(method, uncertainty) == off_s * SECOND
 
 

@@ -118,7 +118,7 @@ def test_mean_and_maximum_are_those_of_trying_every_assignment(spark: SparkSessi
             assert len(loss.lost) == min(most, 64), case
 
 
-def test_by_circle_never_doubles_where_every_count_is_a_multiple_of_the_group(spark: SparkSession) -> None:
+def test_allocation_by_circle_never_doubles_if_counts_are_multiples_of_the_group(spark: SparkSession) -> None:
     chance = random.Random(5)
     sized = [(chance.choice((2, 3, 4)), chance.choice((2, 3))) for _ in range(40)]
     cases = [(random_shape(chance, views, (c, 2 * c, 3 * c)), c, "circle") for c, views in sized]

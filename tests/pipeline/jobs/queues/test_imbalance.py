@@ -52,7 +52,7 @@ def test_a_view_without_write_queues_has_no_share_and_is_named(spark: SparkSessi
     ]
 
 
-def test_where_nobody_can_write_there_are_no_figures(spark: SparkSession) -> None:
+def test_a_topic_without_write_queues_has_no_figures(spark: SparkSession) -> None:
     window = segments_frame(spark, [segment({"n1": {"broker-a": (4, 4, 4)}, "n2": {"broker-a": (2, 2, 4)}})])
     assert figures(imbalance(window, always(spark))) == [("broker-a", None, None, None, None, ["n1", "n2"])]
 

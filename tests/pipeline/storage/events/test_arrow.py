@@ -67,7 +67,7 @@ def repr_of(data: bytes) -> str:
     ],
     ids=repr_of,
 )
-def test_what_readers_may_understand_differently_is_left_to_spark(data: bytes) -> None:
+def test_arrow_leaves_ambiguous_lines_to_spark(data: bytes) -> None:
     assert rows_of(LINE) is not None
     assert rows_of(data) is None
 
@@ -114,9 +114,7 @@ def test_torn_lines_are_counted_without_spark(data: bytes, records: int, torn: i
     assert (found.records.num_rows, found.torn) == (records, torn)
 
 
-def test_what_arrow_and_spark_store_is_the_same(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrow_and_spark_store_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file of a journal with damage by the one that should, and then all by Spark."""
     paths = write_files(random_journals(17), tmp_path / "journal")
     with paths[0].open("a", encoding="utf-8") as file:

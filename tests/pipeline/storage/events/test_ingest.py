@@ -71,7 +71,7 @@ def test_a_file_that_grew_takes_its_own_place_and_leaves_the_others(
     assert [row[4:] for row in rows(read_files(spark, out))] == [(1, 0, 1, 1, False), (2, 0, 1, 2, False)]
 
 
-def test_what_a_replaced_file_held_before_is_not_stored_again(spark: SparkSession, places: tuple[Path, str]) -> None:
+def test_records_of_a_replaced_file_are_not_stored_again(spark: SparkSession, places: tuple[Path, str]) -> None:
     journal, out = places
     for name, seq in (("5-000001", 10), ("5-000001", 20), ("5-000002", 10)):
         file_of(journal, "n1", name, f'{{"boot":5,"seq":{seq},"ts":{seq},"ev":"open"}}\n')

@@ -35,7 +35,7 @@ def places(tmp_path: Path) -> tuple[Path, str]:
     return tmp_path / "journal", str(tmp_path / "out" / "events")
 
 
-def test_what_is_new_is_known_without_the_records(spark: SparkSession, places: tuple[Path, str]) -> None:
+def test_the_manifest_alone_tells_new_files(spark: SparkSession, places: tuple[Path, str]) -> None:
     journal, out = places
     ingest(spark, str(journal), out)
     shutil.rmtree(Path(out) / "data")
