@@ -50,7 +50,7 @@ class FirstRoutes:
         self._client = client
 
     async def fill(self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]) -> Reason | None:
-        """Where the routes came from that are in the tables now, and in the reactors' slots; None: there are none.
+        """Fill the tables and the reactors' slots. Returns where the routes came from; None if there are none.
 
         ``journal_ns`` None: there is no journal. ``port`` is the server's own. ``takes_long`` is called after a second.
         """
@@ -72,7 +72,7 @@ class FirstRoutes:
         return reason
 
     def _warn_if_beyond(self) -> None:
-        """What was accepted before is kept: a lower limit must not take routes from clients."""
+        """Routes that were accepted before are kept: a lower limit must not take routes from clients."""
         held, most = self._tables.routes, self._configuration.limits.routes_max
         if held > most:
             log.warning("the tables have %d routes, more than rocketns.routesMax=%d. All are kept. Registrations that "

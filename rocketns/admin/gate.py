@@ -187,7 +187,7 @@ class Gate:
 
 
 def _of_largest_host(guards: list[Guard], size: Callable[[Guard], int], limit: int) -> list[Guard]:
-    """Those of the host that has the most, if it has more than a part of the limit; else all."""
+    """The guards of the largest host, if it uses more than its part of the limit; else all guards."""
     of_host: Counter[str] = Counter()
     for guard in guards:
         of_host[guard.host] += size(guard)

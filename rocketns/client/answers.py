@@ -10,7 +10,7 @@ from typing import Any
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.command import RemotingCommand
 
-# What nobody asked for, in so many seconds. Beyond it the connection is ended.
+# Frames and bytes that nobody asked for, within the window. A connection with more is ended.
 UNASKED_FRAMES_MAX = 64
 UNASKED_BYTES_MAX = 1024 * 1024
 UNASKED_WINDOW_S = 60.0

@@ -82,7 +82,7 @@ class NameServer:
         return NOT_READY.get(await self.lookup_code({ResponseCode.TOPIC_NOT_EXIST, *NOT_READY}))
 
     async def lookup_code(self, also: Container[int] | None = None) -> int:
-        """With which code it answers the lookup of a topic that nobody has: see `ask`."""
+        """The response code for the lookup of a topic that no broker has: see `ask`."""
         return (await self._lookup(unused_topic(), also)).code
 
     async def kv(self, namespace: str) -> dict[str, str]:

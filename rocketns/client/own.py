@@ -13,7 +13,7 @@ RESOLVE_WITHIN_S = 2.0
 
 
 async def others_and_own(addrs: Sequence[str], own_port: int) -> tuple[list[str], list[str]]:
-    """Those of other servers, and those that are this machine and ``own_port``."""
+    """The addresses of other servers, and the addresses of this server (this machine with ``own_port``)."""
     own = await asyncio.gather(*(is_own(addr, own_port) for addr in addrs))
     marked = list(zip(addrs, own, strict=True))
     return [addr for addr, is_this in marked if not is_this], [addr for addr, is_this in marked if is_this]

@@ -172,7 +172,7 @@ class Configuration(OwnSections):
         return ineffective.in_the_file(self._given, self._declared())
 
     def passed_over_system_properties(self) -> list[str]:
-        """Likewise, of the system properties."""
+        """The system properties that have no effect, as sentences for the log."""
         return ineffective.in_the_system_properties(self._system, self._declared())
 
     def unused(self) -> dict[str, str]:

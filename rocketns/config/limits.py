@@ -112,7 +112,7 @@ class Limits(OwnConfig):
         return max(1, total_max // (2 * self.connections_max))
 
     def host_bytes_max(self, total_max: int) -> int:
-        """What a host may hold of a total before it is looked at by itself: an eighth, and at least one frame."""
+        """A host with more bytes of a total is looked at by itself. It is an eighth, and at least one frame."""
         return max(total_max // HOST_PARTS, self.frame_bytes_max)
 
     @property

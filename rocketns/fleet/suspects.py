@@ -31,7 +31,7 @@ class Suspicion:
 
 
 class Suspects:
-    """At most SUSPECTS_MAX of each kind."""
+    """What a peer may differ in: at most SUSPECTS_MAX items of each kind."""
 
     def __init__(self) -> None:
         self._suspicions: dict[FactKind, dict[Item, Suspicion]] = {kind: {} for kind in FactKind}
@@ -56,7 +56,7 @@ class Suspects:
     def worth(
         self, kind: FactKind, differing: Iterable[tuple[str, View, View]], room: int
     ) -> list[tuple[str, View, View]]:
-        """Those to `judge`: all that are suspected already, and of the others the first ``room``."""
+        """The differences to `judge`: all that are suspected already, and the first ``room`` of the others."""
         suspicions, chosen = self._suspicions[kind], []
         for one in differing:
             is_new = Item(kind, one[0]) not in suspicions
@@ -76,11 +76,11 @@ class Suspects:
 
     @property
     def has_new(self) -> bool:
-        """Whether one more reading decides about some."""
+        """Whether one more reading would decide about a suspicion."""
         return any(not suspicion.lasts for _, suspicion in self._all())
 
     def lasting(self) -> Iterator[tuple[Item, Suspicion]]:
-        """What counts."""
+        """The suspicions that count as differences."""
         return ((item, suspicion) for item, suspicion in self._all() if suspicion.lasts)
 
     def _all(self) -> Iterator[tuple[Item, Suspicion]]:

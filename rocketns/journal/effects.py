@@ -38,7 +38,7 @@ HEARTBEAT = "heartbeat"
 # A heartbeat's record repeats names that its request does not have. A larger one is written once in this time.
 LARGE_BEAT_BYTES = 1_024
 LARGE_BEAT_EVERY_MS = 10_000
-# Of a record of topics, beside its topics and its broker's name.
+# Bytes of a record of topics, without its topics and its broker's name.
 AROUND_BYTES = 128
 # The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
 # its former ids, its registration or conflict records that, because it knows more. Without one, BrokerIdsLeft does.

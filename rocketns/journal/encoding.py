@@ -22,7 +22,7 @@ from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappi
 from rocketns.routeinfo.doubt import Doubt
 
 BACKSLASH = "\\u005c"
-# Of a topic in a record, beside its name.
+# Characters of a topic in a record, without its name.
 TOPIC_AROUND_BYTES = 60
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
@@ -37,7 +37,7 @@ def columns(event: Ev, given: dict[str, Any]) -> bytes:
 
 
 def tail(numbers: dict[str, int | None]) -> bytes:
-    """Those that are not None, as the end of a record."""
+    """The end of a record: the numbers that are not None."""
     present = {name: number for name, number in numbers.items() if number is not None}
     return b"," + orjson.dumps(present)[1:] if present else b"}"
 
@@ -54,7 +54,7 @@ def _escaped(value: Any) -> Any:
 
 
 def unescaped(value: Any) -> Any:
-    """Of a record that is ``escaped``: all of its texts as they were."""
+    """The value with all texts as they were before they were escaped, for a record with ``escaped``."""
     if isinstance(value, str):
         return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value)
     if isinstance(value, dict):

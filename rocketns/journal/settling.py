@@ -1,4 +1,4 @@
-"""Records of what `reg`, `hb` and `down` do not give: switches of groups, odd live entries."""
+"""Records of changes that `reg`, `hb` and `down` do not show: switches of groups, odd live entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
 class Settling:
-    """After a batch of events, compares what was recorded of the names and addresses that it touched with the tables.
+    """After a batch of events, compares the tables with the records, for the names and addresses that it touched.
 
     A batch touches few of them, whatever the tables hold. ``is_due``: it touched some.
     """

@@ -150,10 +150,10 @@ def _decoded_body(
 
 
 def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:
-    """The decoder that leaves out known topics, where they have no effect.
+    """The decoder that leaves out topics which are known already, if all topics are not needed.
 
-    They have one where the registration deletes the topics that it does not name, as the first one of a restored broker
-    does, where permissions are masked, as a slave's may be, and where the slots do not show yet what this request did.
+    All are needed in three cases. The registration deletes topics that it does not name: the first one of a restored
+    broker does so. Permissions are masked, as those of a slave may be. The slots do not show the request's changes yet.
     """
     deletes = context.configuration.namesrv.delete_topic_with_broker_registration
     unheard = header.broker_name in context.tables.unheard

@@ -75,7 +75,7 @@ REQUESTS: dict[int, Request] = {
 
 
 def check_rows(rows: Collection[int]) -> None:
-    """LookupError where a code that is answered has no row, or one that is only sent has one."""
+    """LookupError if an answered code has no row, or a code that is only sent has one."""
     if wrong := [code.name for code in RequestCode if (code in rows) is (code in SENT_ONLY)]:
         raise LookupError(
             f"each RequestCode has a row in REQUESTS of processor/requests.py, or is in SENT_ONLY there: {wrong}"

@@ -38,7 +38,7 @@ class Sender:
 
 
 def last_fingerprint(tables: RouteTables, sender: Sender) -> Hashable:
-    """Of the body that this broker registered last. None if there is none to recognise."""
+    """The fingerprint of the body that this broker registered last. None if there is none."""
     last = _last_body(tables, sender)
     return None if last is None else last.fingerprint
 

@@ -87,8 +87,8 @@ class RouteTables:
     ``unconfirmed`` has the live entries with a doubt. `put_live_entry`, `remove_live_entry`, `refresh`, `add_group`,
     `put_member`, `remove_member` and `remove_group` keep them.
 
-    A group has a member. A cluster lists the groups whose own cluster it is, and those of which a member registered
-    with it.
+    A group has at least one member. A cluster lists a group if it is the group's own cluster, or if a member of the
+    group registered with it.
 
     ``broker_topics`` has the topics of each broker name. ``routes`` and ``members`` count what the limits bound: routes
     as `held.sizes` does, and the ids of all groups. What adds or removes queues, mappings or filter servers keeps them.

@@ -88,7 +88,7 @@ def _bound_to_every_address(port: int, ipv4_only: bool) -> socket.socket:
 
 
 def _resolved(host: str, port: int) -> tuple[int, tuple[object, ...]]:
-    """Family and socket address. Of a name that has both, the IPv4 address, as in Java."""
+    """Family and socket address. If a name has IPv4 and IPv6 addresses, it is an IPv4 address, as in Java."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     return family, (address[0], port, *address[2:])

@@ -69,7 +69,7 @@ cdef void drop_input(Connection *connection) noexcept nogil:
 
 
 cdef uint8_t *output_space(Connection *connection, size_t size) noexcept nogil:
-    """Reactor thread only. Where ``size`` bytes can be written behind the output; NULL where there is no memory."""
+    """Reactor thread only. Room for ``size`` bytes at the end of the output; NULL if there is no memory."""
     cdef size_t waiting = unsent(connection), room
     cdef uint8_t *grown
     if connection.output_room - connection.output_end < size:

@@ -52,7 +52,7 @@ cdef uint32_t largest_host(const Shared *shared, int kind, int known) noexcept n
 
 cdef bint find_oldest(const Shared *shared, int kind, Victim *victim, uint32_t first, uint32_t end,
                       int owner) noexcept nogil:
-    """Any thread. Of the hosts from ``first`` to before ``end``, at this owner or at ANY. False where there is none."""
+    """Any thread. Search the hosts in [``first``, ``end``), for this owner or for ANY. False if there is no victim."""
     cdef int64_t oldest_ms = 0, since_ms
     cdef uint32_t host
     cdef int each

@@ -18,7 +18,7 @@ LIKE_ENOUGH, VERY_LIKE = 0.6, 0.85
 
 
 def in_the_file(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
-    """Of the configuration file. ``java`` are the properties that Java has too."""
+    """Warnings for properties of the configuration file. ``java``: the properties that Java has too."""
     known = _names(java)
     found: list[str] = []
     for name, text in given.items():
@@ -30,7 +30,7 @@ def in_the_file(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> lis
 
 
 def in_the_system_properties(system: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
-    """Of -D, JAVA_OPT and JAVA_OPT_EXT, where Java's virtual machine has properties of its own."""
+    """Warnings for -D, JAVA_OPT and JAVA_OPT_EXT. An unknown name there may be one of Java's virtual machine."""
     known = _names(java)
     tls = {one.name for one in TLS_PROPERTIES}
     found: list[str] = []

@@ -81,7 +81,7 @@ class Owed:
         return len(here or names)
 
     def _take(self, owed: _Topics) -> list[str]:
-        """As many topics as a record may have."""
+        """Take as many topics as fit into one record."""
         names: list[str] = []
         characters = 0
         while owed.names and len(names) < TOPICS_IN_RECORD_MAX:

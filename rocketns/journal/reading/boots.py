@@ -84,6 +84,6 @@ def _whole(records: Iterable[Record], holes: Sequence[Hole]) -> list[Snapshot]:
 
 
 def _needed(snapshots: Sequence[Snapshot], begins: Iterable[int]) -> list[Snapshot]:
-    """Of each of these numbers the first snapshot from it on."""
+    """For each of these sequence numbers, the first snapshot that begins at it or later."""
     first = {next((one for one in snapshots if one.snap >= begin), None) for begin in begins}
     return sorted(one for one in first if one is not None)

@@ -53,7 +53,7 @@ class Replay:
             self.refused += 1
 
     def _start(self, record: Record) -> None:
-        """A server that restored its routes began with those that the records before it give."""
+        """A server that restored its routes began with the routes of the records before. Another one began empty."""
         if not record.get("restored"):
             self.routes = KnownRoutes()
         self.last_broker = None

@@ -44,7 +44,7 @@ def begins(files: Sequence[JournalFile]) -> Iterator[Begin]:
 
 
 def _snapshots_that_end_in(journal_file: JournalFile) -> Iterator[int]:
-    """Their names (the column ``snap``), the last one first."""
+    """Names (the column ``snap``) of the snapshots that end in this file, the last one first."""
     with journal_file.path.open("rb") as file:
         if not file.seek(0, 2):
             return

@@ -88,7 +88,7 @@ class File:
                 self._pass_rest(file)
 
     def _pass_rest(self, file: BinaryIO) -> None:
-        """Of a line that is too long."""
+        """Skip the rest of a line that is too long."""
         while (rest := file.readline(LINE_BYTES_MAX)) and not rest.endswith(b"\n"):
             self.bytes += len(rest)
         self.bytes += len(rest)
@@ -122,7 +122,7 @@ def _record_with_queues(line: bytes) -> Record | None:
 
 @lru_cache(maxsize=_QUEUE_KINDS_MAX)
 def _queue_data(text: bytes) -> QueueData | None:
-    """What is behind a topic's name, from the quote to before the brace."""
+    """The queues in the text after a topic's name: from its closing quote up to the brace."""
     numbers = _NUMBERS.fullmatch(text)
     if numbers is None:
         return None

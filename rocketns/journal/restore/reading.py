@@ -43,7 +43,7 @@ class Restored:
         return sum(len(group.brokers) for group in self.routes.groups.values())
 
     def forget_before(self, epoch_ms: int) -> None:
-        """Leave out brokers that were silent since. What no broker stands for goes with the journal itself."""
+        """Leave out brokers that were silent since then; if the whole journal is older, everything else too."""
         self.routes.forget_brokers(epoch_ms)
         if self.last_epoch_ms < epoch_ms:
             self.routes = KnownRoutes()
@@ -115,7 +115,7 @@ class Reading:
         self._seq = max(0, self._begin - 1)
 
     def _end_boot(self) -> None:
-        """Of a server that was killed, the last request may have more records than were written."""
+        """A killed server may have written its last request in part. That broker then has no data version."""
         if not self._stopped and self._replay.last_broker is not None:
             self._replay.routes.forget_versions(self._replay.last_broker)
         if self._in_snapshot:
@@ -137,9 +137,9 @@ class Reading:
         self._bytes += file.bytes
 
     def _is_own(self, opened: Record, file: File, number: int) -> bool:
-        """Whether a file is of this name server, and no copy of another file of the same boot.
+        """Whether this name server wrote the file, and it is no copy of another file of the same boot.
 
-        A damaged ``ns`` does not matter in a file that goes on where the one before ended, or whose ``start`` is right.
+        A damaged ``ns`` does not matter if the file continues the one before, or if its ``start`` record is right.
         """
         if file.lines == 1 and opened["seq"] <= self._seq and opened.get("file") != number:
             return False

@@ -59,7 +59,7 @@ def _clocks(plain: Any) -> Clocks:
 
 
 def day_ends(files: DataFrame, clock_days: DataFrame) -> dict[str, DayEnd]:
-    """Of each day of FILES, by ``dt``."""
+    """The last record of each day of FILES, and whether a file of it is open, by ``dt``."""
     of_days = F.broadcast(clock_days.select(F.col("day").alias("dt"), "ns", "offset"))
     last = F.max(F.col("last") - F.coalesce("offset", F.lit(0))).alias("last")
     found = files.join(of_days, ["dt", "ns"], "left").groupBy("dt").agg(last, F.max("open").alias("open"))

@@ -1,5 +1,5 @@
-"""What the incidents of the list did to topics and consumers, counted in the whole tables, where the list is made from
-a part of their rows.
+"""How many topics and consumers the listed incidents affected. The list may be made from a part of the tables' rows, so
+this is counted in the whole tables.
 """
 
 from __future__ import annotations

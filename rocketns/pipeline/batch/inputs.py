@@ -131,11 +131,11 @@ class Inputs:
         return self._with_earlier("heard", found)
 
     def _with_earlier(self, name: str, recent: DataFrame) -> DataFrame:
-        """The rows of the days that are not closed, and of closed ones."""
+        """The rows of open days, and those that earlier runs kept of closed days."""
         return self._results.hold(recent).unionByName(self["earlier"].frames[name])
 
     def marks(self) -> dict[str, str]:
-        """Of the last closed day, and of the last one that this run closes."""
+        """The marks of the last closed day, and of the last day that this run closes."""
         days = sorted({self["earlier"].day, self["closing"].day} - {NEVER})
         tables = {name: self[name] for name in (*PAST, "clock_days")}
         return marks(tables, days, self["min_window_us"]) if days else {}

@@ -48,7 +48,7 @@ SUMMARY_KEYS = {
 }
 # Divergences whose name servers are followed over time, topics of each, and the rows that are read for that.
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
-# The tables that tell what an incident did. Where the list is made from a part of their rows, all of them are counted.
+# The tables with the effects of incidents. If the list is made from a part of their rows, all rows are counted.
 EFFECTS = ("key_windows", "impact")
 HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.

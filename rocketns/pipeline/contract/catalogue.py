@@ -1,6 +1,6 @@
 """Every job in one row. The run, the stored tables, the page, docs/audit.md and the twin tests all go over these rows.
 
-The order of rows is the order in which findings are listed, and in which jobs that could run take their turn.
+Findings are listed in the order of the rows, and of the jobs that could run, the first one runs.
 To add a job: write its function below ``jobs``, a row here, and its SQL twin in tests/pipeline/duck.
 tests/pipeline/contract/test_catalogue.py names the step that is missing.
 """

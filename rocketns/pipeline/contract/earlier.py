@@ -33,7 +33,7 @@ CALLERS = columns(
 )
 # hour: since the epoch, of the interval's middle; ns: name servers with a miss.
 HOURS = columns("topic:string hour:long miss:long n:long ns:strings closed:boolean")
-# Of the lookups of an hour: the first and the last record.
+# The first and the last record of the lookups of an hour.
 COVERED = columns("ns:string hour:long first:long last:long closed:boolean")
 # The first heartbeat of a broker and id at a name server (by) after the departure that began at d1.
 HEARD = columns("cluster:string broker:string by:string bid:int d1:long ts:long closed:boolean")

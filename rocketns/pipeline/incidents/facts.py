@@ -40,8 +40,8 @@ class Facts:
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[Row]]:
-        """KEY_WINDOWS by broker, in the order of t1, without those in doubt. ``values`` are those of
-        most of the window if it is ``followed``, else those of its beginning, which ``first`` has always."""
+        """KEY_WINDOWS by broker, in the order of t1, without doubtful ones. ``first``: the values at the beginning.
+        ``values``: those of most of the window if it is ``followed``, else the same as ``first``."""
         certain = (row for row in self.rows("key_windows") if row.get("doubt") is None)
         return _grouped(map(self._with_values, certain), "broker")
 
@@ -112,7 +112,7 @@ class Facts:
         return next((row for row in self.boots.get(ns, ()) if row["t1"] <= at <= row["t2"]), None)
 
     def boot_from(self, ns: str, at: int) -> Row | None:
-        """The same; of two that meet then, the later one."""
+        """The boot at that time. If two boots meet there, the later one."""
         return next((row for row in reversed(self.boots.get(ns, ())) if row["t1"] <= at <= row["t2"]), None)
 
     def missing_of(self, boot: Row) -> Sequence[Row]:

@@ -95,7 +95,7 @@ def _same(parted: Incident, other: Incident) -> bool:
 
 
 def _detailed(incident: Incident, facts: Facts) -> Incident:
-    """With name servers' views, records and addresses."""
+    """The incident with its name servers' views, records and addresses."""
     named = {str(row["addr"]) for broker in incident.brokers for row in _members(incident, broker, facts)}
     every = incident.kind not in NAME_SERVER and len(incident.brokers) > 1
     return replace(

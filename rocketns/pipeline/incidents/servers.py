@@ -11,7 +11,7 @@ from rocketns.pipeline.incidents.model import Incident, Kind
 
 
 def outages(facts: Facts) -> list[Incident]:
-    """Of each name server: the time between two starts, and a last end that no start followed."""
+    """The outages of each name server: from an end to the next start, and a last end without a start."""
     return [found for ns, boots in sorted(facts.boots.items()) for found in _outages(ns, boots, facts)]
 
 

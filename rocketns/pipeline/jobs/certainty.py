@@ -33,8 +33,9 @@ def with_clocks(
     keep: Keep = as_it_is,
     min_window_us: int = 0,
 ) -> DataFrame:
-    """The windows with CLOCKS as doubt where they are shorter than the clocks of two of their name servers may differ,
-    by CLOCK_DAYS, and no two of the name servers differ for certain. None is shorter than ``min_window_us``."""
+    """The windows, with CLOCKS as doubt if clocks may explain them: they are shorter than two of their name servers'
+    clocks may differ by CLOCK_DAYS, and no two of these name servers differ for certain. None is shorter than
+    ``min_window_us``."""
     if widest(clock_days) <= min_window_us:
         return windows
     with_apart = keep(_with_apart(windows, clock_days))

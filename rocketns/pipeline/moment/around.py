@@ -1,8 +1,8 @@
-"""The records around a moment: as few as show the state of every name server then.
+"""The records around a moment: only as many as show the state of every name server.
 
 A journal has a whole snapshot in each hour, so state is known from the records of the last hours. They are read from
-the events that an earlier run ingested, otherwise from those files of the journal that may hold them. If a name server
-has no whole snapshot in them, the records of a day before are read too.
+the events that an earlier run ingested, or else from the journal files that may hold them. If a name server has no
+whole snapshot there, the records of the day before are read too.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ FIRST_BYTES = 4096
 
 
 def of_ingested(spark: SparkSession | None, folder: str, t0: int, t1: int) -> Iterator[Record]:
-    """From the folder of the events that an ingest wrote. ``spark`` None: it is on this machine."""
+    """Records from the folder of ingested events. ``spark`` None: it is on this machine."""
     if spark is not None:
         told = read_events(spark, folder, Observation(t0, t1)).where(F.col("ts").between(t0, t1))
         yield from cast(list[Record], told.select("ns", "dt", *COLUMNS).toArrow().to_pylist())
@@ -66,7 +66,7 @@ def _of_part(folder: Folder, part: Part, t0: int, t1: int) -> Iterator[Record]:
 
 
 def of_journal(spark: SparkSession | None, journal: str, t0: int, t1: int) -> Iterator[Record]:
-    """From the journal's files. Of one that is still being written its whole lines count."""
+    """Records from the journal's files. An open file is read up to its last whole line."""
     for file in files_between(spark, journal, t0, t1):
         data = _start_of(spark, file, None)
         yield from (record for record in records_of(data, file.ns, file.dt) if t0 <= record["ts"] <= t1)

@@ -48,8 +48,8 @@ class Route(NamedTuple):
 
 
 def routes_at(told: Told, topic: str, at: int, *, acting_masters: bool = False) -> list[Route]:
-    """As of ``at`` (epoch us), one of each name server with any record, by name. Later records show whether a name
-    server that was quiet at that moment was still up. ``told`` is in order, and has no other topic."""
+    """The routes at ``at`` (epoch us), one for each name server with any record, by name. Later records show whether a
+    name server that was quiet at that moment was still up. ``told`` is in order, and has no other topic."""
     by_server: dict[str, list[Known]] = {}
     for boot in told.boots():
         by_server.setdefault(boot.ns, []).append(boot)
@@ -76,8 +76,8 @@ def _is_up(boot: Known, at: int, is_last: bool) -> bool:
 
 
 def _replayed(boot: Known, at: int) -> Replay:
-    """Its routes at the moment. What a whole snapshot does not name, and no record after its begin, is gone at its end:
-    the removal was lost. Of snapshots only those count at which state begins."""
+    """The routes of the boot at the moment. Only snapshots count at which state begins. If neither such a snapshot nor
+    a record after its begin names a thing, its removal was lost: it is removed at the end of the snapshot."""
     begins = {snapshot.snap for snapshot in boot.snapshots}
     ends = {(snapshot.snap, snapshot.end_seq) for snapshot in boot.snapshots}
     replays, latest = [Replay()], dict[tuple[Any, ...], int]()

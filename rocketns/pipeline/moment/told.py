@@ -61,7 +61,7 @@ class Told:
             self.records.setdefault(boot, []).append(given)
 
     def sorted(self) -> Told:
-        """The same in the order of ``seq``."""
+        """These records in the order of ``seq``."""
         marks = {boot: dict(sorted(found.items())) for boot, found in self.marks.items()}
         records = {boot: sorted(found, key=_seq) for boot, found in self.records.items()}
         return Told(marks, records, self.heard, self.days, self.last)
@@ -71,7 +71,7 @@ class Told:
         return [known(*boot, [*self.marks[boot].values()], self.records.get(boot, [])) for boot in sorted(self.marks)]
 
     def corrected(self, offsets: Mapping[Day, int]) -> Told:
-        """The same by the reference's clock. ``offsets``: us that a clock is ahead on a day."""
+        """These records by the reference's clock. ``offsets``: us that a clock is ahead on a day."""
 
         def shifted(record: Record) -> Record:
             return {**record, "ts": record["ts"] - offsets.get((record["dt"], record["ns"]), 0)}

@@ -49,7 +49,7 @@ def short(name: Any) -> str:
 
 
 def short_strict(name: Any) -> str:
-    """The same for terminals and chats."""
+    """`short` for terminals and chats."""
     return _quoted(strict(str(name)))
 
 

@@ -42,7 +42,7 @@ class Timeline:
 
 
 def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
-    """Of the first NAME_SERVERS_MAX name servers, and of all incidents."""
+    """The timeline of the first NAME_SERVERS_MAX name servers and of all incidents."""
     shown = servers[:NAME_SERVERS_MAX]
     lanes = [_lane("incidents", [(incident.t1, incident.t2) for incident in data.incidents], "gone", data)]
     lanes += [_lane(ns, down_spans(data, ns), "down", data) for ns in shown]

@@ -67,7 +67,7 @@ class Results:
 
     @classmethod
     def published(cls, spark: SparkSession, out: Folder) -> Results:
-        """Those of the run that counts. BadInput if there is none."""
+        """The tables of the published run. BadInput if there is none."""
         return cls(spark, out, current(out)["run"])
 
     def save(self, name: str, frame: DataFrame) -> DataFrame:

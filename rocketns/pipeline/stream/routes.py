@@ -46,7 +46,7 @@ def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
 
 
 def windows_between(values: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
-    """WINDOWS that were open between the last cut and this one, and those of ``before`` that ended recently.
+    """WINDOWS that were open between the last cut and this one, and recently ended windows of ``before``.
 
     The moment before the last cut counts, too, because what happened at the cut is seen only now. ``hold`` is called on
     frames that are used several times, and mostly have few rows.

@@ -116,7 +116,7 @@ class Servers(NamedTuple):
         return spans
 
     def uptime_since(self, start: int) -> list[Uptime]:
-        """The same, from this moment before the last cut on for those whose state was known then."""
+        """`uptime`, but from ``start`` on, before the last cut, for name servers whose state was known at ``start``."""
         known = {(boot.ns, boot.boot) for boot in self.boots if boot.known is not None and boot.known <= start}
         return [span._replace(t1=start) if span.t1 == self.before and (span.ns, span.boot) in known else span
                 for span in self.uptime()]  # fmt: skip

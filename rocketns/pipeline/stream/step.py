@@ -79,7 +79,7 @@ class Limits(NamedTuple):
     off: Mapping[str, int] = {}
 
     def shortest(self) -> Column:
-        """Of a row of WINDOWS: clocks alone may explain one that is shorter, us."""
+        """The shortest certain window of a row of WINDOWS, us. Clock errors may explain a shorter one."""
         named = [F.lit(part) for ns, off in self.off.items() for part in (ns, off)]
         known = F.create_map(*named).cast("map<string,bigint>")
         offs = F.transform("values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), F.lit(0)))

@@ -152,8 +152,8 @@ class AsyncioTransport:
         return self.totals.bytes_of(OUTPUT)
 
     def close_idle(self) -> None:
-        """End idle connections, those whose handshake takes long, and those that could not finish closing since the
-        last call."""
+        """End connections that are idle, or take long for their handshake, or have not finished closing since the last
+        call."""
         for connection in list(islice(self._closing & self.connections, CLOSED_AT_ONCE_MAX)):
             connection.abort(Cause.CHANNEL_CLOSE, NOT_TAKEN)
         now_ms = self.now_ms()

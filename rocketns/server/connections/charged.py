@@ -1,4 +1,4 @@
-"""A connection that the server opened, charged like those that it accepted: the same totals, and answers in turns."""
+"""An outgoing connection, charged like an accepted one: to the same totals, with answers in turns."""
 
 from __future__ import annotations
 

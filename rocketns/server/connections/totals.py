@@ -82,7 +82,7 @@ class Totals:
         return self._clock.now().ms
 
     def bytes_of(self, kind: int) -> int:
-        """What the connections of control's loop hold of a kind."""
+        """Bytes of one kind that the connections of control's loop hold."""
         return self._holders[kind].total
 
     def hold(self, kind: int, connection: Holder, size: int, moved: int = 0) -> None:
@@ -150,7 +150,7 @@ class Totals:
                 connection.abort(Cause.CHANNEL_CLOSE, STALLED_ANSWERS)
 
     def _count_unsent(self, since_ms: int) -> list[Holder]:
-        """Note who took answers, of those that had made no progress since then. Returns those that took too few."""
+        """Look again at connections without progress since then. Returns those that still took too few answers."""
         holders = self._holders[OUTPUT]
         looked_at = holders.without_progress(since_ms, LATE_AT_ONCE_MAX)
         for connection in looked_at:

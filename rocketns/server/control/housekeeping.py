@@ -1,4 +1,4 @@
-"""Unregistrations: those that brokers ask for, and those of brokers whose connection ended."""
+"""Unregistrations: at the request of a broker, and after its connection ended."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BrokerHousekeeping:
             self._delivery.deliver(unregister_brokers(self._context.tables, batch, now.ms), now)
 
     def _take_closed(self, most: int) -> list[UnregisterRequest]:
-        """Of the other brokers of closed connections."""
+        """The next unregistrations for the other brokers of closed connections, at most ``most``."""
         if not self._closed or not most:
             return []
         taken = list(islice(self._closed[0], most))

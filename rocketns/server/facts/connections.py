@@ -90,7 +90,7 @@ class ConnectionFacts:
 
     @property
     def reactors_in_use(self) -> int:
-        """Those that get new connections."""
+        """The reactors that get new connections."""
         return self.reactors_started if self._balancer is None else self._balancer.balance.active
 
     @property

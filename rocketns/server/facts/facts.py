@@ -104,7 +104,7 @@ class Facts:
 
     @property
     def fleet(self) -> FleetState:
-        """What the name servers of `rocketns.peers` differ in."""
+        """The differences to the name servers of `rocketns.peers`."""
         return self._fleet.state
 
     @property
@@ -136,7 +136,7 @@ class Facts:
 
     @property
     def registrations_repeated(self) -> int:
-        """With the same body as the broker's last one."""
+        """Registrations with the same body as the broker's last one."""
         return self._core.context.registrations.repeated
 
     @property

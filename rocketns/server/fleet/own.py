@@ -20,7 +20,7 @@ class OwnTables:
         self._digests = digests
 
     async def groups(self) -> dict[str, GroupView]:
-        """All groups with an address. Those that change in between are as they are when it is their turn."""
+        """All groups with an address. A group that changes meanwhile is read as it is at its turn."""
         table = self._tables.broker_addr_table
         views: dict[str, GroupView] = {}
         for number, name in enumerate(list(table)):

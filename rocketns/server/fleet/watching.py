@@ -24,7 +24,7 @@ from rocketns.server.fleet.peer import Peer
 
 log = logging.getLogger("rocketns.fleet")
 
-# From the start of one round to the next. What a round finds for the first time is looked at again sooner.
+# From the start of one round to the next. A difference that a round finds for the first time is read again sooner.
 ROUND_S = 2.0
 AGAIN_S = 1.0
 CONNECT_WITHIN_S = 1.5
@@ -33,7 +33,7 @@ ANSWER_WITHIN_S = 2.0
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 DISAGREEMENTS_MAX = 200
 EVENTS_AT_ONCE_MAX = 20
-# Of a group only so many addresses and characters are shown: the state has 200 disagreements.
+# How much of a group is shown: the state has 200 disagreements.
 ADDRESSES_SHOWN_MAX = 16
 SIDE_CHARACTERS_MAX = 2_000
 

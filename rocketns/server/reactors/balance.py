@@ -24,7 +24,7 @@ ALL = 1000  # thousandths
 
 @dataclass(frozen=True)
 class Give:
-    """What to call `rocketns._fast.reactor.reactors.Reactors.give` with."""
+    """The arguments for `rocketns._fast.reactor.reactors.Reactors.give`."""
 
     source: int
     target: int

@@ -68,7 +68,7 @@ class ReactorTransport:
 
     @property
     def connections(self) -> Collection[ReactorConnection]:
-        """Those that are open. Control only."""
+        """The open connections. Control only."""
         return self._connections.values()
 
     def accept(self, listening: socket.socket) -> None:

@@ -53,13 +53,13 @@ class Bounds:
 
     @classmethod
     def of(cls, limits: Limits, total_max: int) -> Bounds:
-        """Those of this total."""
+        """The bounds that follow from a total."""
         return cls(total_max, limits.host_bytes_max(total_max), limits.listed_bytes_min(total_max))
 
 
 @dataclass(slots=True)
 class _Holding:
-    """What one connection holds. ``is_listed``: so many bytes that closing it would help."""
+    """What one connection holds. ``is_listed``: it holds enough bytes that closing it would help."""
 
     host: Hashable
     is_known: bool

@@ -1,8 +1,8 @@
 """Whose turn it is: hosts take turns by what each has cost, and so do the members of a host.
 
-A host is that of a socket. Its members are its connections. Of connections that sent a PROXY header the member is the
-host which that announced, and its connections take turns within. Any peer can announce any host, so who announces many
-shares the time of one; and peers behind a proxy, which have one socket host, do not wait for each other's crowds.
+A host is the host of a socket. Its members are its connections. A PROXY header announces a host: then this announced
+host is the member, and its connections share the turns of that member. Any peer can announce any host, so a peer that
+announces many still has the time of one host. Peers behind a proxy do not wait for each other's crowds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HostTurns(Generic[Key]):
 
     @property
     def next_estimate_ns(self) -> int:
-        """Of the turn that is next. IndexError if no key wants one."""
+        """The estimated cost of the next turn. IndexError if no key wants one."""
         return self._hosts.next_estimate_ns
 
     def want(self, key: Key, place: tuple[str, str], estimate_ns: int) -> None:

@@ -90,7 +90,7 @@ class _Line(Generic[Key]):
         self.owed_ns = 0
 
     def want_turn(self) -> None:
-        """For its first frame."""
+        """Queue the connection for a turn, when its first frame arrives."""
         self.turns.want(self.key, self.place, REQUEST_COST_NS + BYTE_COST_NS * self.frames[0].size)
 
 
@@ -235,7 +235,7 @@ class Inbox(Generic[Key]):
         return True
 
     def _to_refuse(self, line: _Line[Key], size: int) -> Key | None:
-        """Whose frames are refused, if this connection adds so many bytes. None: its own."""
+        """The key whose frames are refused if this connection adds so many bytes. None: its own are."""
         is_known = self._compared[True].hosts.total > self._bytes_max // 2
         compared = self._compared[is_known]
         host, most = compared.hosts.largest()

@@ -36,7 +36,7 @@ class Largest(Generic[Key]):
         return size - before
 
     def bytes_of(self, key: Key) -> int:
-        """What was set last."""
+        """The bytes that were set last for the key."""
         return self._bytes.get(key, 0)
 
     def _leave(self, key: Key, number: int) -> None:

@@ -73,7 +73,7 @@ def kept(
 
 
 def _snapshots(runs: DataFrame, parts: DataFrame) -> DataFrame:
-    """SNAPSHOT: those at which state begins, and those that are not whole and may become so."""
+    """SNAPSHOT: snapshots at which state begins, and incomplete snapshots that later records may complete."""
     lost = holes(runs)
     whole = whole_snapshots(parts, lost)
     needed = needed_snapshots(boots(runs), whole, lost).select(*SNAPSHOT)
@@ -82,8 +82,8 @@ def _snapshots(runs: DataFrame, parts: DataFrame) -> DataFrame:
 
 
 def _records(events: DataFrame, snapshots: DataFrame, closing: Closing) -> DataFrame:
-    """EVENTS that change the state, the snapshots, the last heartbeat of each sender, those near the end of the closed
-    days, and one record of each KV item that snapshots repeat."""
+    """EVENTS that later runs need: changes of the state, the snapshots, the last heartbeat of each sender, heartbeats
+    near the end of the closed days, and one record of each KV item that snapshots repeat."""
     beats = events.where(F.col("ev").isin("reg", "hb"))
     last = beats.groupBy("boot", *SENDER).agg(F.max("seq").alias("seq")).select("ns", "boot", "seq", _marked("last"))
     marked = events.join(F.broadcast(last), ["ns", "boot", "seq"], "left").join(

@@ -26,7 +26,7 @@ from rocketns.pipeline.jobs.history.unsure import widest
 SETTLED = ("key_windows", "topic_segments", "imbalance")
 # Sums of so much less of a hash fit a long.
 HASH_SHIFT = 32
-# Of each table: the columns before the edge, beside t1 and t2, and those that the end of an interval has.
+# The hashed columns of each table, beside t1 and t2: those of every interval, and those of an interval that has ended.
 PAST = {
     "topic_intervals": (("ns", "topic", "broker", "r", "w", "p", "cause"), ("end_cause",)),
     "broker_intervals": (("ns", "cluster", "broker", "bid", "addr"), ("end_cause", "gap")),
@@ -47,19 +47,19 @@ class Settled(NamedTuple):
     imbalance: DataFrame
 
     def recent(self, rows: DataFrame) -> DataFrame:
-        """Those rows (topic, t2, …) that reach the cut of their topic."""
+        """The rows (topic, t2, …) that end at the cut of their topic or later."""
         return self._with_cut(rows).where("t2 >= cut").drop("cut")
 
     def open_or_new(self, segments: DataFrame, done: DataFrame) -> DataFrame:
-        """Those segments (topic, t2, …) that reach the cut of their topic, and all of topics that ``done`` (topic, …)
-        has no row of: nobody read these topics when the days were closed."""
+        """The segments (topic, t2, …) that end at the cut of their topic or later, and all segments of topics without
+        a row in ``done`` (topic, …): nobody read these topics when the days were closed."""
         known = done.select("topic", F.lit(True).alias("known")).distinct()
         found = self._with_cut(segments).join(F.broadcast(known), "topic", "left")
         return found.where("t2 >= cut or known is null").drop("cut", "known")
 
     def clipped(self, points: DataFrame) -> DataFrame:
-        """Those points (topic, t, next_t, …) that apply just before the cut of their topic or later. The former come to
-        lie just before it. ``next_t``: when the next point of the same name server takes its place, null: never."""
+        """The points (topic, t, next_t, …) that apply just before the cut of their topic or later. Earlier ones are
+        moved to just before it. ``next_t``: when the next point of the same name server replaces it, null: never."""
         before = F.col("cut") - 1
         applies = F.col("next_t").isNull() | (F.col("next_t") > before)
         return self._with_cut(points).where(applies).withColumn("t", F.greatest("t", before)).drop("cut")

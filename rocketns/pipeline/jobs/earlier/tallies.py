@@ -93,7 +93,7 @@ def callers(lookups: DataFrame, observation: Observation, closing: str = NEVER) 
 
 
 def named(callers: DataFrame) -> DataFrame:
-    """Those of the observation that name a topic."""
+    """The callers of the observation that name a topic."""
     return callers.where("inside and topic is not null and topic <> '*'").withColumn(
         "miss", F.coalesce("miss", F.lit(0))
     )

@@ -14,7 +14,7 @@ from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import AVAILABILITY
 
 UNIT = ("level", "cluster", "broker", "bid", "addr")
-# What a span of time is: listed, or absent since an end with this cause.
+# The column ``what`` of a span of time: LISTED, or the cause of the end after which the unit was absent.
 LISTED = "listed"
 
 

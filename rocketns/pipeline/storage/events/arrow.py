@@ -73,7 +73,7 @@ def take(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[T
 
 
 def _take_folder(files: Sequence[JournalFile], bases: Sequence[str], to: Path) -> list[Taken]:
-    """Those of one day and name server become one file."""
+    """Write the journal files of one day and name server as one file."""
     place = to.joinpath(*Path(files[0].path).parts[-3:-1])  # named as in the journal, where Spark read it
     taken = []
     with _Writer(place) as writer:

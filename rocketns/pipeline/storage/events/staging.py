@@ -141,7 +141,7 @@ class Staging:
         return {place: _held(rows, place in repeating) for place, rows in found.items()}
 
     def _repeating(self, records: DataFrame, files: Sequence[Place]) -> set[Place]:
-        """Those of the files that hold a record more than once."""
+        """The files that hold a record more than once."""
         these = F.broadcast(frame_of(self._spark, files, PLACES))
         counts = records.where("not corrupt").join(these, [*FILE], "left_semi").groupBy(*FILE, "boot", "seq").count()
         return {tuple(row) for row in counts.where("count > 1").select(*FILE).distinct().collect()}

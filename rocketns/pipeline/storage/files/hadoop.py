@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.files.folder import Folder
 
-# Where a file appears whole when it is closed, and renaming copies it.
+# In these stores a file appears whole when it is closed, and renaming copies it.
 OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "obs", "wasb", "wasbs")
 # A file's status as Hadoop shows it: one call for a whole listing, instead of four for each file.
 _STATUS = re.compile(r"path=([^;]+); isDirectory=false; length=(\d+);[^{}]*? modification_time=(\d+);")

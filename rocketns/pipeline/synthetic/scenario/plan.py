@@ -1,7 +1,7 @@
 """What happens in a fleet and when: lives of brokers, boots of name servers, lost connections, topic changes.
 
-Faults that could touch the same broker are kept SPACING_MS apart, and those of a name server from all others, so that
-each has a truth of its own.
+Two faults that could touch the same broker are at least SPACING_MS apart. So is a fault of a name server from every
+other fault. Each fault therefore has consequences of its own.
 """
 
 from __future__ import annotations

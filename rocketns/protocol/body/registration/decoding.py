@@ -51,7 +51,7 @@ def _decode_errors() -> Iterator[None]:
 
 
 def refusal(error: BodyDecodeError) -> BodyDecodeError:
-    """As Java answers it."""
+    """The error with Java's answer."""
     return BodyDecodeError(
         "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
         f"Failed to decode RegisterBrokerBody, {error.remark}"
