@@ -233,18 +233,19 @@ class Kind(NamedTuple):
         return (*(self.restoring or ()), *self.others, "escaped")
 
 
-_MEMBER = ("cluster", "broker", "addr", "bid")
-_VERSION = ("dvt", "dvc", "dvs")
-_LIVE = (*_VERSION, "timeout_ms", "ha", "fs", "from_host")
+# The key of a member, and its data version.
+MEMBER = ("cluster", "broker", "bid", "addr")
+DATA_VERSION = ("dvt", "dvc", "dvs")
+_LIVE = (*DATA_VERSION, "timeout_ms", "ha", "fs", "from_host")
 _GROUP = ("gcluster", "zone", "acting")
 _ITEM = ("ns_key", "key", "val")
 KINDS: dict[str, Kind] = {
     "start": Kind(("ns", "restored", "seeded")),
     "stop": Kind(()),
     "open": Kind(("ns", "file"), ("rotate_s",)),
-    "reg": Kind((*_MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
-    "hb": Kind((*_MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
-    "down": Kind(_MEMBER, ("gap", "cause"), Kept.ALL, "{who} is gone: {reason}{silent}"),
+    "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
+    "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
+    "down": Kind(MEMBER, ("gap", "cause"), Kept.ALL, "{who} is gone: {reason}{silent}"),
     "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"), Kept.NONE,
                   "{who} is unconfirmed: {reason}{silent}"),
     "tput": Kind(("broker", "topics"), ("cause",), Kept.ALL, "{broker} has topics {topics} ({reason})"),
@@ -252,7 +253,7 @@ KINDS: dict[str, Kind] = {
     "map": Kind(("broker", "maps"), (), Kept.NONE, "{broker} has queue mappings of {topics}"),
     "kv": Kind(None, _ITEM, Kept.ALL, "KV item {names} {state}"),
     "config": Kind(None, ("key", "val"), Kept.NONE, "property {names} {state}"),
-    "snap": Kind(("snap", "part", "end", *_MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live"),
+    "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live"),
                  ("doubt", "listed", *_ITEM), Kept.SOME),
     "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
     "drop": Kind((), ("lost",), Kept.ALL),

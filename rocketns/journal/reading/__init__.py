@@ -1,1 +1,1 @@
-"""A journal read in plain Python, by a start and by `rocketns audit explain`: lines, holes, snapshots, replay."""
+"""A journal in plain Python, for a start and for `rocketns audit explain`: lines, holes, snapshots, replay, clocks."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.journal.reading.clockdays import Clock, Clocks, chained
 from rocketns.pipeline.batch.inputs import Inputs
 from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Observation
@@ -19,7 +20,6 @@ from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
 from rocketns.pipeline.jobs.earlier.keeping import Closing, kept
 from rocketns.pipeline.jobs.earlier.settled import SETTLED, finished
 from rocketns.pipeline.jobs.earlier.tallies import HOW, NEVER
-from rocketns.pipeline.jobs.history.clockdays import Clock, Clocks, chained
 from rocketns.pipeline.storage import earlier as storage
 from rocketns.pipeline.storage.files.folder import Folder
 

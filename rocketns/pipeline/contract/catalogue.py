@@ -200,12 +200,12 @@ JOBS = (
     ),
     Job(
         "clock_days", "a name server's clock on a day",
-        schema.CLOCK_DAYS, "history.clockdays.clock_days", ("estimates", "earlier_clocks"),
+        schema.CLOCK_DAYS, "history.clocks.clock_days", ("estimates", "earlier_clocks"),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(
         "clock_offsets", "a name server's clock on the last day",
-        schema.OFFSETS, "history.clockdays.clock_offsets", ("clock_days",),
+        schema.OFFSETS, "history.clocks.clock_offsets", ("clock_days",),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(

@@ -13,11 +13,5 @@ GRACEFUL = ("unregister",)
 NAME_SERVER_ENDED = ("stop", "start", "lost", "silent")
 STILL_OPEN = "open"
 
-# What names one broker address in the journal.
-MEMBER = ("cluster", "broker", "bid", "addr")
-
 # Why a window may not be a real difference: records were lost, or clocks are not known well enough.
 LOST_RECORDS, CLOCKS = "lost_records", "clocks"
-
-# How the offset of a name server's clock was found.
-REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from rocketns.pipeline.contract.causes import HEARTBEATS, NAME_SERVER_ENDED, NONE, STILL_OPEN
+from rocketns.journal.reading.clocks import HEARTBEATS, NONE
+from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import DAY_US, day
 from rocketns.pipeline.incidents.prevailing import prevailing

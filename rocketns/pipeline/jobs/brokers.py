@@ -8,7 +8,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, MEMBER
+from rocketns.journal.record import MEMBER
+from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import BROKER_STATS
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.causes import NONE, REFERENCE
+from rocketns.journal.reading.clockdays import Clocks, chained
+from rocketns.journal.reading.clocks import NONE, REFERENCE, estimates
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.jobs.history.clockdays import Clocks, chained
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.moment.around import around
-from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
@@ -48,7 +47,8 @@ def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) ->
     """CLOCK_DAYS of the earlier run, which saw more samples; otherwise estimated from these records."""
     if folder is not None and folder.exists(SUMMARY):
         return clocks_of(spark, folder)
-    return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in chained(estimates(told), Clocks()).days]
+    clocks = chained(estimates(told.days, told.shown(), told.heard), Clocks())
+    return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in clocks.days]
 
 
 def _offsets_of(clocks: Iterable[Row], days: Iterable[Day]) -> dict[Day, int]:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
+from rocketns.journal.reading.clocks import FAR_US
 from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
-from rocketns.pipeline.jobs.history.clocks import FAR_US
 from rocketns.pipeline.moment.reading import of_ingested, of_journal
 from rocketns.pipeline.moment.told import Told
 from rocketns.pipeline.storage.paths import folder_at

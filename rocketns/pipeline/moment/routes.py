@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rocketns.journal.reading.boots import Known
 from rocketns.journal.reading.replay import Replay
-from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.moment.told import Told
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from rocketns.journal.reading.boots import Known, Mark, known
 from rocketns.journal.reading.lines import Record
-from rocketns.journal.record import KINDS
-from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.journal.record import KINDS, MEMBER
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
 _SHOWING = frozenset(name for name, kind in KINDS.items() if kind.restoring is not None) - {"hb"}
@@ -69,6 +68,10 @@ class Told:
     def boots(self) -> list[Known]:
         """Each boot, in the order of name server and boot. It must be sorted."""
         return [known(*boot, [*self.marks[boot].values()], self.records.get(boot, [])) for boot in sorted(self.marks)]
+
+    def shown(self) -> list[Record]:
+        """The records that show state, of all boots."""
+        return [record for records in self.records.values() for record in records]
 
     def corrected(self, offsets: Mapping[Day, int]) -> Told:
         """These records by the reference's clock. ``offsets``: us that a clock is ahead on a day."""

@@ -30,8 +30,8 @@ USED = timedelta(days=1)
 class Kept(NamedTuple):
     """A folder. ``day``: the last closed day; ``days``: the fingerprint of each closed day; ``t0``: the beginning of
     the observation; ``last``: its latest record; ``stray_from``: the earliest time stamp after the observation that was
-    taken for wrong, or null; all epoch us; ``clocks``: plain values of history.clockdays.Clocks; ``mark``: that of
-    contract.earlier.Earlier."""
+    taken for wrong, or null; all epoch us; ``clocks``: plain values of journal.reading.clockdays.Clocks; ``mark``: that
+    of contract.earlier.Earlier."""
 
     place: str
     day: str

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.alert import Alert
-from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.text import short_strict as short

@@ -13,7 +13,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, LongType, StructType
 
-from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, MEMBER
+from rocketns.journal.record import MEMBER
+from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES
 from rocketns.pipeline.contract.frames import columns, conform
 from rocketns.pipeline.stream.servers import Servers, any_of
 

@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.alert import Alert
-from rocketns.pipeline.contract.causes import MEMBER
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.history.unsure import apart

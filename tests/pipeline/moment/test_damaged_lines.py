@@ -9,8 +9,8 @@ import secrets
 import orjson
 import pytest
 
+from rocketns.journal.reading.clocks import estimates
 from rocketns.journal.reading.lines import records_of
-from rocketns.pipeline.moment.clocks import estimates
 from rocketns.pipeline.moment.evidence import causes, lost_before
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Told
@@ -34,7 +34,7 @@ def explained(lines: list[bytes], *, ingested: bool) -> list[Route]:
     told.add((columns | record if ingested else record for record in records), "T", 0)
     told = told.sorted()
     at = max(record["ts"] for record in records)
-    estimates(told)
+    estimates(told.days, told.shown(), told.heard)
     causes(told, at)
     lost_before(told, at)
     return routes_at(told.corrected({}).until(at), "T", at, acting_masters=True)

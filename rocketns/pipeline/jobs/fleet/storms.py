@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.defaults import TIMEOUT_MS
 from rocketns.pipeline.contract.frames import conform, each
 from rocketns.pipeline.contract.schema import STORM_REGISTRATIONS, STORMS

@@ -10,8 +10,8 @@ A broker sends each registration to all its name servers at once. Two kinds of s
 
 The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
 offset the times of a name server stay as they are (method none). Each day of the journal has its own estimate, from
-its own records; ``clockdays`` makes the offsets of a run of days from them. A clock that drifts within a day by more
-than the shortest window shows up as jitter and as ``spread``.
+its own records; ``journal.reading.clockdays`` makes the offsets of a run of days from them. A clock that drifts within
+a day by more than the shortest window shows up as jitter and as ``spread``.
 
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
 are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Nothing bounds
@@ -20,22 +20,27 @@ an offset without samples. ``unsure`` says what jobs reckon with.
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import HEARTBEATS, MEMBER, VERSIONS
-from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform
-from rocketns.pipeline.contract.schema import LONGS
-
-SAMPLES_MIN = 3  # of versions
-AGREE_US = 1_000_000
-FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat
-FAR_US = 3_600_000_000
-HALF_BEAT_US = 15_000_000
-MEMBERS_MAX = 30  # used as samples
+from rocketns.journal.reading.clockdays import Clocks, chained
+from rocketns.journal.reading.clocks import (
+    AGREE_US,
+    FAR_US,
+    FRESH_MS,
+    HALF_BEAT_US,
+    HEARTBEATS,
+    MEMBERS_MAX,
+    SAMPLES_MIN,
+    VERSIONS,
+)
+from rocketns.journal.record import DATA_VERSION, MEMBER
+from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform, frame_of
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, LONGS, OFFSETS
 
 DAY = "dt"
-VERSION = ("dvt", "dvc", "dvs")
 # A row for each day, name server and method; one with a null method for a name server without samples on the day. Where
 # versions tell the offset there is none for heartbeats.
 # reference: the name server with the most heartbeats of the sampled members on that day; agreeing: samples near the
@@ -54,7 +59,7 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
     """
     hold = hold or keep
     members = hold(_members(raw_events))
-    heard = raw_events.where(F.col("ev").isin("reg", "hb")).select(DAY, "ns", "ev", *MEMBER, *VERSION, "ts", "gap")
+    heard = raw_events.where(F.col("ev").isin("reg", "hb")).select(DAY, "ns", "ev", *MEMBER, *DATA_VERSION, "ts", "gap")
     sampled = keep(heard.join(F.broadcast(members), [DAY, *MEMBER], "left_semi"))
     firsts = hold(_first_heartbeats(sampled))
     servers = hold(_servers(raw_events, firsts))
@@ -77,6 +82,20 @@ def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
     left = others.join(F.broadcast(by_versions.where(agree)), [DAY, "ns"], "left_anti")
     references = servers.where("ns = reference").join(F.broadcast(left.select(DAY).distinct()), DAY, "left_semi")
     return left.unionByName(references)
+
+
+def clock_days(estimates: DataFrame, earlier_clocks: Clocks | None = None) -> DataFrame:
+    """CLOCK_DAYS of ESTIMATES, after those of earlier days."""
+    rows = [row.asDict() for row in estimates.collect()]
+    return frame_of(estimates.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
+
+
+def clock_offsets(clock_days: DataFrame) -> DataFrame:
+    """OFFSETS: those of the last day of each name server."""
+    latest: dict[str, tuple[Any, ...]] = {}
+    for row in sorted(map(tuple, clock_days.collect())):
+        latest[row[1]] = row[1:]
+    return frame_of(clock_days.sparkSession, list(latest.values()), OFFSETS)
 
 
 def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
@@ -103,7 +122,7 @@ def _members(events: DataFrame) -> DataFrame:
 
 def _first_heartbeats(sampled: DataFrame) -> DataFrame:
     """Per day, name server, member and version: first_ts, the gap before it, and the count of records."""
-    return sampled.groupBy(DAY, "ns", *MEMBER, *VERSION).agg(
+    return sampled.groupBy(DAY, "ns", *MEMBER, *DATA_VERSION).agg(
         F.min("ts").alias("first_ts"), F.min_by("gap", "ts").alias("gap"), F.count("*").alias("count")
     )
 
@@ -124,8 +143,10 @@ def _version_differences(firsts: DataFrame, servers: DataFrame) -> DataFrame:
         .where((F.col("first_ts") > F.col("earliest")) & (F.col("gap") <= FRESH_MS))
         .join(F.broadcast(servers), [DAY, "ns"], "inner")
     )
-    reference = fresh.where("ns = reference").select(DAY, *MEMBER, *VERSION, F.col("first_ts").alias("reference_ts"))
-    same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in (DAY, *MEMBER, *VERSION)]
+    reference = fresh.where("ns = reference").select(
+        DAY, *MEMBER, *DATA_VERSION, F.col("first_ts").alias("reference_ts")
+    )
+    same = [F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in (DAY, *MEMBER, *DATA_VERSION)]
     difference = F.col("first_ts") - F.col("reference_ts")
     return (
         fresh.where("ns <> reference")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import MEMBER
+from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform

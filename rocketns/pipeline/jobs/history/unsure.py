@@ -7,10 +7,9 @@ from collections import defaultdict
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import HEARTBEATS
+from rocketns.journal.reading.clocks import FAR_US, HEARTBEATS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.times import DAY_US
-from rocketns.pipeline.jobs.history.clocks import FAR_US
 
 
 def off_by() -> Column:

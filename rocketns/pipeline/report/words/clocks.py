@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from rocketns.pipeline.contract.causes import HEARTBEATS, NONE, REFERENCE, VERSIONS
+from rocketns.journal.reading.clocks import HEARTBEATS, NONE, REFERENCE, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.report import text
 

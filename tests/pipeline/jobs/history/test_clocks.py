@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.journal.reading.clockdays import Clocks, chained
+from rocketns.journal.reading.clocks import estimates as plain_estimates
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
-from rocketns.pipeline.jobs.history.clockdays import Clocks, chained, clock_days, clock_offsets
-from rocketns.pipeline.jobs.history.clocks import corrected, estimates
-from rocketns.pipeline.moment.clocks import estimates as of_moment
+from rocketns.pipeline.jobs.history.clocks import clock_days, clock_offsets, corrected, estimates
 from tests.pipeline.duck.history import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
 from tests.pipeline.journals import (
@@ -60,7 +60,8 @@ def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, 
     frame = clock_offsets(clock_days(estimates(cut(events_frame(spark, journals)))))
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
-    days = chained(of_moment(told_of(journals, "T")), Clocks()).days
+    told = told_of(journals, "T")
+    days = chained(plain_estimates(told.days, told.shown(), told.heard), Clocks()).days
     assert sorted((day[1:] for day in days), key=repr) == found
     assert found == duck_rows(duck_events(journals), duck.OFFSETS)
     return {r[0]: (round(r[1] / SECOND, 1), r[4], r[5], r[6] and round(r[6] / SECOND, 2)) for r in found}

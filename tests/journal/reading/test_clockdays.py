@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.jobs.history.clockdays import Clocks, chained
+from rocketns.journal.reading.clockdays import Clocks, chained
 
 S = 1_000_000
 Estimate = dict[str, Any]

@@ -1,6 +1,7 @@
-"""How far the clocks differ, from the heartbeats around a moment: what ``jobs.history.clocks`` does, for few records.
+"""How far the clocks of name servers differ on a day, in plain Python, for the records of some hours.
 
-A test holds the two to each other.
+The audit has the same rule in Spark for whole journals (``pipeline.jobs.history.clocks``, which explains it). A test
+holds the two to each other.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from rocketns.journal.reading.lines import Record
-from rocketns.pipeline.contract.causes import HEARTBEATS, MEMBER, VERSIONS
-from rocketns.pipeline.jobs.history.clocks import (
-    AGREE_US,
-    FAR_US,
-    FRESH_MS,
-    HALF_BEAT_US,
-    MEMBERS_MAX,
-    SAMPLES_MIN,
-    VERSION,
-)
-from rocketns.pipeline.moment.told import Told
+from rocketns.journal.record import DATA_VERSION, MEMBER
+
+# How the offset of a clock was found.
+REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"
+
+SAMPLES_MIN = 3  # of versions
+AGREE_US = 1_000_000
+FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat
+FAR_US = 3_600_000_000
+HALF_BEAT_US = 15_000_000
+MEMBERS_MAX = 30  # used as samples
 
 Member = tuple[Any, ...]
 
@@ -38,24 +39,30 @@ class Difference(NamedTuple):
     gap: int | None
 
 
-def estimates(told: Told) -> list[dict[str, Any]]:
-    """Rows of ``jobs.history.clocks.ESTIMATES``."""
+def estimates(
+    days: Iterable[tuple[str, str]], records: Sequence[Record], heard: Sequence[Record]
+) -> list[dict[str, Any]]:
+    """A row for each day, name server and method, with the columns of ``pipeline.jobs.history.clocks.ESTIMATES``.
+
+    ``days``: (dt, ns) of each day with a record. ``records``: ``reg``, ``down`` and ``snap`` among others. ``heard``:
+    ``reg`` and ``hb``.
+    """
     rows = []
-    for dt, days in groupby(sorted(told.days), itemgetter(0)):
-        rows += _of_day(dt, [ns for _, ns in days], told)
+    for dt, servers in groupby(sorted(days), itemgetter(0)):
+        members = _members(dt, records)
+        sampled = [record for record in heard if record["dt"] == dt and _member(record) in members]
+        rows += _of_day(dt, [ns for _, ns in servers], sampled)
     return rows
 
 
-def _of_day(dt: str, servers: Sequence[str], told: Told) -> list[dict[str, Any]]:
-    members = _members(dt, told)
-    heard = [record for record in told.heard if record["dt"] == dt and _member(record) in members]
+def _of_day(dt: str, servers: Sequence[str], heard: Sequence[Record]) -> list[dict[str, Any]]:
     counts = Counter(record["ns"] for record in heard)
     reference = min(counts, key=lambda ns: (-counts[ns], ns), default=None)
     versions, beats = _version_differences(heard, reference), _beat_differences(heard, reference)
     rows = []
     for ns in servers:
         judged = [_judged(method, by[ns]) for method, by in ((VERSIONS, versions), (HEARTBEATS, beats)) if by.get(ns)]
-        rows += [{"dt": dt, "ns": ns, "reference": reference, **one} for one in judged or [{"method": None}]]
+        rows += [{"dt": dt, "ns": ns, "reference": reference, **row} for row in judged or [{"method": None}]]
     return rows
 
 
@@ -63,13 +70,12 @@ def _member(record: Record) -> Member:
     return tuple(record.get(name) for name in MEMBER)
 
 
-def _members(dt: str, told: Told) -> set[Member]:
+def _members(dt: str, records: Iterable[Record]) -> set[Member]:
     """The members that most name servers mention in registrations, downs and snapshots."""
     servers: dict[Member, set[str]] = defaultdict(set)
-    for (ns, _), records in told.records.items():
-        for record in records:
-            if record["dt"] == dt and record["ev"] in ("reg", "down", "snap") and record.get("addr") is not None:
-                servers[_member(record)].add(ns)
+    for record in records:
+        if record["dt"] == dt and record["ev"] in ("reg", "down", "snap") and record.get("addr") is not None:
+            servers[_member(record)].add(record["ns"])
     in_order = sorted(servers, key=lambda member: (-len(servers[member]), [(v is not None, v) for v in member]))
     return set(in_order[:MEMBERS_MAX])
 
@@ -79,7 +85,7 @@ def _version_differences(heard: Iterable[Record], reference: str | None) -> dict
     firsts: dict[tuple[str, Member], dict[Member, Record]] = defaultdict(dict)
     for record in sorted(heard, key=itemgetter("ts")):
         if record.get("dvc") is not None:
-            version = tuple(record.get(name) for name in VERSION)
+            version = tuple(record.get(name) for name in DATA_VERSION)
             firsts[record["ns"], _member(record)].setdefault(version, record)
     fresh = {key: dict(_fresh(list(versions.items()))) for key, versions in firsts.items()}
     found: dict[str, list[Difference]] = defaultdict(list)

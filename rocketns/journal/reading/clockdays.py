@@ -18,12 +18,7 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
-
-from rocketns.pipeline.contract.causes import HEARTBEATS, NONE, REFERENCE, VERSIONS
-from rocketns.pipeline.contract.frames import frame_of
-from rocketns.pipeline.contract.schema import CLOCK_DAYS, OFFSETS
-from rocketns.pipeline.jobs.history.clocks import AGREE_US, DAY, SAMPLES_MIN
+from rocketns.journal.reading.clocks import AGREE_US, HEARTBEATS, NONE, REFERENCE, SAMPLES_MIN, VERSIONS
 
 Row = Mapping[str, Any]
 
@@ -48,24 +43,10 @@ class Clocks(NamedTuple):
     days: tuple[tuple[Any, ...], ...] = ()
 
 
-def clock_days(estimates: DataFrame, earlier_clocks: Clocks | None = None) -> DataFrame:
-    """CLOCK_DAYS of ESTIMATES, after those of earlier days."""
-    rows = [row.asDict() for row in estimates.collect()]
-    return frame_of(estimates.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
-
-
-def clock_offsets(clock_days: DataFrame) -> DataFrame:
-    """OFFSETS: those of the last day of each name server."""
-    latest: dict[str, tuple[Any, ...]] = {}
-    for row in sorted(map(tuple, clock_days.collect())):
-        latest[row[1]] = row[1:]
-    return frame_of(clock_days.sparkSession, list(latest.values()), OFFSETS)
-
-
 def chained(estimates: Iterable[Row], before: Clocks) -> Clocks:
     """The clocks after the days of ESTIMATES, which come after those of ``before``."""
     clocks = before
-    for day, rows in groupby(sorted(estimates, key=itemgetter(DAY)), itemgetter(DAY)):
+    for day, rows in groupby(sorted(estimates, key=itemgetter("dt")), itemgetter("dt")):
         clocks = _after(day, list(rows), clocks)
     return clocks
 

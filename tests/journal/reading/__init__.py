@@ -1,0 +1,1 @@
+"""The plain reader of journals: the clock of each day."""
