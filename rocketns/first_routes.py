@@ -19,7 +19,7 @@ from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.routeinfo.unconfirmed.long_names import leave_out_long_names
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.publisher import Publisher
-from rocketns.server.seeding.seeding import seeded_routes, seeds_of
+from rocketns.server.seeding import seeded_routes, seeds_of
 
 if TYPE_CHECKING:
     from rocketns.journal.restore.reading import Restored

@@ -8,6 +8,7 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
+from importlib.resources import files
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
@@ -15,7 +16,6 @@ from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
 from rocketns.tools.arguments import check_addrs, parse
-from rocketns.tools.completion import completion
 from rocketns.tools.diff import diff
 from rocketns.tools.get import get, health
 from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
@@ -66,6 +66,11 @@ async def _run(options: Namespace) -> int:
         return await run(options, [_server(client, addr, options) for addr in options.addrs])
     finally:
         client.close()
+
+
+def completion(shell: str) -> str:
+    """The script for a shell, one of `arguments.SHELLS`. A build makes it, so that no shell waits for Python at Tab."""
+    return (files("rocketns.tools") / "completions" / f"rocketns.{shell}").read_text("utf-8")
 
 
 def _server(client: RemotingClient, addr: str, options: Namespace) -> NameServer:

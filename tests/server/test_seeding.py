@@ -21,7 +21,7 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.server.seeding import seeding
+from rocketns.server import seeding
 from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 
 EPOCH_MS = 1_700_000_000_000

@@ -10,7 +10,7 @@ import pytest
 
 from rocketns.__main__ import main
 from rocketns.tools.arguments import SHELLS
-from rocketns.tools.completion import completion
+from rocketns.tools.main import completion
 from tests.check.source import ROOT
 
 FOLDER = ROOT / "rocketns" / "tools" / "completions"

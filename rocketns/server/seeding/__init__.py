@@ -1,1 +1,0 @@
-"""A name server that starts empty reads the routes from another one."""
