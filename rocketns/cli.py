@@ -12,7 +12,7 @@ from rocketns import __version__
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.limits import REACTORS_MAX
 from rocketns.config.sections import OWN
-from rocketns.config.system import SYSTEM_PROPERTIES
+from rocketns.config.system import SYSTEM_PROPERTIES, parse_definition
 from rocketns.config.tls import TLS_PROPERTIES
 
 EXIT_USAGE = 1
@@ -98,7 +98,7 @@ def parser() -> _Parser:
     add("-p", "--printConfigItem", dest="print_config_items", action="store_true",
         help="print all properties with their values and exit")  # fmt: skip
     add("-n", "--namesrvAddr", metavar="<arg>", help="accepted and ignored: a name server needs no name server")
-    add("-D", dest="system", action="append", default=[], type=_system_property, metavar="<name>=<value>",
+    add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="<name>=<value>",
         help="a Java system property, see below")  # fmt: skip
     add("--log-files", action="store_true",
         help="log to ~/logs/rocketmqlogs/namesrv.log as Java does; by default to standard output")  # fmt: skip
@@ -110,13 +110,6 @@ def parser() -> _Parser:
         "for each core. With 0 the asyncio loop does both. Takes precedence over rocketns.reactors")  # fmt: skip
     add("--version", action="version", version=f"rocketns {__version__}", help="print the version and exit")
     return made
-
-
-def _system_property(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"-D{text}: name=value expected")
-    return name, value
 
 
 def _reactors(text: str) -> int:

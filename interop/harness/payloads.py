@@ -52,6 +52,11 @@ def register_body(
     return dumps({"filterServerList": filter_list, "topicConfigSerializeWrapper": wrapper(topics, version, mapping)})
 
 
+def block(data: bytes) -> bytes:
+    """Bytes behind their number."""
+    return struct.pack(">i", len(data)) + data
+
+
 def compressed_body(
     topics: list[dict[str, Any]],
     version: dict[str, int] | None = None,
@@ -60,9 +65,6 @@ def compressed_body(
     mapping: list[dict[str, Any]] | None = (),  # type: ignore[assignment]
 ) -> bytes:
     """RegisterBrokerBody.encode(true); ``mapping=None`` leaves the 5.x section out as 4.9 brokers do."""
-
-    def block(data: bytes) -> bytes:
-        return struct.pack(">i", len(data)) + data
 
     parts = [block(dumps(version or data_version())), struct.pack(">i", len(topics))]
     for t in topics:

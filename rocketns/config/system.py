@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -35,6 +36,14 @@ SYSTEM_PROPERTIES = (
     ),
     SystemProperty("user.home", "home of the user", "folder of the default paths and of the log files"),
 )  # fmt: skip
+
+
+def parse_definition(text: str) -> tuple[str, str]:
+    """Name and value of an option ``-Dname=value``, without its ``-D``. For argparse."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ArgumentTypeError(f"-D{text}: name=value expected")
+    return name, value
 
 
 def system_properties(environment: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:

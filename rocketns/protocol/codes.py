@@ -79,6 +79,11 @@ class LanguageCode(IntEnum):
     NODE_JS = 13
 
 
+def language_name(code: int) -> str | None:
+    """The name of a client's language; None for a code that Java does not know."""
+    return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None
+
+
 V3_0_11 = 37  # the first whose REGISTER_BROKER carries a RegisterBrokerBody
 V4_9_4 = 401  # the first whose route answers have quoted numeric keys
 V5_0_0 = 413  # the first whose compressed registration ends with static topics

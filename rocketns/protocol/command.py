@@ -15,7 +15,7 @@ from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol.body.refusals import java_errors
 from rocketns.protocol.bounds import EXT_PAIRS_MAX, Allowance
-from rocketns.protocol.codes import LanguageCode, SerializeType
+from rocketns.protocol.codes import LanguageCode, SerializeType, language_name
 from rocketns.protocol.json import fastjson
 from rocketns.protocol.json.lenient import NumberText
 from rocketns.protocol.names import check_name, is_too_long
@@ -133,11 +133,7 @@ def _decode_binary(frame: bytes | memoryview, header_length: int) -> RemotingCom
         raise MalformedFrame("the header's fields reach into the body")
     # Java takes the body's length from the header's length, but its start from the end of the fields.
     body = frame[end : end + body_length] if body_length else None
-    return RemotingCommand(code, version, opaque, flag, ext, body, _language(language))
-
-
-def _language(code: int) -> str | None:
-    return LanguageCode(code).name if code in LanguageCode._value2member_map_ else None
+    return RemotingCommand(code, version, opaque, flag, ext, body, language_name(language))
 
 
 def _command_of(value: Any) -> RemotingCommand:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from rocketns.config.system import parse_definition
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
 DEFAULT_ADDR = "127.0.0.1:9876"
@@ -132,7 +133,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument("--timeout", type=_seconds, default=TIMEOUT_SECONDS, metavar="SECONDS",
                         help="time for each answer; by default %(default)g")  # fmt: skip
-    parser.add_argument("-D", dest="system", action="append", default=[], type=_property, metavar="<name>=<value>",
+    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
+                        metavar="<name>=<value>",
                         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
 
 
@@ -157,10 +159,3 @@ def _seconds(text: str) -> float:
     if not 0 <= number <= 86_400:
         raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 86400 expected")
     return number
-
-
-def _property(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"-D{text}: name=value expected")
-    return name, value

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from functools import cache
 
-from interop.harness.payloads import compressed_body, dumps, register_body, topic_config, wrapper
+from interop.harness.payloads import block, compressed_body, dumps, register_body, topic_config, wrapper
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from interop.parity.language import (
     NAME,
@@ -200,10 +200,6 @@ def _limits(refused: Differs) -> Iterator[Scenario]:
     brokers = b'{"queueDatas":[' + b"{}," * 10_000 + b"{}]}"
     yield _differing("topic-beyond-the-limit-of-brokers", "B134",
                      ask(217, {"topic": own("nobody's")}, brokers, differs=refused))  # fmt: skip
-
-
-def block(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
 
 
 def _many_mappings() -> bytes:

@@ -37,7 +37,7 @@ from rocketns.pipeline.batch.reporting import (
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
 from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.job import CLOCKS, STAGES, Job
 from rocketns.pipeline.contract.times import moment
 from rocketns.pipeline.jobs.earlier.keeping import Closing
@@ -223,11 +223,6 @@ def corrected_reaches(reached: Sequence[Mapping[str, Any]], known: Extent, resul
     """How far each journal reaches, by the offsets of the clocks."""
     offsets = {row["ns"]: row for row in plain_rows(results.frame("clock_offsets"))}
     return [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
-
-
-def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows of a small frame."""
-    return [row.asDict(recursive=True) for row in frame.collect()]
 
 
 class Stages:

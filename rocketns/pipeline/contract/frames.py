@@ -64,6 +64,11 @@ def frame_of(spark: SparkSession, rows: Sequence[tuple[Any, ...]], schema: Struc
     return spark.createDataFrame(pyarrow.Table.from_pylist(records, to_arrow_schema(schema)), schema)
 
 
+def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a small frame."""
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
 def each(how: Callable[[str], Column], *names: str) -> list[Column]:
     """These columns of several rows become one each, under its own name."""
     return [how(name).alias(name) for name in names]

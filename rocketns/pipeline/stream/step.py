@@ -13,6 +13,7 @@ from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.history.unsure import apart
 from rocketns.pipeline.jobs.incidents import incidents
@@ -105,7 +106,7 @@ def step(
     of the memory after the batch and returns it; it is called once for each of SCHEMAS. A table that did not change is
     given to it as it was. ``hold``: as of ``windows_between``."""
     read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
-    arrived = _rows(boots_in(read))
+    arrived = plain_rows(boots_in(read))
     now = _servers(memory, arrived, limits, arriving)
     if now is None or now.cut == memory.cut:
         return _waited(memory, read, keep)
@@ -118,7 +119,7 @@ def step(
         **_routes(memory, due, now, keep, hold, moved=moved),
     }
     current = [
-        *map(conditions.partition, _rows(partitions(tables["members"], now, limits.grace))),
+        *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
         *map(conditions.divergence, _incidents(tables, now, limits) if moved or memory.windows else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
@@ -166,12 +167,12 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) ->
     ended = F.col("t2") < now.cut
     with_kinds = with_kind(long_enough, system_topics(tables["members"]))
     lately = incidents(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
-    return _rows(lately)
+    return plain_rows(lately)
 
 
 def _losses(events: DataFrame) -> list[Line]:
     lost = F.sum(F.when(F.col("ev") == "drop", F.col("lost")).otherwise(0)).alias("lost")
-    return _rows(events.groupBy("ns").agg(lost, F.count_if("corrupt").alias("corrupt")))
+    return plain_rows(events.groupBy("ns").agg(lost, F.count_if("corrupt").alias("corrupt")))
 
 
 def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[str, str]:
@@ -181,7 +182,7 @@ def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[
     if not alerts:
         return {}
     about = {alert.key: conditions.partition_of(alert) for alert in alerts}
-    rows = _rows(members.where(F.col("broker").isin(sorted({of["broker"] for of in about.values()}))))
+    rows = plain_rows(members.where(F.col("broker").isin(sorted({of["broker"] for of in about.values()}))))
     found = {conditions.partition_key(row): row for row in rows}
     return {alert.key: conditions.heard_again(alert, found.get(alert.key), _up(rows, about[alert.key]), now)
             for alert in alerts}  # fmt: skip
@@ -190,8 +191,3 @@ def _reasons(opened: Sequence[Alert], members: DataFrame, now: Servers) -> dict[
 def _up(rows: list[Line], member: Mapping[str, Any]) -> list[str]:
     """The name servers that have not dropped the member."""
     return [row["ns"] for row in rows if row["up"] and all(row[name] == member[name] for name in MEMBER)]
-
-
-def _rows(frame: DataFrame) -> list[Line]:
-    """A small table's rows."""
-    return [row.asDict(recursive=True) for row in frame.collect()]

@@ -12,12 +12,12 @@ from construct import ConstructError, StreamError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interop.harness.payloads import compressed_body, data_version, topic_config
+from interop.harness.payloads import block, compressed_body, data_version, topic_config
 from rocketns._fast.codec import registration_blocks as compiled
 from rocketns.javatext import parse_int
-from rocketns.protocol import spec
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.bounds import BlockLimits
+from tests.protocol import spec
 from tests.protocol.strategies import ints, mutated
 
 REFUSED = "refused"
@@ -53,10 +53,6 @@ def fast(data: bytes, mappings: bool) -> Any:
 def check(data: bytes) -> None:
     for mappings in (False, True):
         assert fast(data, mappings) == reference(data, mappings)
-
-
-def block(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
 
 
 def with_line(line: bytes) -> bytes:

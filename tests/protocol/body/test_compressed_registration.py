@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interop.harness.payloads import compressed_body, data_version, topic_config
+from interop.harness.payloads import block, compressed_body, data_version, topic_config
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body.registration import inflating
 from rocketns.protocol.body.registration.decoding import decode_register_broker_body
@@ -46,10 +46,6 @@ def topics_of(body: RegisterBrokerBody) -> list[Any]:
     table = body.topic_config_wrapper.topic_config_table or {}
     assert all(key == topic.topic_name for key, topic in table.items())
     return [(topic.topic_name, *topic.queues) for topic in table.values()]
-
-
-def block(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
 
 
 def stream(
