@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -92,10 +91,8 @@ class Store:
 
         `RepairedFiles.sync` brings that to the disk.
         """
-        return [closed for path in sorted(self._left_open()) if (closed := _close_left(path)) is not None]
-
-    def _left_open(self) -> Iterator[Path]:
-        yield from self.base.glob(f"dt=*/ns={self.ns}/{OPEN_PREFIX}*")
+        left_open = sorted(self.base.glob(f"dt=*/ns={self.ns}/{OPEN_PREFIX}*"))
+        return [closed for path in left_open if (closed := _close_left(path)) is not None]
 
     def closed(self) -> list[tuple[Segment, int]]:
         """Every closed file and its bytes, oldest first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from rocketns.journal.reading.boots import Known, Mark, known
@@ -62,7 +63,7 @@ class Told:
     def sorted(self) -> Told:
         """These records in the order of ``seq``."""
         marks = {boot: dict(sorted(found.items())) for boot, found in self.marks.items()}
-        records = {boot: sorted(found, key=_seq) for boot, found in self.records.items()}
+        records = {boot: sorted(found, key=itemgetter("seq")) for boot, found in self.records.items()}
         return Told(marks, records, self.heard, self.days, self.last)
 
     def boots(self) -> list[Known]:
@@ -104,7 +105,3 @@ def _names_its_broker(record: Mapping[str, Any]) -> bool:
 def states_attributes(record: Mapping[str, Any]) -> bool:
     """Whether a heartbeat tells more than that the broker lives."""
     return record.get("timeout_ms") is not None or record.get("acting") is not None
-
-
-def _seq(record: Record) -> int:
-    return int(record["seq"])

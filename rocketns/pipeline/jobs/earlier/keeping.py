@@ -85,7 +85,11 @@ def _records(events: DataFrame, snapshots: DataFrame, closing: Closing) -> DataF
     """EVENTS that later runs need: changes of the state, the snapshots, the last heartbeat of each sender, heartbeats
     near the end of the closed days, and one record of each KV item that snapshots repeat."""
     beats = events.where(F.col("ev").isin("reg", "hb"))
-    last = beats.groupBy("boot", *SENDER).agg(F.max("seq").alias("seq")).select("ns", "boot", "seq", _marked("last"))
+    last = (
+        beats.groupBy("boot", *SENDER)
+        .agg(F.max("seq").alias("seq"))
+        .select("ns", "boot", "seq", F.lit(True).alias("last"))
+    )
     marked = events.join(F.broadcast(last), ["ns", "boot", "seq"], "left").join(
         F.broadcast(snapshots.withColumn("needed", F.lit(True))), [*SNAPSHOT], "left"
     )
@@ -117,7 +121,3 @@ def _hours(hours: DataFrame, closing: Closing) -> DataFrame:
         .where((F.col("miss") > 0) | (F.col("hour") == F.col("begin")) | (F.col("hour") >= near))
         .drop("begin")
     )
-
-
-def _marked(name: str) -> Column:
-    return F.lit(True).alias(name)

@@ -44,7 +44,7 @@ def with_repaired_times(events: DataFrame, strays: Suspects, end: int) -> DataFr
     stretch, the first and last right times of the other stretches give one."""
     if not strays:
         return events
-    last = reduce(_or_else, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(strays.items())))
+    last = reduce(F.coalesce, (_last_of(ns, boot, seq) for (ns, boot), seq in sorted(strays.items())))
     marked = events.withColumn("last_before", last)
     affected = marked.where("last_before is not null").withColumns(
         {"stretch": F.expr(f"seq div {STRETCH}"), "right": F.when(F.col("ts") < end, F.col("ts"))}
@@ -78,7 +78,3 @@ def _nearest(column: str, by: tuple[str, ...], order: Column, last: int) -> Colu
 
 def _last_of(ns: str, boot: int, seq: int) -> Column:
     return F.when((F.col("ns") == ns) & (F.col("boot") == boot), F.lit(seq))
-
-
-def _or_else(one: Column, other: Column) -> Column:
-    return F.coalesce(one, other)
