@@ -14,7 +14,7 @@ import pytest
 
 from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
-from tests.support.running import spreading
+from tests.support.running import cgroups, spreading
 from tests.support.running.importing import from_another_one, modules_below
 from tests.support.running.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
 from tests.support.running.summary import Summary, cpu_s
@@ -163,6 +163,23 @@ def test_the_cpu_time_of_a_test_has_that_of_processes_that_still_run() -> None:
         child.communicate(b"\n")
     assert while_it_runs_s >= 0.28
     assert cpu_s() - before_s >= while_it_runs_s
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("ours/cpu.stat", "usage_usec 2500000\nuser_usec 1\n"), ("cpuacct/ours/cpuacct.usage", "2500000000\n")],
+    ids=["version 2", "version 1"],
+)
+def test_the_cpu_time_of_a_test_has_that_of_a_cgroup_of_containers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str
+) -> None:
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(text, "ascii")
+    monkeypatch.setattr(cgroups, "CGROUPS", tmp_path)
+    before_s = cpu_s()
+    with cgroups.counted("ours"):
+        assert cpu_s() - before_s >= 2.4
+    assert cpu_s() - before_s < 1.0
 
 
 def test_the_summary_says_which_workers_had_nothing_left_to_do() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -18,14 +18,17 @@ READ_EVERY_S = 0.1
 # Of /proc/PID/stat after the name: user, system, and both of the children that were waited for, in ticks.
 TIMES = slice(11, 15)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# CPU seconds so far of what others run for this process: a Docker engine its containers.
+ELSEWHERE: list[Callable[[], float]] = []
 
 
 def cpu_s() -> float:
     """CPU time of this process and of all that it has started, whether they still run (Spark's Java process does until
-    the end) or were waited for. What others start for it, such as containers, is missing."""
+    the end) or were waited for, and of what others run for it."""
     times = os.times()
     running = sum(map(_ticks, _descendants(os.getpid()))) / TICKS_PER_S
-    return times.user + times.system + times.children_user + times.children_system + running
+    own = times.user + times.system + times.children_user + times.children_system
+    return own + running + sum(used_s() for used_s in ELSEWHERE)
 
 
 def _descendants(pid: int) -> Iterator[int]:
