@@ -11,7 +11,7 @@ import secrets
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.sanitize.running import SHARE, WHOLE, run
+from tests.sanitize.running import SHARES, WHOLE, run
 from tests.sanitize.sanitizers import SANITIZERS, Sanitizer
 
 LEFT_OUT = "\n+{line}+\n| SANITIZER LEFT OUT, nothing is run with -fsanitize={flags}: {reason}\n+{line}+\n"
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         print(LEFT_OUT.format(line="-" * 100, flags=flags, reason=reason), flush=True)
 
     def check(sanitizer: Sanitizer) -> bool:
-        found = run(sanitizer, SHARE if given.share else WHOLE, given.seed)
+        found = run(sanitizer, SHARES[sanitizer.name] if given.share else WHOLE, given.seed)
         result = f"NOT CLEAN, {len(found)} complaints" if found else "clean"
         print("\n".join([*found, f"sanitize -fsanitize={sanitizer.flags}: {result}, seed {given.seed}"]), flush=True)
         return not found

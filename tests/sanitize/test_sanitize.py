@@ -1,8 +1,25 @@
-"""Which reports of a sanitizer count. `python -m tests.sanitize` runs the sanitizers."""
+"""Which reports of a sanitizer count, and what its share has. `python -m tests.sanitize` runs the sanitizers."""
 
 from __future__ import annotations
 
-from tests.sanitize.sanitizers import faults
+import re
+from pathlib import Path
+
+from tests.sanitize.running import WITH_THREADS
+from tests.sanitize.sanitizers import ROOT, faults
+
+FAST = ROOT / "tests" / "fast"
+
+
+def has_threads(test: Path) -> bool:
+    """Of its own, or of a server with reactors."""
+    return re.search(r"\b(Thread|ThreadPoolExecutor|LiveServer|TimedServer)\b", test.read_text("utf-8")) is not None
+
+
+def test_the_share_of_thread_sanitizer_has_every_test_with_threads() -> None:
+    wanted = {test for test in FAST.rglob("test_*.py") if has_threads(test)}
+    assert wanted
+    assert wanted <= {test for place in WITH_THREADS for test in (FAST / place, *(FAST / place).rglob("test_*.py"))}
 
 
 def test_only_what_others_forget_is_left_out_of_a_report() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sanitize.running import SHARE, run
+from tests.sanitize.running import SHARES, run
 from tests.sanitize.sanitizers import SANITIZERS, Sanitizer
 
 
@@ -18,6 +18,6 @@ def test_a_sanitizer_has_no_complaint(sanitizer: Sanitizer, record_property: Cal
     if reason := sanitizer.missing():
         pytest.skip(f"SANITIZER LEFT OUT, nothing is run with -fsanitize={sanitizer.flags}: {reason}")
     seed = secrets.randbits(32)
-    found = run(sanitizer, SHARE, seed)
+    found = run(sanitizer, SHARES[sanitizer.name], seed)
     assert not found, "\n".join([*found, f"python -m tests.sanitize --share --only {sanitizer.name} --seed {seed}"])
     record_property("print sanitizers", f"-fsanitize={sanitizer.flags}: clean, seed {seed}")
