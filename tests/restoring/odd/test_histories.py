@@ -17,7 +17,7 @@ from tests.journal.records.test_replay import SEED, found
 from tests.journal.wild import histories, sockets, world
 
 HISTORIES = 150
-OVER_SOCKETS = 12
+OVER_SOCKETS = 5
 
 
 def test_all_answers_are_as_before_a_restart(tmp_path: Path) -> None:
