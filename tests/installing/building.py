@@ -61,9 +61,15 @@ def build(kind: str, source: Path, out: Path, **env: str) -> Path:
 
 
 def clean_environment(folder: Path, python: str | Path = sys.executable) -> Path:
-    """A virtual environment with pip and nothing else; its folder of programs."""
-    run(python, "-m", "venv", folder)
+    """A virtual environment without any package; its folder of programs."""
+    run(python, "-m", "venv", "--without-pip", folder)
     return folder / "bin"
+
+
+def install(programs: Path, package: Path, empty: Path) -> None:
+    """A package and its dependencies, all from wheels: pip finds no compiler. It is the pip of this environment."""
+    words = ("install", "-q", "--no-compile", "--only-binary", ":all:", package)
+    run(sys.executable, "-m", "pip", "--python", programs / "python", *words, **without_compiler(empty))
 
 
 def without_compiler(folder: Path) -> dict[str, str]:

@@ -20,6 +20,8 @@ GROUP = "com.marcnuri.helm-java"
 PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 SOURCE = Path(__file__).with_name("HelmProgram.java")
 COMPILE_TIMEOUT_S = 120
+# It runs for a second: Java's second compiler and a collector with threads of its own would cost more than they save.
+OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def helm() -> str:
@@ -36,7 +38,7 @@ def of_the_library() -> Path:
     """A program with those of helm's commands that the tests use, in the cache folder."""
     native = f"linux-{PROCESSORS[platform.machine()]}"
     libraries = jars("helm", VERSION, "helm-java", native, group=GROUP)
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(SOURCE.read_bytes() + OPTIONS.encode()).hexdigest()[:16]
     folder = cache_folder() / "helm" / f"program-{digest}"
     with alone():
         if not folder.exists():
@@ -49,6 +51,6 @@ def _compile(libraries: str, folder: Path) -> None:
     command = ["javac", "-d", str(fresh), "-cp", libraries, str(SOURCE)]
     subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
     program = fresh / "helm"
-    program.write_text(f"#!/bin/sh\nexec java -cp '{folder}:{libraries}' {SOURCE.stem} \"$@\"\n", "utf-8")
+    program.write_text(f"#!/bin/sh\nexec java {OPTIONS} -cp '{folder}:{libraries}' {SOURCE.stem} \"$@\"\n", "utf-8")
     program.chmod(0o755)
     os.rename(fresh, folder)  # noqa: PTH104  whole or not at all

@@ -20,7 +20,7 @@ from rocketns.tools.arguments import SHELLS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.check.source import ROOT
-from tests.installing.building import BUILD_TIMEOUT_S, build, clean_environment, run, server_of, without_compiler
+from tests.installing.building import BUILD_TIMEOUT_S, build, clean_environment, install, run, server_of
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
 MINORS = (11, 12, 13, 14)
@@ -54,7 +54,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """pip has no compiler, and must use wheels for the dependencies too."""
     folder = tmp_path_factory.mktemp("clean")
     found = clean_environment(folder / "venv")
-    run(found / "pip", "install", "-q", "--only-binary", ":all:", wheel, **without_compiler(folder / "empty"))
+    install(found, wheel, folder / "empty")
     return found
 
 
@@ -70,7 +70,7 @@ def test_the_published_wheel_works_with_every_python(wheel: Path, minor: int, tm
     if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
         pytest.skip(f"python3.{minor} is not installed")
     found = clean_environment(tmp_path / "venv", python)
-    run(found / "pip", "install", "-q", "--only-binary", ":all:", wheel, **without_compiler(tmp_path / "empty"))
+    install(found, wheel, tmp_path / "empty")
     look_up(found, tmp_path)
 
 
