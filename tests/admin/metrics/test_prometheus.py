@@ -35,11 +35,11 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
             def is_seen() -> bool:
                 registered(client, names)
-                for _ in range(100):
+                for _ in range(20):
                     ask_route(client, names.topic("T"))
                 return bool(started.query("count_over_time(rocketns_ready[5s]) > 5"))
 
-            eventually(is_seen, within_s=100)
+            eventually(is_seen, within_s=100, every_s=0.2)
             yield started
     finally:
         started.stop()

@@ -18,8 +18,7 @@ from tests.admin.population import Broker
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1600, "light")])
 def test_a_large_fleet_in_trouble_fits_the_screen_and_shuts_nobody_out(
     managed: Managed, open_page: Open, width: int, scheme: str
 ) -> None:
