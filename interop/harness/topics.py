@@ -25,11 +25,11 @@ def write_topics(store: Path, names: Iterable[str]) -> None:
     (folder / "topics.json").write_text(text, "utf-8")
 
 
-def create_topic(broker_port: int, name: str) -> None:
+def create_topic(broker_port: int, name: str, read: int = QUEUES, write: int = QUEUES) -> None:
     """Create a topic as mqadmin updateTopic does; the broker registers it with its name servers before it answers."""
     fields = {
-        "topic": name, "defaultTopic": "TBW102", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6",
-        "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
+        "topic": name, "defaultTopic": "TBW102", "readQueueNums": str(read), "writeQueueNums": str(write),
+        "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
     }  # fmt: skip
     with Client(broker_port) as client:
         assert client.request(UPDATE_AND_CREATE_TOPIC, fields).code == 0

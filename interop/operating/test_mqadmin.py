@@ -14,6 +14,7 @@ from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
+from interop.harness.topics import create_topic
 from interop.harness.wire import eventually
 
 BROKER = "broker-a"
@@ -44,20 +45,18 @@ def managed(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def topic(managed: Managed, request: pytest.FixtureRequest) -> str:
-    """A topic of the test's own, made by updateTopic and visible in the name server."""
+    """A topic of the test's own, visible in the name server."""
     name = f"{TOPIC}-{request.node.originalname.removeprefix('test_')}"
-    managed.admin.run("updateTopic", "-c", CLUSTER, "-t", name, "-r", "3", "-w", "5").prints(
-        f"create topic to {managed.broker.address} success"
-    )
+    create_topic(managed.broker.port, name, read=3, write=5)
     eventually(lambda: views.addresses(managed.server, name))
     return name
 
 
 def test_update_topic_makes_an_ordered_topic(managed: Managed) -> None:
     """B094, B111: the broker announces the topic, the tool writes its order configuration into the name server."""
-    managed.admin.run("updateTopic", "-c", CLUSTER, "-t", TOPIC, "-r", "4", "-w", "4", "-o", "true").prints(
-        rf"set cluster orderConf\. isOrder=true, orderConf=\[{BROKER}:4\]"
-    )
+    command = managed.admin.run("updateTopic", "-c", CLUSTER, "-t", TOPIC, "-r", "4", "-w", "4", "-o", "true")
+    command.prints(rf"set cluster orderConf\. isOrder=true, orderConf=\[{BROKER}:4\]")
+    command.prints(f"create topic to {managed.broker.address} success")
     assert views.kv(managed.server, ORDER, TOPIC) == f"{BROKER}:4"
     eventually(lambda: views.addresses(managed.server, TOPIC) == {BROKER: {0: managed.broker.address}})
 
