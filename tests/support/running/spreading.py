@@ -44,7 +44,7 @@ ORDER = (
     *("tests/pipeline", DOCKER, "tests/sanitize", "tests/installing"),
     *("interop/operating/test_audit", "interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
     *(*WITH_PROCESSES, PARITY),
-    *("tests/soak", "tests/hostile", "tests/behaviour"),
+    *("tests/soak", "tests/restoring", "tests/admin", "tests/hostile", "tests/behaviour"),
 )
 # It measures how long honest peers wait for an answer, which is worth most when other tests leave the cores to it; its
 # modes do so one after the other.
