@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
 from tests.pipeline.journals import Record, events_frame
 
@@ -26,7 +26,7 @@ class Frames(NamedTuple):
 
 def frame(spark: SparkSession, schema: StructType, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
     """Rows as a frame; a column that a row lacks is null."""
-    return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in rows], schema)
+    return frame_of(spark, [tuple(row.get(name) for name in schema.names) for row in rows], schema)
 
 
 def rows(data: DataFrame, *names: str) -> list[tuple[Any, ...]]:

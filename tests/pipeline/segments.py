@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS
 from tests.pipeline.journals import SECOND
 
@@ -21,7 +22,7 @@ def segment(views: Mapping[str, View], topic: str = "T", start_s: int = 0, end_s
 
 
 def segments_frame(spark: SparkSession, segments: Sequence[Segment]) -> DataFrame:
-    return spark.createDataFrame(segments, TOPIC_SEGMENTS)
+    return frame_of(spark, segments, TOPIC_SEGMENTS)
 
 
 def random_segments(seed: int, count: int) -> list[Segment]:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
@@ -136,8 +136,8 @@ def test_records_with_the_same_time_are_applied_together(found: Found) -> None:
 
 
 def test_no_intervals_give_no_windows(spark: SparkSession) -> None:
-    nothing, observation = spark.createDataFrame([], TOPIC_INTERVALS), Observation(0, 400 * SECOND)
-    uptime = spark.createDataFrame([("n1", 0, 0, 400 * SECOND, "open")], NS_UPTIME)
+    nothing, observation = frame_of(spark, [], TOPIC_INTERVALS), Observation(0, 400 * SECOND)
+    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open")], NS_UPTIME)
     windows = cut(divergence.key_windows(nothing, uptime, observation))
     assert rows(windows) == rows(topic_segments(nothing, uptime, windows, observation)) == []
 
@@ -153,7 +153,7 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     members = cut(state.broker_intervals(events, base, observation))
     doubts = cut(topic_doubts(events, base, topics, observation))
     known = (("n1", 0, 0, 0, "reference", "n1", 0), ("n2", 0, 9, 0, "heartbeats", "n1", 30 * SECOND))
-    clocks = spark.createDataFrame([("2026-01-01", *clock) for clock in known], CLOCK_DAYS)
+    clocks = frame_of(spark, [("2026-01-01", *clock) for clock in known], CLOCK_DAYS)
     windows = cut(
         divergence.key_windows(
             topics, base.uptime, observation, broker_intervals=members, topic_doubts=doubts, clock_days=clocks,

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.schema import EVENTS, KEY_WINDOWS
 from rocketns.pipeline.jobs.incidents import incidents
+from tests.pipeline.intervals import frame
 
 S = 1_000_000
 
@@ -22,8 +23,8 @@ def window(topic: str, broker: str, t1: int, t2: int, cause: str = "expired", **
 
 
 def found(spark: SparkSession, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    frame = incidents(spark.createDataFrame(rows, KEY_WINDOWS))
-    return sorted((row.asDict() for row in frame.collect()), key=lambda row: (row["broker"], row["cause"], row["t1"]))
+    made = incidents(frame(spark, KEY_WINDOWS, rows))
+    return sorted((row.asDict() for row in made.collect()), key=lambda row: (row["broker"], row["cause"], row["t1"]))
 
 
 def test_windows_that_begin_close_to_each_other_are_one_incident(spark: SparkSession) -> None:
@@ -87,13 +88,13 @@ def test_name_servers_that_stalled_when_a_window_began_are_named(
     spark: SparkSession, stalls: list[dict[str, Any]], stalled: list[str]
 ) -> None:
     rows = [window("a", "b1", 100, 200), window("b", "b1", 105, 150), window("a", "b9", 900, 950)]
-    frame = incidents(spark.createDataFrame(rows, KEY_WINDOWS), spark.createDataFrame(stalls, EVENTS))
-    assert {row.broker: row.stalled for row in frame.collect()} == {"b1": stalled, "b9": []}
+    made = incidents(frame(spark, KEY_WINDOWS, rows), frame(spark, EVENTS, stalls))
+    assert {row.broker: row.stalled for row in made.collect()} == {"b1": stalled, "b9": []}
 
 
 def test_a_window_without_a_cause_has_its_stall_too(spark: SparkSession) -> None:
-    windows = spark.createDataFrame([window("a", "b1", 100, 200, cause=None)], KEY_WINDOWS)
-    [row] = incidents(windows, spark.createDataFrame([stall("n1", 101, 5)], EVENTS)).collect()
+    windows = frame(spark, KEY_WINDOWS, [window("a", "b1", 100, 200, cause=None)])
+    [row] = incidents(windows, frame(spark, EVENTS, [stall("n1", 101, 5)])).collect()
     assert row.stalled == ["n1"]
 
 

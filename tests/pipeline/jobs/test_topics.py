@@ -7,7 +7,7 @@ import random
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.contract.times import DAY_US
 from rocketns.pipeline.jobs.earlier.tallies import callers, covered
@@ -54,13 +54,13 @@ def test_topics_of_brokers_and_consumers_have_kinds_of_their_own(spark: SparkSes
         "orders": "user", "b1": "system", "c": "system", "c_REPLY_TOPIC": "system", "rmq_sys_x": "system",
         "TBW102": "system", "%RETRY%g": "retry", "%DLQ%g": "dlq", "RETRY": "user",
     }  # fmt: skip
-    found = with_kind(spark.createDataFrame([(topic,) for topic in kinds], "topic string"), names)
+    found = with_kind(frame_of(spark, [(topic,) for topic in kinds], columns("topic:string")), names)
     assert dict(rows(found, "topic", "kind")) == kinds
 
 
 def test_a_system_topic_that_no_group_reads_is_left_out(spark: SparkSession, names: DataFrame) -> None:
-    segments = spark.createDataFrame([(topic,) for topic in ("orders", "TBW102", "b1", "%RETRY%g")], "topic string")
-    members = spark.createDataFrame([("TBW102",), ("orders",)], "topic string")
+    segments = frame_of(spark, [(topic,) for topic in ("orders", "TBW102", "b1", "%RETRY%g")], columns("topic:string"))
+    members = frame_of(spark, [("TBW102",), ("orders",)], columns("topic:string"))
     assert rows(without_unread(segments, names, members)) == [("%RETRY%g",), ("TBW102",), ("orders",)]
     assert rows(without_unread(segments, names, members.limit(0))) == [("%RETRY%g",), ("orders",)]
 

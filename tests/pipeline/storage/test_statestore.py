@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.contract.frames import columns
+from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.statestore import VERSIONS_KEPT, StateStore
 
@@ -18,7 +18,7 @@ SCHEMA = columns("n:long name:string")
 def stored(spark: SparkSession, root: Path, batch: int, *numbers: int, seal: bool = True) -> None:
     store = StateStore(spark, str(root), {"t": SCHEMA})
     store.begin(batch)
-    store.keep(batch, "t", spark.createDataFrame([(n, "x") for n in numbers], SCHEMA))
+    store.keep(batch, "t", frame_of(spark, [(n, "x") for n in numbers], SCHEMA))
     if seal:
         store.seal(batch, {"numbers": list(numbers)})
 
@@ -65,9 +65,9 @@ def test_a_table_that_did_not_change_is_not_written_again_and_not_forgotten(
     schemas = {"steady": SCHEMA, "busy": SCHEMA}
     store = StateStore(spark, str(tmp_path), schemas)
     tables = store.last().tables
-    tables["steady"] = spark.createDataFrame([(1, "x")], SCHEMA)
+    tables["steady"] = frame_of(spark, [(1, "x")], SCHEMA)
     for batch in range(6):
-        tables["busy"] = spark.createDataFrame([(batch, "x")], SCHEMA)
+        tables["busy"] = frame_of(spark, [(batch, "x")], SCHEMA)
         store.begin(batch)
         tables = {name: store.keep(batch, name, frame) for name, frame in tables.items()}
         store.seal(batch, None)

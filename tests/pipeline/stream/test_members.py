@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions, usual_us
 from rocketns.pipeline.stream.servers import Servers, as_boot, boots_in, servers_at_cut
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, events_frame
@@ -35,7 +36,7 @@ def judged(spark: SparkSession, written: Journals) -> tuple[list[dict[str, Any]]
     events = events_frame(spark, written)
     boots = [as_boot(row.asDict()) for row in boots_in(events).collect()]
     now = servers_at_cut([], boots, None, 60 * SECOND)
-    members = members_at(spark.createDataFrame([], MEMBERS), events.where(F.col("ts") < now.cut), now)
+    members = members_at(frame_of(spark, [], MEMBERS), events.where(F.col("ts") < now.cut), now)
     return [row.asDict() for row in partitions(members, now, GRACE).collect()], now
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLIENTS, EVENTS
 from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.fleet.census import asked, client_census, clients, missing_askers, release
@@ -77,5 +77,5 @@ def test_without_lookups_there_are_no_clients(spark: SparkSession) -> None:
 def test_a_protocol_version_is_shown_as_the_release_that_has_it(spark: SparkSession) -> None:
     wanted = {213: "4.0.0", 399: "4.9.3", 411: "4.9.9", 412: None, 413: "5.0.0", 475: "5.3.1", 513: "5.5.0", 211: None,
               0: None, -1: None, 2147483647: None}  # fmt: skip
-    numbers = spark.createDataFrame([(cv,) for cv in wanted], "cv int")
+    numbers = frame_of(spark, [(cv,) for cv in wanted], columns("cv:int"))
     assert dict(rows(numbers.select("cv", release(F.col("cv"))))) == wanted

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import FILES, OFFSETS, QUALITY, SOURCES
 from rocketns.pipeline.jobs.earlier.tallies import counts
 from rocketns.pipeline.jobs.history import state
@@ -36,7 +36,7 @@ def files_frame(spark: SparkSession, *corrupt: tuple[str, str, int, int | None, 
     told = [
         ("2026-01-01", ns, segment, 1, 10, count, first, last, False) for ns, segment, count, first, last in corrupt
     ]
-    return spark.createDataFrame(told, FILES)
+    return frame_of(spark, told, FILES)
 
 
 def quality_of(spark: SparkSession, journals: Journals, files: DataFrame, end_s: int) -> list[tuple[Any, ...]]:
@@ -91,7 +91,7 @@ def test_sources_tell_what_was_read_of_each_name_server(spark: SparkSession) -> 
     journal.heartbeat(31 * SECOND, A)
     journal.lose(31 * SECOND)
     files = files_frame(spark, ("n1", "0-000001", 2, 0, 31 * SECOND), ("n2", "0-000001", 1, None, None))
-    offsets = spark.createDataFrame([("n1", 1500, 3, 10, "versions", "n2", 20)], OFFSETS)
+    offsets = frame_of(spark, [("n1", 1500, 3, 10, "versions", "n2", 20)], OFFSETS)
     frame = sources(counts(events_frame(spark, {"n1": journal.records}), Observation(0, 400 * SECOND)), files, offsets)
     assert frame.schema.simpleString() == SOURCES.simpleString()
     assert rows(frame) == [

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, EVENTS, FILES
 from rocketns.pipeline.jobs.history.holes import STRETCH
 from rocketns.pipeline.jobs.history.reach import EXTENTS, REACHES, extents, reaches
@@ -78,7 +79,8 @@ def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(sp
         ("2026-01-01", "begins-in-the-middle", f"{boot}-000007", DAY + 600, DAY + 1200, False),
         ("2026-01-03", "begins-in-the-middle", f"{boot}-000008", None, None, False),
     ]
-    files = spark.createDataFrame(
+    files = frame_of(
+        spark,
         [
             (dt, ns, name, 1, 1, 0, *[t and t * SECOND for t in times], is_open)
             for dt, ns, name, *times, is_open in told
@@ -92,7 +94,7 @@ def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(sp
         ("n1", 0, ["2026-01-02"], True),
         ("stray-first", 0, ["2026-01-01"], False),
     ]
-    clocks = spark.createDataFrame([("2026-01-02", "n1", 60 * SECOND, 3, 0, "versions", "n2", 0)], CLOCK_DAYS)
+    clocks = frame_of(spark, [("2026-01-02", "n1", 60 * SECOND, 3, 0, "versions", "n2", 0)], CLOCK_DAYS)
     assert late_days(files, clocks, (DAY + 86_490) * SECOND) == ["2026-01-02", "2036-01-01"]
     assert late_days(files, clocks, (DAY + 86_491) * SECOND) == ["2036-01-01"]
 

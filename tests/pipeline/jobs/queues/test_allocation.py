@@ -12,20 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType, IntegerType
 
+from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, owner
 from rocketns.pipeline.jobs.queues.assignments import ASSIGNMENTS_MAX, model_outcome, real_outcome
 from tests.pipeline.jobs.queues import javaallocation as java
 
 BOTH_AND_A = ((4, 0), (4, 4))  # views, sorted: broker-a alone is view 0, both brokers are view 1
 A_ONLY, BOTH = 0, 1
+VIEW = ArrayType(IntegerType())
+SHAPE = ArrayType(VIEW)
 Case = tuple[java.Shape, int, str]  # shape, consumers, strategy
 
 
 def modelled(spark: SparkSession, cases: Sequence[Case]) -> list[Any]:
     """The outcome of each case, in the order of the cases."""
     numbered = [(number, *case) for number, case in enumerate(cases)]
-    frame = spark.createDataFrame(numbered, "number int, shape array<array<int>>, c int, strategy string")
+    frame = frame_of(spark, numbered, columns("number:int shape:shape c:int strategy:string", shape=SHAPE))
     outcome = model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), 64)
     rows = frame.select("number", outcome.alias("outcome")).collect()
     return [row.outcome for row in sorted(rows, key=lambda row: row.number)]
@@ -52,7 +56,7 @@ def random_cases(seed: int, count: int) -> list[Case]:
 
 def test_each_queue_has_the_owner_that_the_client_gives_it(spark: SparkSession) -> None:
     sizes = [(n, c, strategy) for n in range(26) for c in range(1, 13) for strategy in STRATEGIES]
-    frame = spark.createDataFrame(sizes, "n int, c int, strategy string").where("n > 0")
+    frame = frame_of(spark, sizes, columns("n:int c:int strategy:string")).where("n > 0")
     owners = F.transform(
         F.sequence(F.lit(0), F.col("n") - 1), lambda at: owner(at, F.col("n"), F.col("c"), F.col("strategy"))
     )
@@ -78,7 +82,7 @@ def test_the_articles_example_loses_the_queues_it_names(spark: SparkSession) -> 
         ("circle", A_ONLY, BOTH): ([b[0], b[2]], []),
     }
     cases = [(strategy, BOTH_AND_A, list(choice)) for strategy, *choice in expected]
-    frame = spark.createDataFrame(cases, "strategy string, shape array<array<int>>, choice array<int>")
+    frame = frame_of(spark, cases, columns("strategy:string shape:shape choice:view", shape=SHAPE, view=VIEW))
     outcome = real_outcome(F.col("shape"), F.col("choice"), F.col("strategy"), 64)
     found = {
         (row.strategy, *row.choice): tuple([tuple(queue) for queue in loss.lost] for loss in row.outcome.losses)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
 from tests.pipeline.duck.query import query, same
@@ -24,7 +25,7 @@ def lives(spark: SparkSession, *known: Life) -> DataFrame:
         (ns, "c", broker, bid, f"{broker}:{bid}", t1 * SECOND, t2 * SECOND, "open", None, None, None)
         for ns, broker, bid, t1, t2 in known
     ]
-    return spark.createDataFrame(rows, BROKER_INTERVALS)
+    return frame_of(spark, rows, BROKER_INTERVALS)
 
 
 def always(spark: SparkSession, names: Sequence[str] = ("n1", "n2", "n3")) -> DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS
 from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.queues.consumers import group_members
@@ -33,7 +33,7 @@ def modelled(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[
 def members(spark: SparkSession, *members: tuple[str, str], t1_s: int = 0, t2_s: int = 1000) -> DataFrame:
     """Consumers (address, name server) of group g, topic T."""
     rows = [("g", "T", ns, client, t1_s * SECOND, t2_s * SECOND) for client, ns in members]
-    return spark.createDataFrame(rows, GROUP_MEMBERS)
+    return frame_of(spark, rows, GROUP_MEMBERS)
 
 
 def test_the_worked_example_has_its_queue_seconds_and_queues(spark: SparkSession) -> None:
