@@ -1,4 +1,5 @@
-"""One Spark session for all tests of the pipeline, started when the first of them asks for it, and never elsewhere."""
+"""One Spark session for all tests of the pipeline, started when the first of them asks for it, and never elsewhere; and
+one audit of the worked example."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import spark_session
+from tests.pipeline.example import audited_example
 from tests.support.running.java import has_java
 
 HERE = Path(__file__).parent
@@ -59,3 +61,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 (it uses the session)
+    return audited_example(tmp_path_factory.mktemp("example"))

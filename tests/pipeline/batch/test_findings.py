@@ -46,3 +46,5 @@ def test_findings_in_incomplete_input_are_listed_behind_what_is_missing() -> Non
     first, head, found, report = outcome.lines
     assert (first, head, report) == (f"incomplete: {HOLE}", "Found in what is there:", "report: report.html")
     assert found.split()[:2] == ["2", "divergences:"]
+    nothing = RunOutcome(Verdict.INCOMPLETE, {"incidents": 0}, [HOLE], "report.html")
+    assert nothing.lines[1] == "Nothing found in what is there."

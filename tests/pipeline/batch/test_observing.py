@@ -86,9 +86,17 @@ def test_the_observation_is_what_was_asked_for_as_far_as_the_journals_reach() ->
     ]
 
 
-@pytest.mark.parametrize(("t0", "t1"), [(91, None), (91, 95), (1, 9), (50, 40)])
-def test_a_time_that_the_journals_do_not_have_is_refused(t0: int, t1: int | None) -> None:
-    with pytest.raises(BadInput):
+@pytest.mark.parametrize(
+    ("t0", "t1", "said"),
+    [
+        (91, None, "is empty"),
+        (91, 95, "no record"),
+        (1, 9, "no record"),
+        (50, 40, "is empty"),
+    ],
+)
+def test_a_time_that_the_journals_do_not_have_is_refused(t0: int, t1: int | None, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
         observed(t0 * S, None if t1 is None else t1 * S, 10 * S, 90 * S)
 
 

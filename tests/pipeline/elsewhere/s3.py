@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import boto3
 import pyspark
 from moto.server import ThreadedMotoServer
-from pyspark.sql import SparkSession
 
 from interop.harness.rocketmq.maven import jars
 
@@ -67,38 +66,15 @@ def s3_store() -> Iterator[Store]:
 
 def settings(store: Store) -> dict[str, str]:
     """Spark's settings to read and write ``s3a://``."""
-    hadoop = {f"spark.hadoop.{name}": value for name, value in of_hadoop(store).items()}
-    return {"spark.driver.extraClassPath": connector()} | hadoop
-
-
-def of_hadoop(store: Store) -> dict[str, str]:
-    """The same for Hadoop."""
-    return {
-        "fs.s3a.endpoint": store.url,
-        "fs.s3a.endpoint.region": REGION,
-        "fs.s3a.access.key": KEY,
-        "fs.s3a.secret.key": SECRET,
-        "fs.s3a.path.style.access": "true",
+    hadoop = {
+        "endpoint": store.url,
+        "endpoint.region": REGION,
+        "access.key": KEY,
+        "secret.key": SECRET,
+        "path.style.access": "true",
     }
-
-
-@contextmanager
-def reached(spark: SparkSession, store: Store) -> Iterator[None]:
-    """Until the block ends, the session reads and writes ``s3a://`` as if it had been started with `settings`."""
-    jvm: Any = cast(Any, spark.sparkContext._jvm)
-    classes = jvm.Thread.currentThread().getContextClassLoader()
-    for jars_of_one in connector().split(":"):
-        for jar in Path(jars_of_one).parent.glob("*.jar"):
-            classes.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
-    conf = cast(Any, spark.sparkContext._jsc).hadoopConfiguration()
-    for name, value in of_hadoop(store).items():
-        conf.set(name, value)
-    try:
-        yield
-    finally:
-        jvm.org.apache.hadoop.fs.Path(f"s3a://{BUCKET}/").getFileSystem(conf).close()
-        for name in of_hadoop(store):
-            conf.unset(name)
+    of_spark = {f"spark.hadoop.fs.s3a.{name}": value for name, value in hadoop.items()}
+    return {"spark.driver.extraClassPath": connector()} | of_spark
 
 
 def connector() -> str:

@@ -18,11 +18,13 @@ from rocketns.pipeline.cli.demo import compared
 from rocketns.pipeline.contract.exits import EXIT_INCOMPLETE
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
+from tests.pipeline.evidence import invented, journals_in, named_records
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.running.java import has_java
 
 RUN_TIMEOUT_S = 900.0
 TOO_LATE = "before the worker was killed"
+OTHER_VERSION = "1 file of version 2 of the journal was not read: this audit reads version 1."
 JAVA_OPTIONS = " ".join(SHORT_LIVED)
 pytestmark = [
     pytest.mark.cluster,
@@ -50,7 +52,7 @@ SPEC = FleetSpec(brokers=6, topics=20, seconds=HOURS_S, rotate_s=600, seed=5, fa
 
 
 class Seeded(NamedTuple):
-    """A journal, some lines of which are lost, and what is to be found in it."""
+    """A journal, some lines of which are lost, and what is to be found in it. A file of it has another version."""
 
     journal: Path
     truth: Truth
@@ -59,6 +61,9 @@ class Seeded(NamedTuple):
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:
     folder = tmp_path_factory.mktemp("journal")
+    foreign = folder / "v=2" / "dt=2026-01-05" / "ns=n1" / "5-000001.jsonl"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("{}\n", "utf-8")
     return Seeded(folder, make_fleet(SPEC, folder))
 
 
@@ -99,6 +104,20 @@ def test_an_audit_finds_every_seeded_fault_and_nothing_else(spark: SparkSession,
     """In its tables, and in the incidents of its page."""
     verdicts = compared(spark, str(here / "out"), seeded.truth)
     assert [verdict for verdict in verdicts if not verdict.good] == []
+
+
+def test_what_is_missing_or_was_not_read_is_never_reported_as_clean(here: Path) -> None:
+    summary = json.loads((here / "out" / "summary.json").read_text("utf-8"))
+    *lost, unread = summary["incomplete"]
+    assert summary["verdict"] == "incomplete"
+    assert any(sentence.endswith("not parse.") for sentence in lost)
+    assert unread == OTHER_VERSION
+
+
+def test_every_record_that_an_incident_names_is_in_the_files_of_the_journal(seeded: Seeded, here: Path) -> None:
+    lines = (here / "out" / "incidents.jsonl").read_text("utf-8")
+    assert {kind for kind, _ in named_records(lines)} >= {"missing", "crash", "killed"}
+    assert invented(lines, journals_in(seeded.journal)) == []
 
 
 @pytest.mark.flaky(reruns=2, only_rerun=f"over {TOO_LATE}")  # this process may wait for a core at that moment
