@@ -18,6 +18,7 @@ from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
 from rocketns.pipeline.jobs.segments import topic_segments
 from rocketns.pipeline.jobs.topics import system_topics
+from tests.pipeline.draws import seeds
 from tests.pipeline.duck import divergence as duck
 from tests.pipeline.duck.history import doubts as duck_doubts
 from tests.pipeline.duck.history import state as duck_state
@@ -142,7 +143,7 @@ def test_no_intervals_give_no_windows(spark: SparkSession) -> None:
     assert rows(windows) == rows(topic_segments(nothing, uptime, windows, observation)) == []
 
 
-@pytest.mark.parametrize("seed", [4, 5])
+@pytest.mark.parametrize("seed", seeds(5))
 def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkSession, seed: int) -> None:
     journals = random_journals(seed, seconds=9000)
     journals = harmed(journals, seed) if seed % 2 else journals

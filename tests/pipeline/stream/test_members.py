@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType, LongType
 
-from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions, usual_us
 from rocketns.pipeline.stream.servers import Servers, as_boot, boots_in, servers_at_cut
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, events_frame
@@ -102,19 +103,14 @@ def test_a_broker_that_unregistered_here_is_no_partition(spark: SparkSession) ->
     assert judged(spark, journals(92, 62, until=100) | {"n2": n2.records})[0] == []
 
 
-@pytest.mark.parametrize(
-    ("gaps", "seconds"),
-    [
+def test_the_habit_is_the_largest_of_the_last_gaps_but_a_burst_is_none(spark: SparkSession) -> None:
+    habits: list[tuple[list[int], int]] = [
         ([], 30),
         ([30_000] * 3, 30),
         ([10_000] * 8, 10),
         ([500] * 8, 30),
         ([1_000, 45_000, 20_000], 45),
         ([10_000] * 3, 30),
-    ],
-)
-def test_the_habit_is_the_largest_of_the_last_gaps_but_a_burst_is_none(
-    spark: SparkSession, gaps: list[int], seconds: int
-) -> None:
-    frame = spark.createDataFrame([(gaps,)], "gaps array<long>")
-    assert frame.select(usual_us()).first() == (seconds * SECOND,)
+    ]
+    frame = frame_of(spark, [(gaps,) for gaps, _ in habits], columns("gaps:longs", longs=ArrayType(LongType())))
+    assert frame.select(usual_us()).collect() == [(seconds * SECOND,) for _, seconds in habits]

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME
 from rocketns.pipeline.jobs.fleet.availability import availability
+from tests.pipeline.draws import seeds
 from tests.pipeline.duck.fleet import availability as duck
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows
@@ -100,7 +101,7 @@ def test_a_target_of_all_the_time_leaves_no_budget_to_have_a_part_of(spark: Spar
     assert rows(found.where("level = 'group'"), "budget_s", "left") == [(0.0, None)]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(0))
 def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
     chance = random.Random(seed)
     causes = ("expired", "channel_close", "unregister", "stop", "conflict", "open")

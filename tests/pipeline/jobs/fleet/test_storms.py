@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
@@ -26,10 +27,10 @@ def held(topic: str, broker: str, t1: float, cause: str = "register") -> Row:
     return row | {"t1": int(t1 * SECOND), "t2": SEEN.t1}
 
 
-def found(spark: SparkSession, members: list[Row], topics: list[Row] = [], up: Row = UP) -> DataFrame:  # noqa: B006
+def found(spark: SparkSession, members: list[Row], topics: Sequence[Row] = (), up: Sequence[Row] = (UP,)) -> DataFrame:
     there = frame(spark, TOPIC_INTERVALS, topics)
     return storm_registrations(
-        frame(spark, BROKER_INTERVALS, members), there, frame(spark, NS_UPTIME, [up]), sizes(there, SEEN)
+        frame(spark, BROKER_INTERVALS, members), there, frame(spark, NS_UPTIME, up), sizes(there, SEEN)
     )
 
 
@@ -45,29 +46,25 @@ def test_registrations_that_follow_each_other_within_half_a_minute_are_a_storm(s
     ]
 
 
-@pytest.mark.parametrize(("away", "trigger"), [(2, "new"), (3, "return")])
-def test_a_storm_of_those_that_were_listed_before_is_a_return(spark: SparkSession, away: int, trigger: str) -> None:
-    members = [listed("b", 2000 + n, bid=n) for n in range(5)] + [listed("b", 500, 1990, bid=n) for n in range(away)]
-    told = found(spark, members)
-    assert rows(told, "trigger", "away_s") == sorted([(trigger, 10.0 + n) for n in range(away)]
-                                                     + [(trigger, None)] * (5 - away), key=repr)  # fmt: skip
-    assert rows(storms(told), "registrations", "brokers") == [(5, 1)]
+def test_a_storm_of_those_that_were_listed_before_is_a_return(spark: SparkSession) -> None:
+    away = {"new": 2, "return": 3}
+    members = [listed("b", 2000 + n, bid=n, ns=ns) for ns in away for n in range(5)]
+    members += [listed("b", 500, 1990, bid=n, ns=ns) for ns, count in away.items() for n in range(count)]
+    told = found(spark, members, up=[UP | {"ns": ns} for ns in away])
+    assert rows(told, "ns", "trigger", "bid", "away_s") == [
+        (ns, ns, n, 10.0 + n if n < count else None) for ns, count in away.items() for n in range(5)
+    ]
+    assert rows(storms(told), "ns", "registrations", "brokers") == [("new", 5, 1), ("return", 5, 1)]
 
 
-@pytest.mark.parametrize(("first", "trigger"), [(120, "start"), (120.001, "new")])
-def test_a_storm_soon_after_the_start_is_the_starts(spark: SparkSession, first: float, trigger: str) -> None:
-    members = [listed(f"b{n}", first + n) for n in range(5)]
-    assert rows(storms(found(spark, members)), "trigger") == [(trigger,)]
-
-
-def test_brokers_of_the_first_snapshot_are_no_registrations(spark: SparkSession) -> None:
-    up = UP | {"t1": 50 * SECOND}
-    assert rows(found(spark, [listed(f"b{n}", 50) for n in range(9)], up=up)) == []
-
-
-def test_another_boot_or_name_server_has_storms_of_its_own(spark: SparkSession) -> None:
-    members = [listed(f"b{n}", 200 + n) for n in range(4)] + [listed("x", 202, ns="n2")]
-    assert rows(found(spark, members)) == []
+def test_a_storm_is_one_name_servers_and_soon_after_its_start_the_starts(spark: SparkSession) -> None:
+    """What it had when it became known did not register then."""
+    first = {"start": 120, "new": 120.001}
+    members = [listed(f"b{n}", second + n, ns=ns) for ns, second in first.items() for n in range(5)]
+    members += [listed(f"b{n}", 0, ns="there") for n in range(9)]
+    members += [listed(f"b{n}", 200 + n, ns="one") for n in range(4)] + [listed("x", 202, ns="other")]
+    up = [UP | {"ns": ns} for ns in (*first, "there", "one", "other")]
+    assert rows(storms(found(spark, members, up=up)), "ns", "trigger") == [("new", "new"), ("start", "start")]
 
 
 def test_changed_topics_and_bytes_are_those_of_the_broker(spark: SparkSession) -> None:
