@@ -193,12 +193,6 @@ def test_a_file_that_was_closed_takes_the_place_of_what_was_read_of_it(spark: Sp
     assert read_events(spark, out).count() == len(journal.records)
 
 
-def test_another_journal_is_wrong_usage(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_files({"n1": Journal(0).records}, tmp_path)
-    assert main(["run", "--journal", str(tmp_path), "--out", str(example / "out"), *SMALL]) == 2
-    assert "belongs to the journal" in capsys.readouterr().err
-
-
 def test_a_time_without_records_is_wrong_usage(
     example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

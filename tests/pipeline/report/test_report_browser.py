@@ -120,12 +120,15 @@ def test_an_anchor_leads_to_a_row_on_another_page(chromium: Browser, folder: Pat
     assert 0 < top < 800
 
 
-@pytest.mark.parametrize(
-    "anchor", ["%", "%E0%A4%A", "constructor", "__proto__", "t-availability-99999", "t-toString-1"]
-)
-def test_an_anchor_that_leads_nowhere_does_nothing(fleet: Browser, folder: Path, anchor: str) -> None:
-    fleet.open(folder / "fleet.html", anchor=f"#{anchor}")
-    assert fleet.value("document.querySelectorAll('.card').length") > 30
+def test_an_anchor_that_leads_nowhere_does_nothing(chromium: Browser, folder: Path) -> None:
+    """Whether the page is opened with it or goes there."""
+    chromium.problems.clear()
+    chromium.open(folder / "fleet.html", anchor="#%E0%A4%A")
+    for anchor in ("%", "constructor", "__proto__", "t-availability-99999", "t-toString-1"):
+        chromium.value(f"location.hash = '{anchor}'")
+        chromium.value("new Promise(done => setTimeout(done, 0))")
+    assert chromium.value("document.querySelectorAll('.card').length") > 30
+    assert chromium.problems == []
 
 
 def test_a_row_leads_to_its_incident_on_another_page_of_cards(fleet: Browser) -> None:

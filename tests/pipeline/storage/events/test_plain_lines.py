@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -62,20 +61,16 @@ def test_the_plain_reader_has_the_records_of_spark(spark: SparkSession, given_li
     assert plain == sparks
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_lines_that_no_name_server_writes_are_records_to_spark_only(spark: SparkSession) -> None:
+    odd = [
+        b"\xef\xbb\xbf" + GOOD,  # first, since this is where a file may have it
         b"[" + GOOD + b"]",
         GOOD + GOOD,
         GOOD.replace(b"hb", b"\\ud800"),
-        b"\xef\xbb\xbf" + GOOD,
         GOOD.replace(b'"hb"', b"'hb'"),
         GOOD.replace(b'"hb"', b'"hb","broker":' + b"[" * 300 + b"]" * 300),
-    ],
-    ids=lambda line: repr(line[:60]),
-)
-def test_lines_that_no_name_server_writes_are_records_to_spark_only(spark: SparkSession, line: bytes) -> None:
-    assert (plainly([line]), len(by_spark(spark, [line]))) == ([], 1)
+    ]
+    assert (plainly(odd), len(by_spark(spark, odd))) == ([], len(odd))
 
 
 def plainly(given_lines: list[bytes]) -> list[dict[str, Any]]:
