@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import spark_session
-from tests.pipeline.example import audited_example
+from tests.pipeline.cli.example import audited_example
 from tests.support.running.java import has_java
 
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ from rocketns.pipeline.storage.events.stored import read_events
 from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results, current
-from tests.pipeline.example import SMALL
+from tests.pipeline.cli.example import SMALL
 from tests.pipeline.journals import SECOND, Broker, Journal, write_files
 
 A, B = "10.0.0.1:10911", "10.0.0.2:10911"

@@ -14,8 +14,8 @@ from interop.harness.rocketmq.maven import missing_tools
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
+from tests.pipeline.cli.example import FINDINGS, PERIOD
 from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
-from tests.pipeline.example import FINDINGS, PERIOD
 from tests.pipeline.tables import rounded, tables_in
 
 RUN_TIMEOUT_S = 900.0
