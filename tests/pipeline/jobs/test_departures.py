@@ -171,10 +171,8 @@ def clocks_of(
     ("method", "uncertainty", "seconds", "expected"),
     [
         ("versions", 0, 90, [("partition", ["n1"]), ("crash", ["n2"])]),
-        ("heartbeats", 30 * SECOND, 90, [("crash", ["n1", "n2"])]),
         ("heartbeats", 30 * SECOND, 610, [("crash", ["n1", "n2"])]),
         ("heartbeats", 30 * SECOND, 611, [("partition", ["n1"]), ("crash", ["n2"])]),
-        ("none", None, 3610, [("crash", ["n1", "n2"])]),
     ],
 )
 def test_downs_that_are_apart_as_the_clocks_may_be_are_one_departure(

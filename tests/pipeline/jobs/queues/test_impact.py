@@ -12,12 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS
 from rocketns.pipeline.jobs.earlier.tallies import callers
+from rocketns.pipeline.jobs.queues.allocation import STRATEGIES
 from rocketns.pipeline.jobs.queues.consumers import group_members
 from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.duck.queues import impact as duck
 from tests.pipeline.journals import SECOND, Journal, events_frame
-from tests.pipeline.segments import Segment, random_segments, segment, segments_frame
+from tests.pipeline.segments import Segment, View, random_segments, segment, segments_frame
 
 BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 LOSSES = [f"{loss}_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max")]
@@ -28,12 +29,6 @@ def modelled(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[
     """(topic, strategy, c) -> row."""
     rows = impact(segments_frame(spark, segments), groups).collect()
     return {(row.topic, row.strategy, row.c): row for row in rows}
-
-
-def members(spark: SparkSession, *members: tuple[str, str], t1_s: int = 0, t2_s: int = 1000) -> DataFrame:
-    """Consumers (address, name server) of group g, topic T."""
-    rows = [("g", "T", ns, client, t1_s * SECOND, t2_s * SECOND) for client, ns in members]
-    return frame_of(spark, rows, GROUP_MEMBERS)
 
 
 def test_the_worked_example_has_its_queue_seconds_and_queues(spark: SparkSession) -> None:
@@ -89,11 +84,35 @@ def test_a_group_of_one_has_no_model_and_a_large_one_says_that_it_is_capped(spar
     assert all(len(row.orphaned_ids) == IDS_MAX < row.orphaned_max for row in rows.values())
 
 
-def test_real_assignments_follow_the_members_addresses(spark: SparkSession) -> None:
-    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A, "n3": A}, start_s=100, end_s=110)])
-    first_sees_both = members(spark, ("10.0.0.1:5", "n1"), ("10.0.0.2:5", "n3"))
-    rows = {row.strategy: row for row in impact(window, [], first_sees_both).collect()}
-    averagely, circle = rows["averagely"], rows["circle"]
+TWO: dict[str, View] = {"n1": BOTH, "n2": A}
+# Of a segment whose topic names the case: what the name servers show, when it is, and who asks whom from when to when.
+Asking = tuple[str, str, int, int]
+REAL: Mapping[str, tuple[Mapping[str, View], int, int, list[Asking]]] = {
+    "addresses": (TWO | {"n3": A}, 100, 110, [("10.0.0.1:5", "n1", 0, 999), ("10.0.0.2:5", "n3", 0, 999)]),
+    "agreed": (TWO, 0, 10, [("10.0.0.1:5", "n2", 0, 999)]),
+    "no view": (TWO | {"n3": {}}, 0, 10, [("10.0.0.1:5", "n1", 0, 999), ("10.0.0.2:5", "n3", 0, 999)]),
+    "not compared": (TWO | {"n3": {}}, 0, 10, [("10.0.0.1:5", "n1", 0, 999), ("10.0.0.2:5", "n9", 0, 999)]),
+    "in the middle": (
+        TWO, 100, 200, [("10.0.0.1:5", "n1", 0, 150), ("10.0.0.1:6", "n2", 150, 999), ("10.0.0.2:6", "n2", 150, 999)],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def real(spark: SparkSession) -> dict[Any, Any]:
+    """(case, strategy) -> row, of members of group g."""
+    segments = [segment(views, case, start, end) for case, (views, start, end, _) in REAL.items()]
+    members = [
+        ("g", case, ns, client, t1 * SECOND, t2 * SECOND)
+        for case, (*_, asking) in REAL.items()
+        for client, ns, t1, t2 in asking
+    ]
+    rows = impact(segments_frame(spark, segments), [], frame_of(spark, members, GROUP_MEMBERS)).collect()
+    return {(row.topic, row.strategy): row for row in rows}
+
+
+def test_real_assignments_follow_the_members_addresses(real: dict[Any, Any]) -> None:
+    averagely, circle = real["addresses", "averagely"], real["addresses", "circle"]
     assert (averagely.assignments, averagely.group, averagely.c, averagely.capped) == ("real", "g", 2, False)
     assert averagely.orphaned_ids == [f"broker-b:{q}" for q in range(4)]
     assert averagely.dup_ids == ["broker-a:2", "broker-a:3"]
@@ -101,23 +120,17 @@ def test_real_assignments_follow_the_members_addresses(spark: SparkSession) -> N
     assert (circle.orphaned_ids, circle.dup_ids) == (["broker-b:1", "broker-b:3"], [])
 
 
-def test_members_that_agree_on_the_smaller_view_leave_the_rest_to_nobody(spark: SparkSession) -> None:
-    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A})])
-    rows = impact(window, [], members(spark, ("10.0.0.1:5", "n2"))).collect()
+def test_members_that_agree_on_the_smaller_view_leave_the_rest_to_nobody(real: dict[Any, Any]) -> None:
+    rows = [real["agreed", strategy] for strategy in STRATEGIES]
     assert [(row.c, row.orphaned_mean, row.dup_mean) for row in rows] == [(1, 4, 0)] * 2
 
 
-def test_no_real_assignment_is_told_where_a_members_view_is_not_known(spark: SparkSession) -> None:
-    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A, "n3": {}})])
-    for unknown in ("n3", "n9"):
-        assert impact(window, [], members(spark, ("10.0.0.1:5", "n1"), ("10.0.0.2:5", unknown))).isEmpty()
+def test_no_real_assignment_is_told_where_a_members_view_is_not_known(real: dict[Any, Any]) -> None:
+    assert {case for case, _ in real} == {"addresses", "agreed", "in the middle"}
 
 
-def test_a_member_counts_where_it_is_in_the_middle_of_the_segment(spark: SparkSession) -> None:
-    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A}, start_s=100, end_s=200)])
-    early = members(spark, ("10.0.0.1:5", "n1"), t2_s=150)
-    late = members(spark, ("10.0.0.1:6", "n2"), ("10.0.0.2:6", "n2"), t1_s=150)
-    assert {row.c for row in impact(window, [], early.unionByName(late)).collect()} == {2}
+def test_a_member_counts_where_it_is_in_the_middle_of_the_segment(real: dict[Any, Any]) -> None:
+    assert {real["in the middle", strategy].c for strategy in STRATEGIES} == {2}
 
 
 def test_a_member_is_a_client_that_asks_for_the_topic_and_its_groups_retry_topic(spark: SparkSession) -> None:
