@@ -21,6 +21,7 @@ from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results, current
 from tests.pipeline.cli.example import SMALL
+from tests.pipeline.evidence import invented, journals_in
 from tests.pipeline.journals import SECOND, Broker, Journal, write_files
 
 A, B = "10.0.0.1:10911", "10.0.0.2:10911"
@@ -104,8 +105,9 @@ def test_the_summary_says_what_was_found(example: Path) -> None:
 def test_the_page_and_csv_tables_are_there(example: Path) -> None:
     page = (example / "out" / "report.html").read_text("utf-8")
     assert "order_topic" in page
-    (line,) = (example / "out" / "incidents.jsonl").read_text("utf-8").splitlines()
-    told = json.loads(line)
+    lines = (example / "out" / "incidents.jsonl").read_text("utf-8")
+    assert invented(lines, journals_in(example / "journal")) == []
+    told = json.loads(lines)
     assert (told["kind"], told["brokers"], told["ns"], told["since"]) == (
         "missing", ["broker-b"], ["n2"], "1970-01-01T00:03:05.000Z",
     )  # fmt: skip

@@ -23,7 +23,7 @@ RUN_TIMEOUT_S = 900.0
 # which copies it, and not twice.
 QUICK = SMALL_BATCHES | SHORT_SETTINGS | {
     "spark.driver.extraJavaOptions": " ".join((*SHORT_LIVED, "-XX:ReservedCodeCacheSize=240m")),
-    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.shuffle.partitions": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
 }  # fmt: skip
 

@@ -75,7 +75,7 @@ def test_a_cut_that_is_made_while_a_fleet_lives_is_all_that_is_found(
 ) -> None:
     """All records of it are in files that are not closed yet. The name server drops the broker after 120 s."""
     fleet = fleets()
-    fleet.live(60)
+    fleet.live(900)
     fleet.start()
     fleet.cut(1, "n2")
     fleet.live(180)
@@ -83,8 +83,9 @@ def test_a_cut_that_is_made_while_a_fleet_lives_is_all_that_is_found(
     assert outcome.exit_status == EXIT_FINDINGS, outcome.lines
     assert outcome.findings["departures"] == 1
     lines = (fleet.journal.parent / "out" / "incidents.jsonl").read_text("utf-8").splitlines()
-    told = {(one["kind"], *one["brokers"], *one["ns"]) for one in map(json.loads, lines)}
-    assert told == {("missing", "broker-2", "n2")}  # one more for each topic that the broker gets while it is cut off
+    told = [json.loads(line) for line in lines]  # one more for each topic that the broker gets while it is cut off
+    assert ("missing", ["n2"]) in [(one["kind"], one["ns"]) for one in told]
+    assert {tuple(one["brokers"]) for one in told} == {("broker-2",)}
 
 
 @takes_long
