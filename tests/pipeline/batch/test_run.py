@@ -184,7 +184,7 @@ def test_a_file_that_was_closed_takes_the_place_of_what_was_read_of_it(spark: Sp
     source, out = str(tmp_path / "journal"), str(tmp_path / "out")
     journal = Journal(0)
     journal.open_file(2 * SECOND)
-    journal.heartbeat(31 * SECOND, Broker("broker-a", A))
+    journal.register(31 * SECOND, Broker("broker-a", A))
     _, last = write_files({"n1": journal.records}, tmp_path / "journal")
     being_written = last.rename(last.with_name(".open-" + last.stem))
     texts = open_texts(spark, [source])
