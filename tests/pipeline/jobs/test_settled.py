@@ -197,7 +197,7 @@ def test_a_change_of_the_past_is_seen(run: Run, mark: str, change: str) -> None:
     assert changed.mark() != mark
 
 
-def test_as_many_other_values_are_another_past(run: Run, mark: str) -> None:
+def test_other_values_change_the_mark(run: Run, mark: str) -> None:
     other = run.tables["topic_intervals"].withColumn("r", F.col("r") + 1)
     assert run._replace(tables={**run.tables, "topic_intervals": other}).mark() != mark
 

@@ -15,9 +15,7 @@ from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
 from rocketns.pipeline.jobs import divergence
 from rocketns.pipeline.jobs.history import state
-from rocketns.pipeline.jobs.history.clockdays import Clocks, chained, clock_days, clock_offsets
-from rocketns.pipeline.jobs.history.clocks import corrected, estimates
-from rocketns.pipeline.moment.clocks import estimates as of_moment
+from rocketns.pipeline.jobs.history.clocks import clock_days, clock_offsets, corrected, estimates
 from tests.pipeline.draws import seeds
 from tests.pipeline.duck.history import clocks as duck
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
