@@ -80,7 +80,7 @@ def test_a_host_that_announces_others_has_one_share(server: NameServer) -> None:
     """A new broker of another host waits for as much of it as its own large registration may cost."""
     with crowd(server, [HOST], MANY_FIELDS * 30, announcing=True), server.connect() as broker:
         waits = work_of_registrations(server, broker, Names())
-    assert waits[0] < LONGEST_WAIT_CPU_S
+    assert waits[0] < LONGEST_WAIT_CPU_S / 2  # a second if each announced host had a share
 
 
 def test_a_new_broker_has_room_beside_a_crowd(server: NameServer) -> None:
