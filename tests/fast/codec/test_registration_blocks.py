@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from interop.harness.payloads import block, compressed_body, data_version, topic_config
 from rocketns._fast.codec import registration_blocks as compiled
 from rocketns.javatext import parse_int
+from rocketns.protocol import spec
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.bounds import BlockLimits
-from tests.protocol import spec
 from tests.protocol.strategies import ints, mutated
 
 REFUSED = "refused"
