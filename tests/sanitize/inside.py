@@ -61,7 +61,8 @@ def plant(fault: str) -> int:
     from tests.sanitize import planted
 
     if fault == "race":
-        threads = [threading.Thread(target=planted.race, args=(100,)) for _ in range(2)]
+        # Half a second each: on a busy machine the second thread comes late, and after the first there is no race.
+        threads = [threading.Thread(target=planted.race, args=(5_000,)) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
