@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.admin import gate, view
+from rocketns.admin import gate, turns, view
 from rocketns.admin.api import answers, paging, routes
 from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
@@ -16,6 +16,7 @@ from tests.check.source import ROOT
 
 ROWS = {
     "connections": f"{gate.CONNECTIONS_MAX}",
+    "requests begun in one turn of its loop": f"{turns.REQUESTS_PER_TURN_MAX}",
     "from the connection to the end of the first request's header": f"{gate.HEADER_WITHIN_S:g} s",
     "from the header until the answer is made": f"{gate.ANSWER_WITHIN_S:g} s",
     "an answer that its peer does not take, also of the stream": f"{gate.STALLED_S_MAX:g} s",
