@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from unittest.mock import Mock
 
 from rocketns.admin.gate import CONNECTIONS_MAX, Gate, Guard
@@ -31,44 +30,39 @@ class Port:
         return guard
 
 
-def run(test: Callable[[Port], object]) -> None:
-    async def running() -> None:
-        for _ in test(Port()):  # type: ignore[attr-defined]
-            await asyncio.sleep(0)
-
-    asyncio.run(running())
-
-
 def test_a_crowd_of_one_host_waits_for_the_probe_of_another() -> None:
-    def steps(port: Port):  # type: ignore[no-untyped-def]
+    async def steps() -> None:
+        port = Port()
         crowd = [port.asks(OTHER) for _ in range(CONNECTIONS_MAX - 1)]
-        yield
+        await asyncio.sleep(0)
         port.asks(PROBE)
-        yield
+        await asyncio.sleep(0)
         assert PROBE in port.begun
         assert len(port.begun) <= 2 * REQUESTS_PER_TURN_MAX < len(crowd)
 
-    run(steps)
+    asyncio.run(steps())
 
 
 def test_a_turn_of_the_loop_has_a_few_requests() -> None:
     """So what else the loop does, which is to accept connections, goes on between them, and no request is lost."""
 
-    def steps(port: Port):  # type: ignore[no-untyped-def]
+    async def steps() -> None:
+        port = Port()
         crowd = [port.asks(OTHER) for _ in range(CONNECTIONS_MAX)]
         for turn in range(1, 1 + len(crowd) // REQUESTS_PER_TURN_MAX):
-            yield
+            await asyncio.sleep(0)
             assert len(port.begun) == turn * REQUESTS_PER_TURN_MAX
 
-    run(steps)
+    asyncio.run(steps())
 
 
 def test_a_connection_that_ended_has_no_turn() -> None:
-    def steps(port: Port):  # type: ignore[no-untyped-def]
+    async def steps() -> None:
+        port = Port()
         for _ in range(REQUESTS_PER_TURN_MAX):
             port.asks(PROBE).connection_lost(None)
         port.asks(PROBE)
-        yield
+        await asyncio.sleep(0)
         assert port.begun == [PROBE]
 
-    run(steps)
+    asyncio.run(steps())
