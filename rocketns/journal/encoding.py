@@ -22,7 +22,7 @@ from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappi
 from rocketns.routeinfo.doubt import Doubt
 
 BACKSLASH = "\\u005c"
-# Characters of a topic in a record, without its name.
+# Bytes of a topic in a record, without its name.
 TOPIC_AROUND_BYTES = 60
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 

@@ -127,9 +127,9 @@ stall
     came meanwhile is read and recorded only now. The deadlines of brokers were moved by this time.
 
 drop
-    ``lost``: the number of records lost because the buffer was full, or half full and the record one of more than
-    16 KiB. Each leaves a gap in ``seq``: the gaps in a boot's
-    ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
+    ``lost``: the number of records lost because the buffer was full, or the record one of more than 16 KiB and the
+    buffer half full, or the share of such records between two flushes used up. Each leaves a gap in ``seq``: the gaps
+    in a boot's ``seq`` and the sum of its ``lost`` are equal, except for records that a kill destroyed.
 """
 
 from __future__ import annotations
