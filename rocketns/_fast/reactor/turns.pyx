@@ -240,8 +240,9 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         close_connection(reactor, connection, connection.ending)
         return
     if not must_wait(reactor, connection):
-        wanted = EPOLLIN
-    if unsent(connection) or (connection.has_frames and wanted):
+        # With frames left, more of them would only wake the loop again and again while the peer reads no answers.
+        wanted = EPOLLOUT if connection.has_frames else EPOLLIN
+    if unsent(connection):
         wanted |= EPOLLOUT
     if wanted != connection.armed:
         if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.held[INPUT]:
