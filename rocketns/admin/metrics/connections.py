@@ -35,6 +35,7 @@ BY_LOOP = {
     STALLED_FRAME: "progress_seconds",
     STALLED_ANSWERS: "progress_seconds",
     STALLED_HANDSHAKE: "progress_seconds",
+    transport.TOO_FAST: "host_connections_per_second",
     transport.TOO_MANY: "connections_max",
     transport.NOT_TAKEN: "server",
     transport.OTHER_END: "server",
@@ -59,12 +60,19 @@ def _closed(scene: Scene) -> Iterator[Sample]:
     for ending, number in list(connections.ended_by_reactors.items()):
         counted[BY_REACTORS[Ending(ending)]] += number
     counted["connections_max"] += connections.turned_away
+    counted["host_connections_per_second"] += connections.turned_away_by_rate
     yield from (((reason,), number) for reason, number in counted.items())
 
 
 def _held(scene: Scene) -> Iterator[Sample]:
     yield ("incoming",), scene.facts.connections.incoming_bytes
     yield ("outgoing",), scene.facts.connections.outgoing_bytes
+
+
+def _beyond_rates(scene: Scene) -> Iterator[Sample]:
+    rates = scene.facts.connections.rates
+    yield ("host_requests_per_second",), rates.refused_requests
+    yield ("host_connections_per_second",), rates.refused_connections
 
 
 def _limits(scene: Scene) -> Iterator[Sample]:
@@ -95,6 +103,12 @@ FAMILIES: tuple[Family, ...] = (
         "rocketns_connections_closed_total", "Connections closed, by the reason.", _closed,
         {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `server`: its broker "
          "expired, TLS failed, or the server stops; otherwise the limit that was reached"},
+    ),
+    counter(
+        "rocketns_beyond_rates_total", "What was refused because its host made too much of it in a second.",
+        _beyond_rates,
+        {"reason": "the property `rocketns.…` of that name: `host_requests_per_second`: requests answered SYSTEM_BUSY, "
+         "or not at all if they were oneway; `host_connections_per_second`: connections closed at once"},
     ),
     gauge("rocketns_connection_bytes", "Bytes that connections hold.", _held,
           {"direction": "`incoming`: unfinished or waiting frames; `outgoing`: answers that peers have not taken"}),

@@ -25,6 +25,8 @@ log = logging.getLogger("rocketns.control")
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
+# Reactors answer it too: _fast/codec/busy_reply.pxd.
+BEYOND_RATE = SystemBusy("[RATE]too many requests of this address, slow down")
 # A peer may name a language of any length.
 OTHER = LanguageCode.OTHER.name
 LANGUAGES: dict[str | None, str] = {name: name for name in LanguageCode.__members__}
@@ -55,8 +57,8 @@ class Answering:
         """Count requests from now on."""
         self._measures = measures
 
-    def serve(self, connection: Connection, frame: bytes | memoryview, *, is_refused: bool) -> bool:
-        """Answer a frame, with OVERLOAD if it was refused.
+    def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None) -> bool:
+        """Answer a frame, with ``refusal`` if it was refused.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
@@ -67,8 +69,8 @@ class Answering:
             connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
             connection.end_request()
-        elif is_refused:
-            self._answer(connection, request, dispatch.reply_of(OVERLOAD))
+        elif refusal is not None:
+            self._answer(connection, request, dispatch.reply_of(refusal))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
         elif connection.is_open or request_of(request.code).has_effect:
