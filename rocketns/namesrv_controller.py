@@ -16,6 +16,8 @@ from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
 from rocketns.routeinfo.events import ConfigChanged
+from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERVAL_MS
+from rocketns.server.access_file import AccessFile
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -48,6 +50,7 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
 IDLE_CHECK_INTERVAL_MS = 1_000
+REFUSED_INTERVAL_MS = 10_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
@@ -89,6 +92,7 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
+        self.access_file = AccessFile(configuration.access.access_file, core.context.guard.follow)
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
@@ -167,6 +171,11 @@ class NamesrvController:
         if self.balancer is not None and self.balancer.balance.count > 1:
             add("balanceReactors", self.balancer.run,
                 first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)  # fmt: skip
+        if config.access.access_file:
+            add("accessFile", self.access_file.check,
+                first_ms=now_ms + ACCESS_WATCH_INTERVAL_MS, every_ms=ACCESS_WATCH_INTERVAL_MS)  # fmt: skip
+            add("refusedRequests", self._tell_refused,
+                first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
         if self.journal is not None:
             add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
 
@@ -180,6 +189,7 @@ class NamesrvController:
         It may be cancelled while it looks for routes; `stop` follows in any case.
         """
         self._log_configuration()
+        self.access_file.start(self.port)
         for file in (self.core.context.kv_config.file, self.core.context.config_file):
             files.remove_leftovers(file.path)
         self.core.context.kv_config.load()
@@ -239,6 +249,11 @@ class NamesrvController:
         self.asyncio_transport.close_idle()
         self.asyncio_transport.totals.close_late()
 
+    def _tell_refused(self) -> None:
+        now = self.clock.now()
+        self.core.context.note(self.core.context.guard.refusals.due(now.ms))
+        self.core.delivery.deliver(self.core.context.take_events(), now)
+
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
@@ -276,6 +291,7 @@ class NamesrvController:
         changed = self.configuration.reread()
         self._log_passed_over()
         self.tls.reread()
+        self.access_file.reread()
         self.fleet.follow(self.port)
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)

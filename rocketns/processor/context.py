@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from rocketns.access.guard import Guard
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
@@ -109,7 +110,8 @@ class NamesrvContext:
     counts lookups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled. ``release`` is the release of RocketMQ that answers follow.
+    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
+    ``principal`` and ``access_key`` are those of the request that is being processed, None where they are not known.
     """
 
     configuration: Configuration
@@ -125,6 +127,9 @@ class NamesrvContext:
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     refusals: Refusals = field(default_factory=Refusals)
+    guard: Guard = field(default_factory=Guard)
+    principal: str | None = field(default=None, init=False)
+    access_key: str | None = field(default=None, init=False)
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)

@@ -216,6 +216,21 @@ class FleetDiffers:
     is_over: bool = False
 
 
+@dataclass(slots=True, frozen=True)
+class RequestRefused:
+    """TEMPORARY"""
+
+    code: int
+    access: str
+    reason: str
+    host: str
+    principal: str | None
+    access_key: str | None
+    is_enforced: bool
+    count: int
+    fields: tuple[tuple[str, str], ...]
+
+
 Event = (
     BrokerRegistered
     | BrokerHeartbeat

@@ -229,6 +229,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         if stream.is_handshaken:
             if self._handshake is not None:
                 self._owner.handshakes.note_end(succeeded=True)
+                self.peer_names = stream.peer_names() if self._owner.tls.verifies_peers else ()
             self._handshake = None
         if self._transport is not None:
             self._transport.write(stream.outgoing())

@@ -67,15 +67,33 @@ class Answering:
             connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
             connection.end_request()
-        elif is_refused:
+        elif not connection.is_open and not request_of(request.code).has_effect:
+            connection.end_request()  # the answer would reach nobody
+        elif self._is_permitted(connection, request):
+            self._serve(connection, request, is_refused=is_refused)
+        return request is not None
+
+    def _is_permitted(self, connection: Connection, request: RemotingCommand) -> bool:
+        """False for a request to which the peer has no right: it is answered."""
+        context, now = self._context, self._clock.now()
+        if context.guard.is_off:
+            return True
+        verdict = context.guard.ask(connection, request, request_of(request.code).access, now.ms)
+        context.principal, context.access_key = verdict.principal, verdict.access_key
+        if verdict.event is not None:
+            context.note([verdict.event])
+            self._delivery.deliver(context.take_events(), now)
+        if verdict.error is not None:
+            self._answer(connection, request, dispatch.reply_of(verdict.error))
+        return verdict.error is None
+
+    def _serve(self, connection: Connection, request: RemotingCommand, *, is_refused: bool) -> None:
+        if is_refused:
             self._answer(connection, request, dispatch.reply_of(OVERLOAD))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-        elif connection.is_open or request_of(request.code).has_effect:
+        else:
             self._process(connection, request)
-        else:  # the answer would reach nobody
-            connection.end_request()
-        return request is not None
 
     def _decode(self, connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:
         """The request. None if the frame is malformed: then its connection is closed."""

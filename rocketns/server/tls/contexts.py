@@ -28,6 +28,7 @@ class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
     ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
+    ``verifies_peers``: whether a certificate that a peer shows is verified by the context in use.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     """
 
@@ -37,6 +38,7 @@ class TlsContexts:
         self.mode = config.mode
         self._test_mode = config.test_mode
         self._context: Context | None = None
+        self.verifies_peers = False
         self._loaded = False
         self.certificate_ends_s: float | None = None
         self.load_failures = 0
@@ -88,17 +90,19 @@ class TlsContexts:
             self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
-            self._context = made
-            self.certificate_ends_s = tls_server.certificate_ends_s(made)
+            self._context, self.verifies_peers = made
+            self.certificate_ends_s = tls_server.certificate_ends_s(made[0])
             log.info("SslContext created for server")
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(self._context)
         return made if isinstance(made, TlsError) else None
 
-    def _make(self) -> Context | TlsError:
+    def _make(self) -> tuple[Context, bool] | TlsError:
+        """The context, and whether it verifies certificates of peers."""
         try:
-            return tls_server.build_server_context(self._read_config())
+            config = self._read_config()
+            return tls_server.build_server_context(config), config.server.verify_peer and not config.test_mode
         except TlsError as error:
             return error
         except Exception as error:

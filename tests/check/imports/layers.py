@@ -1,7 +1,8 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet, client] →
-processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup → __main__
+access → processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup →
+__main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
 import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
@@ -21,6 +22,7 @@ ORDER = (
     {"addresses", "errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
     {"routeinfo", "kvconfig", "fleet", "client"},
+    {"access"},
     {"processor"},
     {"server"},
     {"addressserver", "admin"},
@@ -54,7 +56,10 @@ IO_MODULES = {
     "asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "selectors", "signal", "socket",
     "socketserver", "ssl", "subprocess", "threading", "time",
 }  # fmt: skip
-FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES}
+FORBIDDEN_MODULES = {
+    "protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES,
+    "access": IO_MODULES | {"logging", "pathlib"},
+}  # fmt: skip
 
 
 def violations(root: Path) -> list[str]:
