@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rocketns import files
+from rocketns.access.policy import Policy
 from rocketns.client.connection import Forget, OutgoingConnection
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
@@ -92,7 +93,7 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
-        self.access_file = AccessFile(configuration.access.access_file, core.context.guard.follow)
+        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
@@ -248,6 +249,10 @@ class NamesrvController:
             self.core.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
         self.asyncio_transport.close_idle()
         self.asyncio_transport.totals.close_late()
+
+    def _follow_policy(self, policy: Policy) -> None:
+        self.core.context.guard.follow(policy)
+        self.core.lookup_switch.update(self.clock.now())
 
     def _tell_refused(self) -> None:
         now = self.clock.now()

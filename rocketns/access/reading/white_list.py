@@ -40,7 +40,7 @@ def _networks(item: str) -> Iterator[Network]:
         yield ip_network(ip_address(item))
         return
     low, high = _bounds(item.split(separator), separator, highest)
-    yield from summarize_address_range(ip_address(low), ip_address(high))  # type: ignore[type-var]
+    yield from summarize_address_range(ip_address(low), ip_address(high))
 
 
 def _bounds(parts: list[str], separator: str, highest: int) -> tuple[str, str]:
