@@ -61,11 +61,11 @@ def test_deleted_policy_changes_nothing(start_guarded: StartGuarded, policy_file
 
 
 def test_server_does_not_start_with_a_wrong_policy(start_guarded: StartGuarded) -> None:
-    with pytest.raises(Exception, match="line 3: modes.admin: 'force' must be one of off, observe, enforce"):
+    with pytest.raises(Exception, match=r"line 3: modes\.admin: 'force' must be one of off, observe, enforce"):
         start_guarded(ENFORCED.replace('"enforce"', '"force"'))
 
 
-def test_changed_file_of_secrets_is_followed(start_guarded: StartGuarded, policy_file: Path, tmp_path: Path) -> None:
+def test_changed_file_of_secrets_is_followed(start_guarded: StartGuarded, tmp_path: Path) -> None:
     secrets = tmp_path / "secrets"
     write_policy(secrets, "rocketmq anothersecret\n")
     server = start_guarded("""
