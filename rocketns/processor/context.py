@@ -143,6 +143,10 @@ class NamesrvContext:
         path = Path(self.configuration.namesrv.config_store_path)
         self.config_file = WholeFile(path, "persist string2File error")
 
+    def asked_by(self, principal: str | None, access_key: str | None) -> None:
+        """Whose request is processed next, as far as that is known."""
+        self.principal, self.access_key = principal, access_key
+
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""
         self.events.extend(events)
