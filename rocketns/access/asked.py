@@ -25,6 +25,7 @@ ALSO_OF_BROKERS = frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET
 
 
 def no_brokers() -> list[str]:
+    """Of a request that is about none."""
     return []
 
 
