@@ -43,7 +43,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "service.type=NodePort", "service.annotations.a=b", "persistence.annotations.a=b", "podLabels.a=b",
         "podAnnotations.a=b", "priorityClassName=high", "nodeSelector.disk=ssd", "tolerations[0].key=a",
         "tolerations[0].operator=Exists", "imagePullSecrets[0].name=a", "extraEnv[0].name=A", "extraEnv[0].value=b",
-        "podDisruptionBudget.maxUnavailable=50%",
+        "podDisruptionBudget.maxUnavailable=50%", "localhostProfile=rocketns.json",
         "topologySpreadConstraints[0].maxSkew=1", "topologySpreadConstraints[0].topologyKey=zone",
         "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway", "fullnameOverride=rocketns",
     ),
@@ -104,6 +104,16 @@ def test_the_pods_may_do_little() -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
+
+
+def test_the_pods_take_the_seccomp_profile_of_their_nodes_where_one_is_named() -> None:
+    def profile(*settings: str) -> object:
+        pod = of_kind(rendered(*settings), "StatefulSet")["spec"]["template"]["spec"]
+        return pod["securityContext"]["seccompProfile"]
+
+    assert profile() == {"type": "RuntimeDefault"}
+    named = profile("localhostProfile=profiles/rocketns.json")
+    assert named == {"type": "Localhost", "localhostProfile": "profiles/rocketns.json"}
 
 
 def test_the_version_of_the_chart_is_that_of_rocketns() -> None:
