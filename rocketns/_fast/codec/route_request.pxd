@@ -6,6 +6,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from rocketns._fast.codec.compact_json cimport Text
 
 # A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
+# ext is the ext fields as they were sent: the JSON object with its brackets, or the pairs of a binary header.
+# is_signed: one of them is a Signature that is not empty.
 cdef struct RouteRequest:
     Text topic
     Text opaque_digits
@@ -13,6 +15,10 @@ cdef struct RouteRequest:
     int32_t opaque
     int32_t version
     bint standard
+    Text ext
+    bint is_signed
+    bint is_binary
+    bint has_body
 
 cdef enum:
     LAYOUT_BYTES_MAX = 400
@@ -26,6 +32,9 @@ cdef struct Layout:
     int32_t version
     int language_code
     bint standard
+    bint is_signed
+    uint32_t before_ext
+    uint32_t ext_around_topic  # bytes of the ext fields but for the topic
     uint8_t data[LAYOUT_BYTES_MAX]
 
 cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil

@@ -102,6 +102,8 @@ cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, in
     """One ext field; False where it needs the reference."""
     cdef int field = ext_field(key)
     if field == 0:
+        if is_text(key, "Signature", 9) and value.length:
+            request.is_signed = True
         return True
     if seen[0] & field or field == ZONE:
         return False
@@ -178,7 +180,11 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == LANGUAGE:
         return scan_language(cursor, request)
     if member == EXT_FIELDS:
-        return scan_ext_fields(cursor, request)
+        request.ext.start = cursor.at
+        if not scan_ext_fields(cursor, request):
+            return False
+        request.ext.length = <size_t>(cursor.at - request.ext.start)
+        return True
     if member == SERIALIZE_TYPE:
         return scan_printable(cursor, &ignored)
     return member == REMARK and skip_value(cursor, 0)
@@ -241,6 +247,7 @@ cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil
         return False
     if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
         return False
+    request.ext.start, request.ext.length = cursor.at, left(cursor)
     while left(cursor):
         pairs += 1
         if pairs > PAIRS_MAX or not take_pair(cursor, &key, &value) or not take_ext(request, &key, &value, &seen):
@@ -260,8 +267,10 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     cursor.end = cursor.at + header_length
     request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
-    request.standard = False
-    if word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ:
+    request.standard = request.is_signed = False
+    request.is_binary = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ
+    request.has_body = header_length != size - HEAD_BYTES
+    if request.is_binary:
         recognised = recognise_binary(&cursor, request)
     else:
         recognised = recognise_json(&cursor, request)
@@ -282,7 +291,10 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
     layout.before_topic = <uint32_t>(request.topic.start - header)
     layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
     layout.behind = <uint32_t>(end - behind_opaque)
+    layout.before_ext = <uint32_t>(request.ext.start - header)
+    layout.ext_around_topic = <uint32_t>(request.ext.length - request.topic.length)
     layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
+    layout.is_signed = request.is_signed
     memcpy(layout.data, header, layout.before_topic)
     memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
     memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
@@ -313,4 +325,7 @@ cdef bint follows_layout(
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
+    request.ext.start = frame + HEAD_BYTES + layout.before_ext
+    request.ext.length = layout.ext_around_topic + request.topic.length
+    request.is_signed, request.is_binary, request.has_body = layout.is_signed, False, word != size - HEAD_BYTES
     return take_bytes(&cursor, <const char *>expected, layout.behind)

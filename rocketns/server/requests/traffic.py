@@ -33,6 +33,9 @@ class Traffic:
     def note_known(self, is_known: bool) -> None:
         self.is_known = is_known
 
+    def allow_lookups(self) -> None:
+        """Control answers the lookups of most connections, and decides about each of them."""
+
     def begin_request(self) -> None:
         self.in_flight += 1
         self.received += 1
