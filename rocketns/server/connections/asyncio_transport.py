@@ -18,7 +18,9 @@ from rocketns.server.connections.asyncio_connection import (
     TOO_MUCH_UNSENT_HERE,
     AsyncioConnection,
 )
+from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.connections.totals import Totals
+from rocketns.server.connections.trusted import TrustedProxies
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
 from rocketns.server.requests.holders import (
@@ -40,7 +42,7 @@ TOO_MANY = "more connections than connectionsMax"
 OTHER_END = "other"
 ENDS = frozenset({
     NOT_TAKEN, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
-    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, str(Cause.CHANNEL_IDLE),
+    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, UNTRUSTED, str(Cause.CHANNEL_IDLE),
 })  # fmt: skip
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
@@ -61,6 +63,7 @@ class AsyncioTransport:
         self.limits = configuration.limits
         self.tls = tls
         self.totals = Totals(configuration.limits, reactors, clock)
+        self.trusted = TrustedProxies(configuration.access.proxies)
         self.handshakes = Handshakes(clock.spent_ns)
         self.connections: set[AsyncioConnection] = set()
         self.opened_total = 0

@@ -65,6 +65,11 @@ class ConnectionFacts:
         return 0 if self._reactors is None else self._reactors.turned_away
 
     @property
+    def strangers_closed(self) -> int:
+        """Connections that the reactors closed because no network of the access policy has their address."""
+        return 0 if self._reactors is None else self._reactors.strangers_closed
+
+    @property
     def incoming_bytes(self) -> int:
         """Bytes of unfinished and waiting frames, of both transports."""
         return (self._reactors or self._loop).incoming_bytes
