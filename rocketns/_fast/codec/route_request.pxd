@@ -6,8 +6,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from rocketns._fast.codec.compact_json cimport Text
 
 # A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
-# ext is the ext fields as they were sent: the JSON object with its brackets, or the pairs of a binary header.
-# is_signed: one of them is a Signature that is not empty.
+# is_signed: one of the ext fields is a Signature that is not empty. Then ext is all of them as they were sent: the JSON
+# object with its brackets, or the pairs of a binary header. A lookup that was found by a layout has none of these.
 cdef struct RouteRequest:
     Text topic
     Text opaque_digits
@@ -32,9 +32,6 @@ cdef struct Layout:
     int32_t version
     int language_code
     bint standard
-    bint is_signed
-    uint32_t before_ext
-    uint32_t ext_around_topic  # bytes of the ext fields but for the topic
     uint8_t data[LAYOUT_BYTES_MAX]
 
 cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil

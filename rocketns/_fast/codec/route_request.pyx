@@ -291,10 +291,7 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
     layout.before_topic = <uint32_t>(request.topic.start - header)
     layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
     layout.behind = <uint32_t>(end - behind_opaque)
-    layout.before_ext = <uint32_t>(request.ext.start - header)
-    layout.ext_around_topic = <uint32_t>(request.ext.length - request.topic.length)
     layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
-    layout.is_signed = request.is_signed
     memcpy(layout.data, header, layout.before_topic)
     memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
     memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
@@ -325,7 +322,5 @@ cdef bint follows_layout(
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
-    request.ext.start = frame + HEAD_BYTES + layout.before_ext
-    request.ext.length = layout.ext_around_topic + request.topic.length
-    request.is_signed, request.is_binary, request.has_body = layout.is_signed, False, word != size - HEAD_BYTES
+    request.is_signed = False  # a signature is of one topic, so layouts are not made for signed lookups
     return take_bytes(&cursor, <const char *>expected, layout.behind)

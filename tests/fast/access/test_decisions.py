@@ -13,7 +13,6 @@ from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame
 from tests.compiled.access import DecisionTable, lookup_digest, siphash128
 from tests.fast.access.signed import KEYS, signed, signed_binary
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.frames import valid_frames
 
 VECTORS = Path(__file__).with_name("siphash128.hex")
 DECISIONS_MAX = 65_536  # decisions.pxd
@@ -72,14 +71,6 @@ def test_the_same_bytes_in_two_forms_of_header_have_two_digests() -> None:
 ], ids=["unsigned", "empty signature", "body", "large", "binary body", "binary unsigned"])  # fmt: skip
 def test_a_lookup_that_control_has_to_see_has_no_digest(whole: bytes) -> None:
     assert lookup_digest(whole, KEYS) is None
-
-
-@given(valid_frames, st.sampled_from(["T", "U", "%RETRY%g"]))
-def test_a_layout_gives_the_same_digest_as_a_scan(whole: bytes, topic: str) -> None:
-    for one in (whole, signed(topic), signed_binary(topic)):
-        by_layout = lookup_digest(one, KEYS, signed("T"))
-        assert by_layout in (None, lookup_digest(one, KEYS))
-    assert lookup_digest(signed(topic), KEYS, signed("T")) is not None
 
 
 def test_what_is_remembered_is_found_and_nothing_else() -> None:

@@ -119,6 +119,17 @@ def test_a_signed_lookup_stays_in_the_lane_once_control_allowed_its_bytes(server
     assert sum(signed_ones for _, signed_ones in reactors.allowed_lookups()) == 2
 
 
+def test_a_guarded_lookup_like_an_earlier_free_one_is_not_taken_for_allowed(server: LiveServer) -> None:
+    """A reactor knows the form of a client's lookups. That must not let one pass whose bytes nobody allowed."""
+    with server.connect() as client:
+        assert by_lane(server, client, signed("T"))
+        guard(server)
+        assert not by_lane(server, client, signed("T"))
+        assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+        assert by_lane(server, client, signed("T"))
+        assert not by_lane(server, client, signed("U"))
+
+
 def test_the_same_fields_in_the_other_form_are_for_control(server: LiveServer) -> None:
     guard(server)
     assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
