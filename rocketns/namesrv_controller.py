@@ -25,6 +25,7 @@ from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.connections.charged import ChargedConnection
+from rocketns.server.connections.strangers import flagged_networks
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.connections import ConnectionFacts
@@ -257,8 +258,11 @@ class NamesrvController:
         self.asyncio_transport.totals.close_late()
 
     def _follow_policy(self, policy: Policy) -> None:
+        networks = flagged_networks(policy, self.configuration.access.proxies)
         self.core.context.guard.follow(policy)
-        self.core.lookup_switch.update(self.clock.now())
+        self.asyncio_transport.strangers.follow(policy, networks)
+        if self.reactors is not None:
+            self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
 
     def _tell_refused(self) -> None:
         now = self.clock.now()

@@ -22,13 +22,16 @@ from rocketns.routeinfo.events import RequestRefused
 class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
-    ``principal`` and ``access_key``: whose request it is, as far as that is known.
+    ``principal`` and ``access_key``: whose request it is, as far as that is known. ``depends_on_bytes_alone``: whoever
+    sends these bytes may. ``is_observed``: it would be refused.
     """
 
     error: NoPermission | None = None
     event: RequestRefused | None = None
     principal: str | None = None
     access_key: str | None = None
+    depends_on_bytes_alone: bool = False
+    is_observed: bool = False
 
 
 PASS = Verdict()
@@ -60,9 +63,9 @@ class Guard:
         asked = asked_of(command, access)
         decision = decide(self.policy, asked, evidence)
         self.decisions[access, mode, decision.reason or ""] += 1
-        principal = None if decision.principal is None else decision.principal.name
-        if decision.reason is None:
-            return Verdict(principal=principal, access_key=evidence.key)
+        if decision.reason is None and decision.principal is not None:
+            by_key = decision.principal.is_known_by_key_alone
+            return Verdict(None, None, decision.principal.name, evidence.key, depends_on_bytes_alone=by_key)
         return self._refuse(connection, command, asked, evidence, decision, now_ms)
 
     def _standing(self, connection: Connection) -> Standing:
@@ -82,4 +85,4 @@ class Guard:
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, command.ext_fields, now_ms)
         error = NoPermission(remark(asked, reason, principal)) if decision.is_refused else None
-        return Verdict(error, event, principal, evidence.key)
+        return Verdict(error, event, principal, evidence.key, is_observed=error is None)

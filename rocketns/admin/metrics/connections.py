@@ -12,6 +12,7 @@ from rocketns.admin.metrics.scene import Scene
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNSENT_HERE
+from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 
 BY_REACTORS = {
@@ -25,6 +26,7 @@ BY_REACTORS = {
     Ending.TOO_MUCH_UNSENT_IN_ALL: "outgoing_bytes_total_max",
     Ending.STALLED_FRAME: "progress_seconds",
     Ending.STALLED_ANSWERS: "progress_seconds",
+    Ending.STRANGER: "stranger",
 }
 BY_LOOP = {
     "channel_idle": "idle",
@@ -35,6 +37,7 @@ BY_LOOP = {
     STALLED_FRAME: "progress_seconds",
     STALLED_ANSWERS: "progress_seconds",
     STALLED_HANDSHAKE: "progress_seconds",
+    UNTRUSTED: "untrusted_proxy",
     transport.TOO_MANY: "connections_max",
     transport.NOT_TAKEN: "server",
     transport.OTHER_END: "server",
@@ -59,6 +62,7 @@ def _closed(scene: Scene) -> Iterator[Sample]:
     for ending, number in list(connections.ended_by_reactors.items()):
         counted[BY_REACTORS[Ending(ending)]] += number
     counted["connections_max"] += connections.turned_away
+    counted["stranger"] = connections.strangers_closed  # with those closed before they count as connections
     yield from (((reason,), number) for reason, number in counted.items())
 
 
@@ -93,8 +97,10 @@ FAMILIES: tuple[Family, ...] = (
             _opened, TRANSPORT),
     counter(
         "rocketns_connections_closed_total", "Connections closed, by the reason.", _closed,
-        {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `server`: its broker "
-         "expired, TLS failed, or the server stops; otherwise the limit that was reached"},
+        {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `stranger`: no "
+         "network of the access policy has its address; `untrusted_proxy`: a PROXY header from an address that is not "
+         "in rocketns.trustedProxies; `server`: its broker expired, TLS failed, or the server stops; otherwise the "
+         "limit that was reached"},
     ),
     gauge("rocketns_connection_bytes", "Bytes that connections hold.", _held,
           {"direction": "`incoming`: unfinished or waiting frames; `outgoing`: answers that peers have not taken"}),
