@@ -26,7 +26,6 @@ class OwnSections:
     discovery: DiscoveryConfig
     access: AccessConfig
     compatible: CompatibleConfig
-    access: AccessConfig
 
     def __init__(self) -> None:
         for name, kind in OWN.items():
