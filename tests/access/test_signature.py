@@ -1,4 +1,4 @@
-"""Signatures: what RocketMQ's own classes signed is right, anything else is not, and secrets show themselves nowhere."""
+"""Signatures: what RocketMQ's own classes signed is right, anything else is not, and no secret shows itself."""
 
 from __future__ import annotations
 
