@@ -30,8 +30,10 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     """The policy of a text. ``read_file`` gives the texts of the files that it names. PolicyError."""
     try:
         items = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also for a number of more digits than Python reads
         raise PolicyError(file, 0, f"it is no TOML: {error}") from error
+    except RecursionError:
+        raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
     top = Table(file, text, "", items)
     secrets = _secrets(top, read_file)
     policy = _modes(top.table("modes"))
