@@ -7,7 +7,7 @@ import pytest
 from rocketns.access.classes import Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.reading import plain_acl
-from tests.access.reading import read, read_acl
+from tests.access.reading.texts import read, read_acl
 
 SECRET = "Zq7-hidden-Zq7"
 ENTRIES = ("{s}", "'{s}'", '"{s}', '"{s}\\', "*{s}", "&{s}", "!{s}", "!!{s} x", "%{s}", "@{s}", "{s}: x", "[{s}",

@@ -16,7 +16,7 @@ from rocketns.access.policy import Policy
 from rocketns.access.reading import plain_acl
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.secrets_file import read_secrets
-from tests.access.reading import read, read_acl
+from tests.access.reading.texts import read, read_acl
 
 KEYS = (
     "modes", "principals", "keys", "secrets", "plain_acl", "secret", "may", "networks", "certificates", "broker_names",
