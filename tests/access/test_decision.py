@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketns.access import standing
 from rocketns.access.asked import Asked, asked_of
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.decision import Decision, Evidence, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
-from rocketns.access.principal import contains
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.signature import Signed
 from rocketns.addresses import literal
@@ -76,13 +76,8 @@ def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
 
 def evidence_of(policy: Policy, request: Request) -> Evidence:
     address = None if request.host is None else literal(request.host)
-    return Evidence(
-        address,
-        frozenset(one.name for one in policy.principals if contains(one.networks, address)),
-        frozenset(one.name for one in policy.principals
-                  if one.certificates is not None and any(map(one.certificates.match, request.certificates))),
-        request.key, Signed.NOT if request.key is None else Signed.RIGHT,
-    )  # fmt: skip
+    of_peer = standing.evidence_of(policy, address, request.certificates)
+    return replace(of_peer, key=request.key, signed=Signed.NOT if request.key is None else Signed.RIGHT)
 
 
 def asked_for(request: Request) -> Asked:
