@@ -1,4 +1,7 @@
-"""Replaces a file atomically: write a temporary file, sync it, rename it. MixAll.string2File, made atomic."""
+"""Replaces a file atomically: write a temporary file, sync it, rename it. MixAll.string2File, made atomic.
+
+And reads a small one.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +75,21 @@ def _link_or_copy(path: Path, name: Path) -> None:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def read_text(path: str, bytes_max: int) -> str:
+    """The text of a small file. ValueError says why it cannot be read, and shows nothing of what is in it."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(bytes_max + 1)
+    except OSError as error:
+        raise ValueError(f"it cannot be read: {error.strerror}") from error
+    if len(content) > bytes_max:
+        raise ValueError(f"it has more than {bytes_max} bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8") from None
 
 
 def make_folder(folder: Path) -> None:

@@ -87,7 +87,7 @@ def decide(policy: Policy, asked: Asked, evidence: Evidence) -> Decision:
 def _decide(mode: Mode, asked: Asked, evidence: Evidence, principals: list[Principal]) -> Decision:
     nearest: tuple[Reason, Principal] | None = None
     for principal in principals:
-        reason = _why_not(principal, asked, evidence)
+        reason = why_not(principal, asked, evidence)
         if reason is None:
             return Decision(mode, principal=principal)
         if nearest is None or _ORDER[reason] > _ORDER[nearest[0]]:
@@ -107,7 +107,7 @@ def _of_a_stranger(asked: Asked, evidence: Evidence) -> Reason:
     return _OF_SIGNATURE.get(evidence.signed, Reason.NO_EVIDENCE)
 
 
-def _why_not(principal: Principal, asked: Asked, evidence: Evidence) -> Reason | None:
+def why_not(principal: Principal, asked: Asked, evidence: Evidence) -> Reason | None:
     """Why its rights do not do. None if they do."""
     if asked.access is Access.OFF:
         return Reason.NO_CLASS

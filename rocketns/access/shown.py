@@ -8,8 +8,8 @@ from itertools import islice
 from rocketns.config.properties import is_secret
 from rocketns.routeinfo.events import Fields
 
-# Fields of a request that are recorded, in their order.
-FIELDS_MAX = 10
+# Fields of a request that are recorded, in their order. A registration of a 5.x broker in a zone has 11.
+FIELDS_MAX = 16
 # Characters of a name or a value of a field.
 TEXT_CHARS_MAX = 200
 # A signature could be sent again, and the access key has a column of its own.

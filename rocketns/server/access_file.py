@@ -9,13 +9,13 @@ from pathlib import Path
 from rocketns.access.classes import RIGHTS
 from rocketns.access.policy import Policy
 from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.policy_file import read_policy
+from rocketns.access.reading.policy_file import FILE_BYTES_MAX, read_policy
 from rocketns.errors import StartupError
+from rocketns.files import read_text
 
 log = logging.getLogger("rocketns.access")
 
 WATCH_INTERVAL_MS = 1_000
-FILE_BYTES_MAX = 4 * 1024 * 1024
 OPEN_TO_ALL = (
     "access control is off: whoever reaches port %d may register brokers, delete topics and change the configuration, "
     "as with the Java name server. rocketns.accessFile closes it, see docs/security.md"
@@ -82,21 +82,13 @@ class AccessFile:
 def _stamp(path: str) -> Stamp | None:
     try:
         status = Path(path).stat()
-    except OSError:
+    except (OSError, ValueError):  # a NUL is in no path
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _text(path: str) -> str:
-    """PolicyError for a file that cannot be read. What cannot be decoded is not shown: it may be a secret."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-    except OSError as error:
-        raise PolicyError(path, 0, f"it cannot be read: {error.strerror}") from error
-    if len(content) > FILE_BYTES_MAX:
-        raise PolicyError(path, 0, f"it has more than {FILE_BYTES_MAX} bytes")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise PolicyError(path, 0, "it is no UTF-8") from None
+        return read_text(path, FILE_BYTES_MAX)
+    except ValueError as error:
+        raise PolicyError(path, 0, str(error)) from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.support.profile  # noqa: F401
 from interop.harness.servers import NameServer
 
 StartGuarded = Callable[..., NameServer]

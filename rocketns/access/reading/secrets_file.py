@@ -13,7 +13,7 @@ SECRET_CHARACTERS_MIN = 8  # RocketMQ's tools ask for more than 6
 def read_secrets(file: str, text: str) -> dict[str, Secret]:
     """The secrets by access key. PolicyError, which does not show the secret."""
     secrets: dict[str, Secret] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
