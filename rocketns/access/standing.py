@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from rocketns.access.decision import Evidence
 from rocketns.access.policy import Policy
-from rocketns.access.principal import contains
 from rocketns.access.signature import Signed, access_key_of, check
 from rocketns.addresses import Address, literal, split
 from rocketns.protocol.command import RemotingCommand
@@ -26,9 +25,8 @@ class Standing:
         address = None if connection.is_announced and not trusts_announced else address_of(connection)
         return cls(policy, Evidence(
             address,
-            frozenset(one.name for one in policy.principals if contains(one.networks, address)),
-            frozenset(one.name for one in policy.principals
-                      if one.certificates is not None and any(map(one.certificates.match, connection.peer_names))),
+            policy.index.networks.of(address),
+            policy.index.certificates.of(connection.peer_names),
         ))  # fmt: skip
 
     def with_signature(self, command: RemotingCommand) -> Evidence:
