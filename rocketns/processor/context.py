@@ -13,6 +13,7 @@ from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.refusals import Refusals
+from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
@@ -111,7 +112,8 @@ class NamesrvContext:
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
     filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
-    ``principal`` and ``access_key`` are those of the request that is being processed, None where they are not known.
+    ``principal`` and ``access_key`` are those of the request that is being processed, None where its sender is not
+    known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration
@@ -127,9 +129,10 @@ class NamesrvContext:
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     refusals: Refusals = field(default_factory=Refusals)
+    trail: Trail = field(default_factory=Trail)
     guard: Guard = field(default_factory=Guard)
-    principal: str | None = field(default=None, init=False)
-    access_key: str | None = field(default=None, init=False)
+    principal: str | None = None
+    access_key: str | None = None
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)
@@ -139,6 +142,10 @@ class NamesrvContext:
         self.release = RELEASES[self.configuration.compatible.compatible_version]
         path = Path(self.configuration.namesrv.config_store_path)
         self.config_file = WholeFile(path, "persist string2File error")
+
+    def asked_by(self, principal: str | None, access_key: str | None) -> None:
+        """Whose request is processed next, as far as that is known."""
+        self.principal, self.access_key = principal, access_key
 
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""

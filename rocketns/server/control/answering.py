@@ -79,7 +79,7 @@ class Answering:
         if context.guard.is_off:
             return True
         verdict = context.guard.ask(connection, request, request_of(request.code).access, now.ms)
-        context.principal, context.access_key = verdict.principal, verdict.access_key
+        context.asked_by(verdict.principal, verdict.access_key)
         if verdict.event is not None:
             context.note([verdict.event])
             self._delivery.deliver(context.take_events(), now)
