@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import translate
 
 from rocketns.access.principal import Network, Principal
 from rocketns.addresses import Address
@@ -43,20 +45,23 @@ def _shift(network: Network) -> int:
 
 
 class Certificates:
-    """The names of the principals by the certificates' names: those without a wildcard by a table, the others by one
-    look at each.
+    """The names of the principals by the names of certificates: those without a wildcard by a table. The others are
+    looked at one by one, for names that one pattern of all of them lets pass.
     """
 
     def __init__(self, principals: Iterable[Principal]) -> None:
         self._exact: defaultdict[str, set[str]] = defaultdict(set)
         self._globs: list[Principal] = []
+        wildcards: list[str] = []
         for principal in principals:
             if principal.certificates is None:
                 continue
             for name in principal.certificates.literals:
                 self._exact[name].add(principal.name)
-            if principal.certificates.has_wildcards:
+            if principal.certificates.wildcards:
                 self._globs.append(principal)
+                wildcards += principal.certificates.wildcards
+        self._passes = re.compile("|".join(map(translate, wildcards))).match
 
     def of(self, names: Iterable[str]) -> frozenset[str]:
         """The principals of which a certificate has one of these names."""
@@ -66,9 +71,10 @@ class Certificates:
         hits = [self._exact.get(name, NOBODY) for name in listed]
         return NOBODY.union(*hits, self._by_globs(listed))
 
-    def _by_globs(self, names: tuple[str, ...]) -> Iterator[str]:
-        for principal in self._globs:
-            if principal.certificates is not None and any(map(principal.certificates.match, names)):
+    def _by_globs(self, names: Iterable[str]) -> Iterator[str]:
+        passed = [name for name in names if self._globs and self._passes(name)]
+        for principal in self._globs if passed else ():
+            if principal.certificates is not None and any(map(principal.certificates.match, passed)):
                 yield principal.name
 
 

@@ -29,9 +29,9 @@ class Globs:
         return [glob for glob in self.globs if WILDCARDS.isdisjoint(glob)]
 
     @property
-    def has_wildcards(self) -> bool:
-        """Whether there are others."""
-        return len(self.literals) < len(self.globs)
+    def wildcards(self) -> list[str]:
+        """The others."""
+        return [glob for glob in self.globs if not WILDCARDS.isdisjoint(glob)]
 
     def match(self, text: str) -> bool:
         return any(matches(text) for matches in self._matches)
