@@ -19,7 +19,7 @@ from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERVAL_MS
-from rocketns.server.access_file import AccessFile
+from rocketns.server.access_file import AccessFile, in_a_thread
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
@@ -95,7 +95,7 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
-        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
+        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)

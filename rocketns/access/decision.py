@@ -63,10 +63,11 @@ OFF = Decision(Mode.OFF)
 
 def known(policy: Policy, evidence: Evidence) -> list[Principal]:
     """The principals that the peer is: all the kinds of evidence that they name are there."""
-    return [principal for principal in policy.principals if _is(principal, evidence)]
+    candidates = policy.index.candidates(evidence.key, evidence.by_network, evidence.by_certificate)
+    return [principal for principal in candidates if is_known(principal, evidence)]
 
 
-def _is(principal: Principal, evidence: Evidence) -> bool:
+def is_known(principal: Principal, evidence: Evidence) -> bool:
     """Whether each kind of evidence that it names is there, and it names one."""
     needs = [
         (bool(principal.networks), principal.name in evidence.by_network),

@@ -13,6 +13,7 @@ from rocketns.access.classes import Access
 from rocketns.addresses import Address
 
 Network = IPv4Network | IPv6Network
+WILDCARDS = frozenset("*?[")
 
 
 class Globs:
@@ -21,6 +22,16 @@ class Globs:
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
         self._matches = [re.compile(translate(glob)).match for glob in self.globs]
+
+    @property
+    def literals(self) -> list[str]:
+        """Those that only match themselves."""
+        return [glob for glob in self.globs if WILDCARDS.isdisjoint(glob)]
+
+    @property
+    def wildcards(self) -> list[str]:
+        """The others."""
+        return [glob for glob in self.globs if not WILDCARDS.isdisjoint(glob)]
 
     def match(self, text: str) -> bool:
         return any(matches(text) for matches in self._matches)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from rocketns.access.decision import Evidence
 from rocketns.access.policy import Policy
-from rocketns.access.principal import contains
 from rocketns.access.signature import Signed, access_key_of, check
 from rocketns.addresses import Address, literal, split
 from rocketns.protocol.command import RemotingCommand
@@ -37,12 +36,7 @@ class Standing:
 
 def evidence_of(policy: Policy, address: Address | None, peer_names: Sequence[str]) -> Evidence:
     """What an address and the names of a certificate say of a peer."""
-    return Evidence(
-        address,
-        frozenset(one.name for one in policy.principals if contains(one.networks, address)),
-        frozenset(one.name for one in policy.principals
-                  if one.certificates is not None and any(map(one.certificates.match, peer_names))),
-    )  # fmt: skip
+    return Evidence(address, policy.index.networks.of(address), policy.index.certificates.of(peer_names))
 
 
 def address_of(connection: Connection) -> Address | None:
