@@ -16,6 +16,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
+from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERVAL_MS
 from rocketns.server.access_file import AccessFile
@@ -164,6 +165,7 @@ class NamesrvController:
         add(SCAN, self.core.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
+        add("countAdminRequests", self._deliver_counted, first_ms=now_ms + COUNTED_EVERY_MS, every_ms=COUNTED_EVERY_MS)
         add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
         add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
         add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
@@ -179,6 +181,10 @@ class NamesrvController:
                 first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
         if self.journal is not None:
             add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
+
+    def _deliver_counted(self) -> None:
+        """Admin requests without effect that were repeated: those since the last call."""
+        self.core.delivery.deliver([*self.core.context.trail.take_counted()], self.clock.now())
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
         """Add a periodic job of the process itself. Call it before `start`."""

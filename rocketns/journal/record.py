@@ -98,6 +98,21 @@ kv
     ``config`` and ``snap``. Only real changes have a record;
     soon after ``start`` each item of the server's file has one.
 
+admin, refused: who asked for what
+    ``admin``: a request of class admin (codes 100, 102, 205, 216, 318, 327) was processed, with access control or
+    without. It comes after the records of what it changed. ``code``, and ``result``, the response code; where the file
+    of the KV table or of the properties cannot be written later on, the sender gets another one. ``from_host`` is the
+    sender's host and ``client`` its ip:port, those of a PROXY header where there was one; ``principal`` and
+    ``access_key`` are null where they are not known. ``fields``: names ``k`` and values ``v`` of the request, cut, and
+    without passwords and signatures. ``before`` and ``after`` say what it changed: the KV item, properties as JSON,
+    permissions and the number of topics, the brokers that have the topic; null where it changed nothing, and for
+    passwords. ``n`` is 1, or how many such requests of the sender the record counts. Only requests that changed
+    nothing are counted together: the first of them has a record, and after some seconds another one counts the
+    others. Host ``*`` is everybody else, where there are many senders. Where many come in one second, fields, before
+    and after are left out.
+    ``refused``: ``n`` requests of ``from_host`` were refused, or would have been, where ``enforced`` is false:
+    ``access`` is their class, ``reason`` why; the other columns as in ``admin``.
+
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
@@ -143,7 +158,7 @@ VERSION = 1
 # What a record says it is: ``ev``.
 Ev = Literal[
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
-    "drop", "alive", "stall", "group", "list", "live",
+    "drop", "alive", "stall", "group", "list", "live", "admin", "refused",
 ]  # fmt: skip
 
 DOWN_CAUSES = (
@@ -203,6 +218,16 @@ COLUMNS = {
     "live": "string",
     "from_host": "string",
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
+    "code": "int",
+    "result": "int",
+    "principal": "string",
+    "access_key": "string",
+    "fields": "array<struct<k:string,v:string>>",
+    "before": "string",
+    "after": "string",
+    "access": "string",
+    "reason": "string",
+    "enforced": "boolean",
 }
 
 
@@ -239,6 +264,7 @@ DATA_VERSION = ("dvt", "dvc", "dvs")
 _LIVE = (*DATA_VERSION, "timeout_ms", "ha", "fs", "from_host")
 _GROUP = ("gcluster", "zone", "acting")
 _ITEM = ("ns_key", "key", "val")
+_REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
 KINDS: dict[str, Kind] = {
     "start": Kind(("ns", "restored", "seeded")),
     "stop": Kind(()),
@@ -262,6 +288,10 @@ KINDS: dict[str, Kind] = {
     "group": Kind(("broker", *_GROUP)),
     "list": Kind(None, ("cluster", "broker", "listed")),
     "live": Kind(("cluster", "live", *_LIVE)),
+    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"), Kept.ALL,
+                  "{address} sent {request}: {detail}"),
+    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"), Kept.ALL,
+                    "{address} {detail} {request}: {reason} ({count} requests)"),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.refusals import Refusals
+from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
@@ -110,8 +111,9 @@ class NamesrvContext:
     counts lookups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
-    ``principal`` and ``access_key`` are those of the request that is being processed, None where they are not known.
+    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what. ``principal`` and
+    ``access_key`` are those of the request that is being processed, None where its sender is not known; ``trail`` makes
+    events of admin requests.
     """
 
     configuration: Configuration
@@ -128,8 +130,9 @@ class NamesrvContext:
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     refusals: Refusals = field(default_factory=Refusals)
     guard: Guard = field(default_factory=Guard)
-    principal: str | None = field(default=None, init=False)
-    access_key: str | None = field(default=None, init=False)
+    trail: Trail = field(default_factory=Trail)
+    principal: str | None = None
+    access_key: str | None = None
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)

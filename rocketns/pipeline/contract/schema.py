@@ -16,7 +16,10 @@ TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.
 MAPPING = columns(
     "t:string n:string b:string ids:ids e:long q:int d:boolean sc:string", ids=ArrayType(ArrayType(IntegerType()))
 )
-NESTED = {"topics": ArrayType(TOPIC), "maps": ArrayType(MAPPING), "fs": ArrayType(StringType())}
+FIELD = columns("k:string v:string")
+NESTED = {
+    "topics": ArrayType(TOPIC), "maps": ArrayType(MAPPING), "fs": ArrayType(StringType()), "fields": ArrayType(FIELD),
+}  # fmt: skip
 RECORD = columns(
     " ".join(f"{name}:{name if name in NESTED else kind}" for name, kind in record.COLUMNS.items()), **NESTED
 )

@@ -12,11 +12,13 @@ from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerHeartbeat,
     Cause,
     ConfigChanged,
     Event,
     KvChanged,
+    RequestRefused,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -329,3 +331,21 @@ def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
         told.journal.record([BrokerHeartbeat(CLUSTER, ADDR, 0)], 0, BOOT_MS)
     assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]
     assert caplog.text.count("could not be made") == 1
+
+
+def test_an_admin_request_says_who_sent_what(told: Told) -> None:
+    fields = (("topic", "T"), ("ev", "seal"))
+    event = AdminRequested(216, 1, "10.0.0.9", "10.0.0.9:5", "ops", "key-1", fields, "before", None, count=3)
+    assert told.events(event) == [
+        {"ev": "admin", "code": 216, "result": 1, "from_host": "10.0.0.9", "client": "10.0.0.9:5", "principal": "ops",
+         "access_key": "key-1", "n": 3, "fields": [{"k": "topic", "v": "T"}, {"k": "ev", "v": "seal"}],
+         "before": "before"}
+    ]  # fmt: skip
+
+
+def test_a_refusal_says_why_and_whether_it_was_enforced(told: Told) -> None:
+    event = RequestRefused(105, "lookup", "no_evidence", "10.0.0.9", None, None, False, 7, ())
+    assert told.events(event) == [
+        {"ev": "refused", "code": 105, "access": "lookup", "reason": "no_evidence", "from_host": "10.0.0.9", "n": 7,
+         "enforced": False}
+    ]  # fmt: skip
