@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 
 from rocketns.access.classes import Access
 from rocketns.access.decision import Reason
@@ -21,6 +21,8 @@ FIELDS_MAX = 16
 FIELD_CHARACTERS_MAX = 128
 OTHERS = "…"  # stands for all hosts, or all access keys, that have no room
 SECRETS = frozenset({SIGNATURE, SECURITY_TOKEN})
+# Rules name them, so they come first: a peer may send any number of other fields before them.
+SHOWN_FIRST = ("holder", "brokerName", "brokerAddr", "brokerId", "clusterName", "topic", "namespace", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,9 @@ def _event(refused: Refused, count: int, fields: tuple[tuple[str, str], ...]) ->
 
 def shown(fields: Mapping[str, str | None] | None) -> tuple[tuple[str, str], ...]:
     """The ext fields of a request, cut, without what is secret."""
-    pairs = ((name, value or "") for name, value in (fields or {}).items() if not _is_hidden(name))
+    given = fields or {}
+    names = dict.fromkeys(chain((name for name in SHOWN_FIRST if name in given), given))
+    pairs = ((name, given[name] or "") for name in names if not _is_hidden(name))
     return tuple(
         (name[:FIELD_CHARACTERS_MAX], value[:FIELD_CHARACTERS_MAX]) for name, value in islice(pairs, FIELDS_MAX)
     )

@@ -111,9 +111,9 @@ class NamesrvContext:
     counts lookups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what. ``principal`` and
-    ``access_key`` are those of the request that is being processed, None where its sender is not known; ``trail`` makes
-    events of admin requests.
+    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
+    ``principal`` and ``access_key`` are those of the request that is being processed, None where its sender is not
+    known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration

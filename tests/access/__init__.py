@@ -1,0 +1,1 @@
+"""Access control: policies, decisions, and the takeover guard."""
