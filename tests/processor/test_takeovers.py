@@ -121,7 +121,9 @@ def test_a_broker_with_another_address_takes_over_by_the_right_of_its_owner(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A pod that returns while its former address still counts as live."""
-    owner = Principal("brokers", frozenset({Access.BROKER}), certificates=Globs(["CN=broker-*"]), owns=Globs(["broker-*"]))
+    owner = Principal(
+        "brokers", frozenset({Access.BROKER}), certificates=Globs(["CN=broker-*"]), owns=Globs(["broker-*"])
+    )
     guarded(world, Mode.ENFORCE, owner)
     peer = Connection("10.0.0.2:1", host="10.0.0.2", peer_names=("CN=broker-a",))
     world.peer = peer
