@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from rocketns.access.asked import Asked, asked_of
 from rocketns.access.classes import Access, Mode
-from rocketns.access.decision import Decision, Evidence, Reason, decide
+from rocketns.access.decision import Decision, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
+from rocketns.access.principal import Principal
 from rocketns.access.refusals import Refused, RefusedRequests
+from rocketns.access.signature import access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
 from rocketns.errors import NoPermission
@@ -35,6 +38,8 @@ class Verdict:
 
 
 PASS = Verdict()
+# In the fields of a refused takeover: the address of the broker that has the id.
+HOLDER = "holder"
 
 
 class Guard:
@@ -63,10 +68,36 @@ class Guard:
         asked = asked_of(command, access)
         decision = decide(self.policy, asked, evidence)
         self.decisions[access, mode, decision.reason or ""] += 1
-        if decision.reason is None and decision.principal is not None:
-            by_key = decision.principal.is_known_by_key_alone
-            return Verdict(None, None, decision.principal.name, evidence.key, depends_on_bytes_alone=by_key)
-        return self._refuse(connection, command, asked, evidence, decision, now_ms)
+        who = Verdict(
+            principal=None if decision.principal is None else decision.principal.name, access_key=evidence.key
+        )
+        if decision.reason is None:
+            by_key = decision.principal is not None and decision.principal.is_known_by_key_alone
+            return replace(who, depends_on_bytes_alone=by_key)
+        return self._refuse(connection, asked, who, decision, command.ext_fields, now_ms)
+
+    def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
+        """Whom the peer is, whatever the modes of the classes are. Found out when the first one is taken."""
+        if self.policy.principals:
+            yield from known(self.policy, self._standing(connection).with_signature(command))
+
+    def host_of(self, connection: Connection) -> str | None:
+        """The peer's host. None for that of a PROXY header which anybody could have sent."""
+        is_anybodys = connection.is_announced and not self._trusts_announced
+        return None if is_anybodys else connection.address.rpartition(":")[0]
+
+    def refuse_takeover(
+        self, connection: Connection, command: RemotingCommand, holder: str, principal: str | None, now_ms: int
+    ) -> Verdict:
+        """A registration would take an id away from the broker at ``holder``, and nothing allows it.
+
+        ``principal``: by whose right it may register.
+        """
+        decision = Decision(self.policy.takeover, Reason.TAKEOVER)
+        self.decisions[Access.BROKER, decision.mode, Reason.TAKEOVER] += 1
+        fields = (command.ext_fields or {}) | {HOLDER: holder}
+        who = Verdict(principal=principal, access_key=access_key_of(command))
+        return self._refuse(connection, Asked(command.code, Access.BROKER), who, decision, fields, now_ms)
 
     def _standing(self, connection: Connection) -> Standing:
         standing = connection.standing
@@ -76,13 +107,12 @@ class Guard:
         return standing
 
     def _refuse(
-        self, connection: Connection, command: RemotingCommand, asked: Asked, evidence: Evidence, decision: Decision,
-        now_ms: int,
+        self, connection: Connection, asked: Asked, who: Verdict, decision: Decision,
+        fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> Verdict:  # fmt: skip
         reason = decision.reason or Reason.NO_EVIDENCE
-        principal = None if decision.principal is None else decision.principal.name
-        refused = Refused(connection.host, command.code, asked.access, reason, principal, evidence.key,
+        refused = Refused(connection.host, asked.code, asked.access, reason, who.principal, who.access_key,
                           is_enforced=decision.is_refused)  # fmt: skip
-        event = self.refusals.note(refused, command.ext_fields, now_ms)
-        error = NoPermission(remark(asked, reason, principal)) if decision.is_refused else None
-        return Verdict(error, event, principal, evidence.key, is_observed=error is None)
+        event = self.refusals.note(refused, fields, now_ms)
+        error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None
+        return replace(who, error=error, event=event, is_observed=error is None)
