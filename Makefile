@@ -92,7 +92,7 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 3 minutes of CPU time
 	@exec $(PY) packaging/wheels.py $(ARGS)
 
-locks: $(VENV)/dev ## the versions and hashes of what the image installs, again, after a change of pyproject.toml; ARGS=--upgrade: the newest
+locks: $(VENV)/dev ## the versions and hashes of what the image installs, again, after a change of pyproject.toml; ARGS=--upgrade takes the newest
 	@exec $(PY) -m tests.check.locks $(ARGS)
 
 sbom: $(VENV)/dev $(VENV)/built ## dist/sbom.cdx.json: what the image would install on this Python and processor (CycloneDX)
