@@ -84,10 +84,14 @@ class AddressServer:
 
     def stop(self) -> None:
         """End the thread. It is not waited for where it does not end in time."""
-        if self._tls is not None:
-            self._call(self._tls.give_up)
-        self._call(self._stop.set)
+        self._call(self._begin_to_stop)
         self._thread.join(STOP_WITHIN_S)
+
+    def _begin_to_stop(self) -> None:
+        """Address server's thread only."""
+        self._stop.set()
+        if self._tls is not None:
+            self._tls.give_up()
 
     def _call(self, function: Callable[[], object]) -> None:
         if self._thread.is_alive():

@@ -106,11 +106,14 @@ class AdminServer:
     def stop(self) -> None:
         """Close all connections. An answer that takes long is cut off."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stopping.set)
-            if self.gate.tls is not None:
-                self._loop.call_soon_threadsafe(self.gate.tls.give_up)
+            self._loop.call_soon_threadsafe(self._begin_to_stop)
             self._thread.join(STOP_WITHIN_S)
         self._listening.socket.close()
+
+    def _begin_to_stop(self) -> None:
+        self._stopping.set()
+        if self.gate.tls is not None:
+            self.gate.tls.give_up()
 
     def _run(self) -> None:
         """The thread. An error here ends the management port, and nothing else."""

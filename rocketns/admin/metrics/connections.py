@@ -132,8 +132,8 @@ FAMILIES: tuple[Family, ...] = (
          "that host"},
     ),
     counter("rocketns_admin_requests_refused_total", "Requests that the management port refused for their token.",
-            _refused, {"reason": "`no_token`; `wrong_token`: it is not in `rocketns.adminTokensFile`; `wrong_class`: it "
-                       "is, without the class of the path"}),
+            _refused, {"reason": "`no_token`; `wrong_token`: it is not in `rocketns.adminTokensFile`; `wrong_class`: "
+                       "it is, without the class of the path"}),
     counter("rocketns_admin_tokens_reload_failures_total",
             "Failed reads of `rocketns.adminTokensFile`. The former tokens stay in force.",
             single(lambda s: 0 if s.gate.access is None else s.gate.access.file.failures)),

@@ -30,11 +30,11 @@ class TokenFile:
             raise StartupError(f"{NAME}: {error}") from error
 
     def check(self) -> bool:
-        """Read it again if its content has changed. A deleted file changes nothing. Whether other tokens are in force."""
+        """Read it again if its content has changed: see `reread`. A deleted file changes nothing."""
         return bool(self._followed.changed()) and self.reread()
 
     def reread(self) -> bool:
-        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. Whether others are."""
+        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
         try:
             before, self.tokens = self.tokens, self._read()
         except TokensError as error:
