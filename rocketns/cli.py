@@ -41,8 +41,8 @@ SIGNALS = (
     ("SIGQUIT", "print the stacks of all threads and the lengths of all queues to standard output, and go on"),
     (
         "SIGHUP",
-        "open the log file again (for logrotate), read the TLS files again, and apply those properties of the config "
-        "file that take effect at once or for new connections",
+        "open the log file again (for logrotate), read the TLS files and the tokens again, and apply those properties "
+        "of the config file that take effect at once or for new connections",
     ),
     ("SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGALRM, SIGVTALRM, SIGIO", "ignored"),
 )

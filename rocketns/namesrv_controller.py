@@ -85,7 +85,8 @@ class NamesrvController:
         self.name = f"{netty.bind_address}:{self.port}"
         self._timer: asyncio.TimerHandle | None = None
 
-        self.tls = TlsContexts(configuration.read_tls)
+        for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
+        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports)
         state = State(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(state)

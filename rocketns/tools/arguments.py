@@ -91,6 +91,10 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         if name == "kv":
             thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                                help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
+        if name == "connections":
+            thing.add_argument("--token-file", metavar="FILE",
+                               help="a file with a token of the management port, of the class read; by default the "
+                               "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
         _add_addr(thing)
         _add_common(thing)
 

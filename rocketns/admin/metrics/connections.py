@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from rocketns._fast.connections.messages import Ending
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
+from rocketns.admin.tokens.access import Reason
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNSENT_HERE
@@ -89,6 +90,17 @@ def _certificate(scene: Scene) -> Iterator[Sample]:
         yield (), ends_s
 
 
+def _refused(scene: Scene) -> Iterator[Sample]:
+    access = scene.gate.access
+    yield from (((reason,), 0 if access is None else access.refused[reason]) for reason in Reason)
+
+
+def _port_handshakes(scene: Scene) -> Iterator[Sample]:
+    tls = scene.gate.tls
+    yield ("succeeded",), 0 if tls is None else tls.handshakes.succeeded
+    yield ("failed",), 0 if tls is None else tls.handshakes.failed
+
+
 TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, and all of them without reactors"}
 
 FAMILIES: tuple[Family, ...] = (
@@ -125,4 +137,12 @@ FAMILIES: tuple[Family, ...] = (
          "that had the most; `unread`: answers that peers did not take were too large together, and it had the most of "
          "that host"},
     ),
+    counter("rocketns_admin_requests_refused_total", "Requests that the management port refused for their token.",
+            _refused, {"reason": "`no_token`; `wrong_token`: it is not in `rocketns.adminTokensFile`; `wrong_class`: "
+                       "it is, without the class of the path"}),
+    counter("rocketns_admin_tokens_reload_failures_total",
+            "Failed reads of `rocketns.adminTokensFile`. The former tokens stay in force.",
+            single(lambda s: 0 if s.gate.access is None else s.gate.access.file.failures)),
+    counter("rocketns_admin_tls_handshakes_total", "TLS handshakes of the management port that ended.",
+            _port_handshakes, {"result": "`succeeded` or `failed`"}),
 )  # fmt: skip
