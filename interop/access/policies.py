@@ -42,7 +42,7 @@ SIGNING_BROKER = {
     "authenticationMetadataProvider": (
         "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticationMetadataProvider"
     ),
-    "innerClientAuthenticationCredentials": json.dumps({"accessKey": BROKERS, "secretKey": SECRETS[BROKERS]})
+    "innerClientAuthenticationCredentials": json.dumps({"accessKey": BROKERS, "secretKey": SECRETS[BROKERS]}),
 }
 SIGNING_CLIENT = (f"-Dinterop.accessKey={CLIENTS}", f"-Dinterop.secretKey={SECRETS[CLIENTS]}")
 SIGNING_PROGRAM = {"INTEROP_ACCESS_KEY": CLIENTS, "INTEROP_SECRET_KEY": SECRETS[CLIENTS]}

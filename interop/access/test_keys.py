@@ -18,7 +18,9 @@ NO_PERMISSION = 16
 
 
 @pytest.mark.client(
-    language="Java", client="`rocketmq-client`", version=CURRENT,
+    language="Java",
+    client="`rocketmq-client`",
+    version=CURRENT,
     shows="signed requests of a broker, clients and mqadmin where everything else is refused",
 )
 def test_signing_fleet_works_where_everything_is_enforced(fleet: Fleet, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_the_kernel_confines_it(confined: Container) -> None:
 @pytest.mark.parametrize("what", REFUSED)
 def test_whoever_takes_it_over_gets_no_more(what: str, confined: Container) -> None:
     script = f"import sys\ntry:\n    {REFUSED[what]}\nexcept OSError:\n    sys.exit(1)\n"
-    shell = "/opt/rocketns/bin/python -c \"$1\" && echo done || echo refused"
+    shell = '/opt/rocketns/bin/python -c "$1" && echo done || echo refused'
     assert confined.execute("sh", "-c", shell, "sh", script).strip() == "refused"
 
 

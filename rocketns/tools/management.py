@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
-from rocketns.config.system import system_properties
+from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.tools.values import properties_value
 
