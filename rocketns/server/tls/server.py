@@ -130,10 +130,10 @@ def _verify_client(context: Context, wanted: ClientAuth, side: TlsSide | None) -
 def _trust_any(context: Context, flags: int) -> None:
     """``context.set_verify(flags, lambda *_: True)`` without code that is made at run time, for which pyOpenSSL has no
     public function."""
-    from OpenSSL import SSL
+    from OpenSSL._util import ffi, lib
 
-    callback = SSL._ffi.cast("int (*)(int, X509_STORE_CTX *)", trusting_callback())
-    SSL._lib.SSL_CTX_set_verify(context._context, flags, callback)
+    callback = ffi.cast("int (*)(int, X509_STORE_CTX *)", trusting_callback())
+    lib.SSL_CTX_set_verify(context._context, flags, callback)
 
 
 def _trust(context: Context, path: str) -> None:

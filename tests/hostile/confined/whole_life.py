@@ -15,7 +15,7 @@ from interop.harness.wire import eventually
 from tests.admin.http import Http
 from tests.behaviour import calls, views
 from tests.support.certificates import Files, authority
-from tests.support.tlsclient import TlsClient, any_server, answers
+from tests.support.tlsclient import TlsClient, answers, any_server
 from tests.support.tlsfiles import as_options, tls_properties
 
 TOPICS = [topic_config(f"topic-{number}") for number in range(2_000)]
