@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "packaging" / "docker"
 # For every processor and every Python that the package allows.
-UV = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes",
-      "--custom-compile-command", "python -m tests.check.locks")  # fmt: skip
+UV = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
+      "--generate-hashes", "--custom-compile-command", "python -m tests.check.locks")  # fmt: skip
 PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>\S+)")
 VIA = re.compile(r"# +(?:via )?(?P<name>\S+)")
 

@@ -1,7 +1,7 @@
 """Runs a program under a seccomp profile: python launching.py PROFILE.json PROGRAM ARGUMENT...
 
-The profile is as Docker reads it, but the program is killed (SIGSYS) where its default would be an error: a call that is
-not allowed fails the test also where the program would go on without it. By libseccomp, which Docker and systemd use.
+The profile is as Docker reads it, but the program is killed (SIGSYS) where the profile's default is an error: a call
+that is not allowed fails the test also where the program would go on without it. By libseccomp, as Docker does it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 import shutil
@@ -14,7 +13,8 @@ from tests.check.source import ROOT
 IMAGE = ROOT / "packaging" / "docker" / "seccomp.json"
 UNIT = ROOT / "packaging" / "systemd" / "rocketns.service"
 ANALYZE = shutil.which("systemd-analyze")
-# What systemd makes of MemoryDenyWriteExecute= and RestrictAddressFamilies=, from the image's profile: they say the same.
+# What systemd makes of MemoryDenyWriteExecute=, RestrictAddressFamilies= and RestrictNamespaces=; the image's rules for
+# these calls say the same.
 BY_ARGUMENTS = {"mmap", "mprotect", "socket", "clone", "clone3"}
 
 Profile = dict[str, Any]
@@ -25,7 +25,7 @@ def of_the_image() -> Profile:
 
 
 def of_the_unit() -> Profile:
-    """The calls that its SystemCallFilter= lines leave, and the image's rules for those that are judged by arguments."""
+    """The calls that its SystemCallFilter= lines leave, and the image's rules where arguments are judged."""
     names = allowed_by_the_unit() - BY_ARGUMENTS
     rules = [rule for rule in of_the_image()["syscalls"] if set(rule["names"]) <= BY_ARGUMENTS]
     return {"syscalls": [{"names": sorted(names), "action": "SCMP_ACT_ALLOW"}, *rules]}
@@ -48,11 +48,3 @@ def members(word: str) -> set[str]:
     listed = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()[1:]
     words = [line.strip() for line in listed if not line.strip().startswith("#")]
     return {name for one in words if one for name in members(one)}
-
-
-def unit() -> configparser.SectionProxy:
-    """The unit's section [Service]; of a name that is there several times, the last line."""
-    parser = configparser.ConfigParser(strict=False, interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read(UNIT)
-    return parser["Service"]

@@ -24,7 +24,7 @@ PROPERTIES = (
     "listenPort=9876\\njournalPath=/home/rocketmq/namesrv/journal\\njournalNs=confined\\n"
     "rocketns.adminPort=9877\\nrocketns.addressServer=9878\\nrocketns.announcedAddress=127.0.0.1:9876\\n"
 )
-# As the main process, whose arguments are the properties: the file is in the volume, because nothing else can be written.
+# The properties are written into the volume, because nothing else can be written.
 COMMAND = ("bash", "-c", f"printf '{PROPERTIES}' > ~/namesrv/p && exec ./mqnamesrv -c ~/namesrv/p")
 ASK = "import sys, urllib.request as http; print(http.urlopen(sys.argv[1], timeout=30).read().decode())"
 # An attacker's first steps, each with what the kernel says.
