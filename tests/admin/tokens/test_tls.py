@@ -68,6 +68,14 @@ def test_everything_is_answered_over_tls(secured: Managed, path: str) -> None:
     assert ask(secured, path) == 200
 
 
+def test_a_drain_is_begun_over_tls_from_this_machine(secured: Managed) -> None:
+    """Whose address it is comes from the socket."""
+    with connect(secured) as peer:
+        peer.sendall(b"POST /drainz HTTP/1.1\r\nHost: localhost\r\nX-Rocketns-Change: yes\r\n\r\n")
+        assert peer.recv(12) == b"HTTP/1.1 200"
+    assert secured.controller.facts.is_draining
+
+
 def test_its_certificate_is_that_of_the_name_server(secured: Managed, files: Files) -> None:
     with connect(secured) as peer:
         shown = peer.getpeercert(binary_form=True)
