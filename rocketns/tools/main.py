@@ -37,6 +37,10 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_FOUND
     logging.getLogger("rocketns").addHandler(logging.NullHandler())
     try:
+        if options.command == "access":
+            from rocketns.tools.access.run import run as access  # it reads policies, which other commands need not
+
+            return access(options)
         if options.command not in ONE_SERVER and (
             wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)
         ):

@@ -35,7 +35,10 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
-    "tools": {"errors", "logtext", "config", "protocol", "fleet", "client"},
+    "tools": {
+        "addresses", "errors", "files", "logtext", "config", "protocol", "fleet", "client", "access", "processor",
+        "journal",
+    },
 }
 ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
