@@ -19,6 +19,7 @@ from rocketns.errors import NoPermission
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import RequestRefused
+from rocketns.routeinfo.tables import RouteTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +57,27 @@ class Guard:
         """From now on decide by this policy."""
         self.policy, self.is_off = policy, policy.is_off
 
-    def ask(self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int) -> Verdict:
-        """May the peer ask for this?"""
-        mode = self.policy.mode_of(access)
+    def ask(
+        self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int,
+        tables: RouteTables | None = None,
+    ) -> Verdict:  # fmt: skip
+        """May the peer ask for this? ``tables`` say which groups have the address that it names."""
+        if self.policy.mode_of(access) is Mode.OFF:
+            return PASS
+        return self.ask_for(connection, command, asked_of(command, access, tables), now_ms)
+
+    def ask_for(self, connection: Connection, command: RemotingCommand, asked: Asked, now_ms: int) -> Verdict:
+        """May the peer do this with the request?"""
+        mode = self.policy.mode_of(asked.access)
         if mode is Mode.OFF:
             return PASS
         evidence = self._standing(connection).with_signature(command)
-        asked = asked_of(command, access)
         decision = decide(self.policy, asked, evidence)
-        self.decisions[access, mode, decision.reason or ""] += 1
+        self.decisions[asked.access, mode, decision.reason or ""] += 1
         principal = None if decision.principal is None else decision.principal.name
-        if decision.reason is None:
-            return Verdict(principal=principal, access_key=evidence.key)
         who = Verdict(principal=principal, access_key=evidence.key)
+        if decision.reason is None:
+            return who
         return self._refuse(connection, asked, who, decision, command.ext_fields, now_ms)
 
     def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
