@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from rocketns.access.classes import RIGHTS
+from rocketns.access.classes import RIGHTS, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.policy_file import read_policy
@@ -76,7 +76,8 @@ class AccessFile:
         for sentence in policy.warnings():
             log.warning(sentence)
         if policy.is_off:
-            log.warning("access control: all modes are off, so nothing is refused")
+            also = "" if policy.takeover is Mode.ENFORCE else ", and nothing is refused"
+            log.warning("access control: the modes of all classes are off%s", also)
 
 
 def _stamp(path: str) -> Stamp | None:
