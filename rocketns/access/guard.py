@@ -15,6 +15,7 @@ from rocketns.access.refusals import Refused, RefusedRequests
 from rocketns.access.signature import access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
+from rocketns.addresses import shown_host
 from rocketns.errors import NoPermission
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
@@ -115,7 +116,8 @@ class Guard:
         fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> Verdict:  # fmt: skip
         reason = decision.reason or Reason.NO_EVIDENCE
-        refused = Refused(connection.host, asked.code, asked.access, reason, who.principal, who.access_key,
+        host = shown_host(connection.address)
+        refused = Refused(host, asked.code, asked.access, reason, who.principal, who.access_key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None
