@@ -124,13 +124,19 @@ def _why_not_these(principal: Principal, asked: Asked, evidence: Evidence) -> Re
         return Reason.NAMESPACE
     if names is not None and not all(map(names.match, asked.brokers())):
         return Reason.BROKER_NAME
-    if asked.address is None:
-        return None
-    if principal.addresses is not None and not contains(principal.addresses, literal(split(asked.address)[0])):
+    return None if asked.address is None else _why_not_the_address(principal, asked, asked.address, evidence)
+
+
+def _why_not_the_address(principal: Principal, asked: Asked, address: str, evidence: Evidence) -> Reason | None:
+    """A request that names a group of its sender, and the address of another's broker, would change that broker's live
+    entry. An address of the sender's own host is its own, whatever groups others registered with it.
+    """
+    names, is_at_peer = principal.broker_names, _is_at(address, evidence.address)
+    if names is not None and not is_at_peer and not all(map(names.match, asked.groups())):
+        return Reason.BROKER_NAME
+    if principal.addresses is not None and not contains(principal.addresses, literal(split(address)[0])):
         return Reason.BROKER_ADDRESS
-    if principal.address_is_peer and not _is_at(asked.address, evidence.address):
-        return Reason.NOT_THE_PEER
-    return None
+    return Reason.NOT_THE_PEER if principal.address_is_peer and not is_at_peer else None
 
 
 def _is_at(broker_address: str, address: Address | None) -> bool:

@@ -15,10 +15,12 @@ from rocketns.access.refusals import Refused, RefusedRequests
 from rocketns.access.signature import access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
+from rocketns.addresses import shown_host
 from rocketns.errors import NoPermission
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import RequestRefused
+from rocketns.routeinfo.tables import RouteTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,23 @@ class Guard:
         """From now on decide by this policy."""
         self.policy, self.is_off = policy, policy.is_off
 
-    def ask(self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int) -> Verdict:
-        """May the peer ask for this?"""
-        mode = self.policy.mode_of(access)
+    def ask(
+        self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int,
+        tables: RouteTables | None = None,
+    ) -> Verdict:  # fmt: skip
+        """May the peer ask for this? ``tables`` say which groups have the address that it names."""
+        if self.policy.mode_of(access) is Mode.OFF:
+            return PASS
+        return self.ask_for(connection, command, asked_of(command, access, tables), now_ms)
+
+    def ask_for(self, connection: Connection, command: RemotingCommand, asked: Asked, now_ms: int) -> Verdict:
+        """May the peer do this with the request?"""
+        mode = self.policy.mode_of(asked.access)
         if mode is Mode.OFF:
             return PASS
         evidence = self._standing(connection).with_signature(command)
-        asked = asked_of(command, access)
         decision = decide(self.policy, asked, evidence)
-        self.decisions[access, mode, decision.reason or ""] += 1
+        self.decisions[asked.access, mode, decision.reason or ""] += 1
         who = Verdict(
             principal=None if decision.principal is None else decision.principal.name, access_key=evidence.key
         )
@@ -111,7 +121,8 @@ class Guard:
         fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> Verdict:  # fmt: skip
         reason = decision.reason or Reason.NO_EVIDENCE
-        refused = Refused(connection.host, asked.code, asked.access, reason, who.principal, who.access_key,
+        host = shown_host(connection.address)
+        refused = Refused(host, asked.code, asked.access, reason, who.principal, who.access_key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None

@@ -8,6 +8,7 @@ from functools import partial
 
 from rocketns.errors import BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
+from rocketns.processor.mapped_brokers import check_mapped_brokers
 from rocketns.processor.takeovers import check_takeover
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
@@ -58,6 +59,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     context.registrations.count(repeated=body is not None)
     if body is None:
         body = _registration_body(context, header, zone_name, command, now)
+        check_mapped_brokers(context, body, header.broker_name, command, peer, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
     asked = registration.BrokerRegistration(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rocketns.access.classes import RIGHTS
+from rocketns.access.classes import RIGHTS, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.policy_file import FILE_BYTES_MAX, read_policy
@@ -145,7 +145,8 @@ def _tell(policy: Policy) -> None:
     for sentence in policy.warnings():
         log.warning(sentence)
     if policy.is_off:
-        log.warning("access control: all modes are off, so nothing is refused")
+        also = "" if policy.takeover is Mode.ENFORCE else ", and nothing is refused"
+        log.warning("access control: the modes of all classes are off%s", also)
 
 
 def _stamp(path: str) -> Stamp | None:

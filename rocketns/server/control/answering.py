@@ -82,8 +82,9 @@ class Answering:
         """False for a request to which the peer has no right: it is answered."""
         context, now = self._context, self._clock.now()
         if context.guard.is_off:
+            context.asked_by(None, None)  # a policy may have ended
             return True
-        verdict = context.guard.ask(connection, request, request_of(request.code).access, now.ms)
+        verdict = context.guard.ask(connection, request, request_of(request.code).access, now.ms, context.tables)
         context.asked_by(verdict.principal, verdict.access_key)
         if verdict.event is not None:
             context.note([verdict.event])
