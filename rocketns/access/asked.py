@@ -26,6 +26,7 @@ ALSO_OF_BROKERS = frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET
 
 
 def no_brokers() -> list[str]:
+    """Those of a request that is about none."""
     return []
 
 

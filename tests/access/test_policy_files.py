@@ -99,7 +99,7 @@ def test_what_is_no_policy_changes_nothing_and_waits_for_nobody(watched: Watched
 def test_server_does_not_start_with_what_is_no_file(policy_file: Path, put: Callable[[Path], None]) -> None:
     policy_file.write_text(ENFORCED, "utf-8")
     put(policy_file)
-    with pytest.raises(StartupError, match="it is no regular file|Is a directory"):
+    with pytest.raises(StartupError, match=r"it is no regular file|Is a directory"):
         AccessFile(str(policy_file), lambda _: None).start(9876)
 
 
