@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
-from rocketns.access.index import Index
+from rocketns.access.index.principals import Index
 from rocketns.access.principal import Network, Principal
 from rocketns.access.secret import Secret
 

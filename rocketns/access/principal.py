@@ -14,10 +14,15 @@ from rocketns.addresses import Address
 
 Network = IPv4Network | IPv6Network
 WILDCARDS = frozenset("*?[")
+TEXT_CHARACTERS_MAX = 8_192
+NOBODY: frozenset[str] = frozenset()  # no names of principals
 
 
 class Globs:
-    """Texts with ``*``, ``?`` and ``[…]``. A text matches if one of them does, in capitals and small letters."""
+    """Texts with ``*``, ``?`` and ``[…]``. A text matches if one of them does, in capitals and small letters.
+
+    One with more than TEXT_CHARACTERS_MAX matches none: a peer's text has up to 16 MB, and a pattern takes a second.
+    """
 
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
@@ -34,7 +39,7 @@ class Globs:
         return [glob for glob in self.globs if not WILDCARDS.isdisjoint(glob)]
 
     def match(self, text: str) -> bool:
-        return any(matches(text) for matches in self._matches)
+        return len(text) <= TEXT_CHARACTERS_MAX and any(matches(text) for matches in self._matches)
 
 
 @dataclass(frozen=True, slots=True)

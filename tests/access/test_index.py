@@ -12,7 +12,7 @@ import tests.support.profile  # noqa: F401  the profile of Hypothesis
 from rocketns.access.classes import Access
 from rocketns.access.decision import Evidence, is_known, known
 from rocketns.access.policy import Policy
-from rocketns.access.principal import Globs, Network, Principal
+from rocketns.access.principal import TEXT_CHARACTERS_MAX, Globs, Network, Principal
 from rocketns.access.signature import Signed
 from rocketns.addresses import Address
 
@@ -74,3 +74,10 @@ def test_a_peer_is_known_as_those_that_it_is(
     index = policy.index
     evidence = Evidence(address, index.networks.of(address), index.certificates.of(names), key, signed)
     assert known(policy, evidence) == [one for one in principals if is_known(one, evidence)]
+
+
+def test_a_text_of_megabytes_is_not_compared() -> None:
+    """A pattern takes most of a second for a name of 15 MB, which any peer may send."""
+    globs = Globs(["*-a*b", "*"])
+    assert globs.match("x" * TEXT_CHARACTERS_MAX)
+    assert not globs.match("x" * (TEXT_CHARACTERS_MAX + 1))
