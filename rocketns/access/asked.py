@@ -31,6 +31,7 @@ GROUPS_OF_AN_ADDRESS_MAX = 64
 
 
 def no_brokers() -> list[str]:
+    """Of a request that is about none."""
     return []
 
 

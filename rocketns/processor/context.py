@@ -152,6 +152,10 @@ class NamesrvContext:
         events, self.events = self.events, []
         return events
 
+    def note_sender(self, principal: str | None, access_key: str | None) -> None:
+        """Whose request is processed from now on."""
+        self.principal, self.access_key = principal, access_key
+
     def go_away(self) -> None:
         """A graceful shutdown or a drain begins."""
         self.going_away = True

@@ -77,10 +77,10 @@ class Answering:
         """False for a request to which the peer has no right: it is answered."""
         context, now = self._context, self._clock.now()
         if context.guard.is_off:
-            context.principal = context.access_key = None  # a policy may have ended
+            context.note_sender(None, None)  # a policy may have ended
             return True
         verdict = context.guard.ask(connection, request, request_of(request.code).access, now.ms, context.tables)
-        context.principal, context.access_key = verdict.principal, verdict.access_key
+        context.note_sender(verdict.principal, verdict.access_key)
         if verdict.event is not None:
             context.note([verdict.event])
             self._delivery.deliver(context.take_events(), now)
