@@ -23,8 +23,8 @@ from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Cause, Event, TopicChange
-from rocketns.routeinfo.former import FormerMembers
 from rocketns.routeinfo.held.broker_topics import UNIT_FLAGS, BrokerTopics
+from rocketns.routeinfo.held.former import FormerMembers
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000

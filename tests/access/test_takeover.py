@@ -14,7 +14,7 @@ from rocketns.access.takeover import Excuse, excuse_of, holder_of
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.former import ADDRESS_CHARACTERS_MAX, FORMER_OF_A_GROUP_MAX
+from rocketns.routeinfo.held.former import ADDRESS_CHARACTERS_MAX, FORMER_OF_A_GROUP_MAX
 from rocketns.routeinfo.tables import NOTED_AT_ONCE_MAX, BrokerAddrInfo
 from tests.routeinfo.manager import Broker, Manager
 
