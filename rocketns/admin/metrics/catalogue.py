@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rocketns.admin.metrics import access, connections, control, journal, process, requests, routes
+from rocketns.admin.metrics import connections, control, journal, process, requests, routes
 from rocketns.admin.metrics.family import Family
 
 THEMES: dict[str, tuple[Family, ...]] = {
     "Requests": requests.FAMILIES,
-    "Administrators and access": access.FAMILIES,
     "Brokers, topics and settings": routes.FAMILIES,
     "Connections and limits": connections.FAMILIES,
     "The control thread": control.FAMILIES,

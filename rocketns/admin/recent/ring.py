@@ -148,10 +148,10 @@ class Recent:
             case ConfigChanged(key, value):
                 shown = None if is_secret(key) else value
                 self._add(at, "config", detail=shown, names=(_cut(key),))
-            case Stalled(ms):
-                self._add(at, "stall", amount=ms)
             case AdminRequested() | RequestRefused():
                 self._note_request(event, at)
+            case Stalled(ms):
+                self._add(at, "stall", amount=ms)
 
     def _note_request(self, event: AdminRequested | RequestRefused, at: int) -> None:
         """Requests of administrators, and refused ones."""
