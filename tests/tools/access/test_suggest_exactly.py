@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.__main__ import main
-from tests.access.twin import CLASS_OF
+from tests.access.deciding.twin import CLASS_OF
 from tests.tools.access.refusing import Sent, decision, journal, lines, policy_of, with_admin
 
 HOSTS = ("10.0.0.1", "10.0.0.2", "10.0.0.3", "192.168.7.9", "2001:db8::/64", "8.8.8.8")
