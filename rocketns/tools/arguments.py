@@ -159,8 +159,8 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     suggest.add_argument("--since", type=_instant, metavar="TIME",
                          help="leave out what was before: 2026-11-20, or 2026-11-20T08:00:00Z; UTC")  # fmt: skip
     suggest.add_argument("--networks", type=_prefix, metavar="BITS",
-                         help="join the addresses of each network of so many bits, such as 24; of IPv6 always 64. "
-                         "By default only addresses that were seen are allowed")  # fmt: skip
+                         help="join the IPv4 addresses of each network of so many bits, such as 24. By default "
+                         "only addresses that were seen are allowed. A host of IPv6 is its 64 bits")  # fmt: skip
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:

@@ -26,7 +26,7 @@ FIRST_US = 1_763_596_800_000_000  # 2025-11-20T00:00:00Z
 
 @dataclass(frozen=True)
 class Sent:
-    """A request of a host, signed by a key or not."""
+    """A request of a host, signed by a key or not. A host of IPv6 is its network, as events have it."""
 
     host: str
     key: str | None
@@ -88,7 +88,7 @@ def policy_of(text: str) -> Policy:
 
 def decision(policy: Policy, one: Sent) -> Decision:
     """What the policy says of the request; its signature is right if its key has a secret."""
-    evidence = evidence_of(policy, literal(one.host), ())
+    evidence = evidence_of(policy, literal(one.host.partition("/")[0]), ())
     if one.key is not None:
         signed = Signed.RIGHT if one.key in policy.secrets else Signed.UNKNOWN_KEY
         evidence = replace(evidence, key=one.key, signed=signed)

@@ -9,9 +9,9 @@ from rocketns.access.decision import known
 from rocketns.access.policy import Policy
 from rocketns.tools.access.explanation import missing
 from rocketns.tools.access.notices import SHADOWS_MAX, notices
+from tests.access.deciding.test_decision import CLASSES, evidence_of, policy_of, requests, whos
+from tests.access.deciding.twin import Request, Who
 from tests.access.reading.texts import read
-from tests.access.test_decision import CLASSES, evidence_of, policy_of, requests, whos
-from tests.access.twin import Request, Who
 
 ON = "[modes]\nlookup='observe'\nread='observe'\nscan='observe'\nconfig='observe'\nbroker='observe'\nadmin='observe'\n"
 KEY = "[keys.k]\nsecret = '12345678'\n"

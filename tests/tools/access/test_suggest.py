@@ -94,9 +94,9 @@ def test_addresses_are_joined_only_if_all_were_seen(access: Run, tmp_path: Path)
 
 
 def test_addresses_are_joined_by_networks_if_asked(access: Run, tmp_path: Path) -> None:
-    hosts = ("10.0.0.7", "10.0.0.9", "10.0.1.1", "2001:db8::1")
+    hosts = ("10.0.0.7", "10.0.0.9", "10.0.1.1", "2001:db8::/64", "2001:db8:0:1::7")
     text = of(access, tmp_path, *(sent(host, 105) for host in hosts), words=("--networks", "24"))
-    assert 'networks = [\n    "10.0.0.0/23",\n    "2001:db8::/64",\n]' in text
+    assert 'networks = [\n    "10.0.0.0/23",\n    "2001:db8::/63",\n]' in text
     policy = policy_of(text)
     assert not decision(policy, sent("10.0.1.200", 105)).is_refused
     assert decision(policy, sent("10.0.2.1", 105)).is_refused
@@ -127,7 +127,7 @@ LEFT = [
     (Sent("…", None, 0).event("not_granted"), "counted them together with those of others"),
     (Sent("10.0.0.1", "…", 0).event(), "counted them together with those of others"),
     (sent("10.0.0.1", 9999).event("no_class"), "their codes have no class"),
-    (sent("name", 105).event(), "their senders have no IP address"),
+    (sent("20010db800000000", 105).event(), "their senders have no IP address"),
     (sent("10.0.0.1", 105, "k" * 201).event(), "has more than 200 characters"),
     (sent("10.0.0.1", 103, brokerName="b" * 201).event(), "has more than 200 characters"),
     (sent("10.0.0.1", 103).event(), "is missing, empty, or no valid Unicode"),

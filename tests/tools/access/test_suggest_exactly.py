@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.__main__ import main
-from tests.access.twin import CLASS_OF
+from tests.access.deciding.twin import CLASS_OF
 from tests.tools.access.refusing import Sent, decision, journal, lines, policy_of, with_admin
 
-HOSTS = ("10.0.0.1", "10.0.0.2", "10.0.0.3", "192.168.7.9", "2001:db8::1", "8.8.8.8")
+HOSTS = ("10.0.0.1", "10.0.0.2", "10.0.0.3", "192.168.7.9", "2001:db8::/64", "8.8.8.8")
 KEYS = (None, "k1", 'k"]\n[principals.x]\nmay = ["admin"]', "k1 \u202e\x1b[2J", "ключ")
 NAMES = ("broker-a", "broker-[a]*", "*", "a\n# b", "'''", '"""\\', "брокер", "\x00\x7f", "\U000e0001\u2028")
 ADDRESSES = ("10.0.0.1:10911", "10.9.0.1:10911", "[2001:db8::7]:10911", "2001:db8::8:10911")

@@ -113,10 +113,10 @@ class Sightings:
         access = request_of(code).access
         asked = asked_of(RemotingCommand(code, V5_5_0, 0, 0, _fields(record), None), access)
         why = _why_left(asked, key, host, record)
-        address = literal(host.partition("%")[0])
-        if why is not None or address is None:
+        network = _network(host)
+        if why is not None or network is None:
             return why or Left.NO_ADDRESS
-        sender = Sender(self._network(address), key, access is Access.ADMIN)
+        sender = Sender(self._joined(network), key, access is Access.ADMIN)
         seen = self.of.get(sender)
         if seen is None:
             if len(self.of) >= SENDERS_MAX:
@@ -143,10 +143,21 @@ class Sightings:
         seen.first, seen.last = min(seen.first, record["ts"]), max(seen.last, record["ts"])
         return None
 
-    def _network(self, address: Address) -> Network:
-        if self._bits is None:
-            return ip_network(address)
-        return ip_network((address, self._bits if address.version == 4 else IPV6_BITS), strict=False)
+    def _joined(self, network: Network) -> Network:
+        """The network whose senders are one."""
+        bits = self._bits if network.version == 4 else IPV6_BITS
+        if self._bits is None or bits is None or network.prefixlen <= bits:
+            return network
+        return network.supernet(new_prefix=bits)
+
+
+def _network(host: str) -> Network | None:
+    """An address; or the network of one of IPv6, which records have in its place. None if it is neither."""
+    address = literal(host.partition("%")[0])
+    try:
+        return ip_network(host if address is None else address)
+    except ValueError:
+        return None
 
 
 def _fields(record: Record) -> dict[str, str | None]:

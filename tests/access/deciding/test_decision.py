@@ -20,7 +20,7 @@ from rocketns.access.signature import Signed
 from rocketns.addresses import literal
 from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol.command import RemotingCommand
-from tests.access.twin import CLASS_OF, CLASSES, Request, Who, is_allowed, is_who
+from tests.access.deciding.twin import CLASS_OF, CLASSES, Request, Who, is_allowed, is_who
 
 ENFORCED = dict.fromkeys(RIGHTS, Mode.ENFORCE)
 CODES = (*CLASS_OF, 0, 905, 1001, 1018, 9999)
