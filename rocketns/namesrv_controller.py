@@ -19,12 +19,13 @@ from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERVAL_MS
-from rocketns.server.access_file import AccessFile
+from rocketns.server.access_file import AccessFile, in_a_thread
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.connections.charged import ChargedConnection
+from rocketns.server.connections.strangers import flagged_networks
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.connections import ConnectionFacts
@@ -84,7 +85,8 @@ class NamesrvController:
         self.name = f"{netty.bind_address}:{self.port}"
         self._timer: asyncio.TimerHandle | None = None
 
-        self.tls = TlsContexts(configuration.read_tls)
+        for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
+        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports)
         state = State(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(state)
@@ -94,7 +96,7 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
-        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy)
+        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
@@ -257,8 +259,11 @@ class NamesrvController:
         self.asyncio_transport.totals.close_late()
 
     def _follow_policy(self, policy: Policy) -> None:
+        networks = flagged_networks(policy, self.configuration.access.proxies)
         self.core.context.guard.follow(policy)
-        self.core.lookup_switch.update(self.clock.now())
+        self.asyncio_transport.strangers.follow(policy, networks)
+        if self.reactors is not None:
+            self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
 
     def _tell_refused(self) -> None:
         now = self.clock.now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from rocketns.access.classes import Access
 from rocketns.errors import RequestError
@@ -70,7 +70,7 @@ def asked_of(command: RemotingCommand, access: Access, tables: RouteTables | Non
     if code in OF_A_NAMESPACE:
         return Asked(code, access, namespace=command.ext("namespace") or "")
     if code == RequestCode.REGISTER_TOPIC_IN_NAMESRV:
-        return Asked(code, access, cache(lambda: _brokers_in(command)))
+        return Asked(code, access, cache(partial(_brokers_in, command)))  # decoded once, for all principals
     return Asked(code, access)
 
 

@@ -63,10 +63,11 @@ OFF = Decision(Mode.OFF)
 
 def known(policy: Policy, evidence: Evidence) -> list[Principal]:
     """The principals that the peer is: all the kinds of evidence that they name are there."""
-    return [principal for principal in policy.principals if _is(principal, evidence)]
+    candidates = policy.index.candidates(evidence.key, evidence.by_network, evidence.by_certificate)
+    return [principal for principal in candidates if is_known(principal, evidence)]
 
 
-def _is(principal: Principal, evidence: Evidence) -> bool:
+def is_known(principal: Principal, evidence: Evidence) -> bool:
     """Whether each kind of evidence that it names is there, and it names one."""
     needs = [
         (bool(principal.networks), principal.name in evidence.by_network),
@@ -87,7 +88,7 @@ def decide(policy: Policy, asked: Asked, evidence: Evidence) -> Decision:
 def _decide(mode: Mode, asked: Asked, evidence: Evidence, principals: list[Principal]) -> Decision:
     nearest: tuple[Reason, Principal] | None = None
     for principal in principals:
-        reason = _why_not(principal, asked, evidence)
+        reason = why_not(principal, asked, evidence)
         if reason is None:
             return Decision(mode, principal=principal)
         if nearest is None or _ORDER[reason] > _ORDER[nearest[0]]:
@@ -107,7 +108,7 @@ def _of_a_stranger(asked: Asked, evidence: Evidence) -> Reason:
     return _OF_SIGNATURE.get(evidence.signed, Reason.NO_EVIDENCE)
 
 
-def _why_not(principal: Principal, asked: Asked, evidence: Evidence) -> Reason | None:
+def why_not(principal: Principal, asked: Asked, evidence: Evidence) -> Reason | None:
     """Why its rights do not do. None if they do."""
     if asked.access is Access.OFF:
         return Reason.NO_CLASS

@@ -27,13 +27,16 @@ from rocketns.routeinfo.tables import RouteTables
 class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
-    ``principal`` and ``access_key``: whose request it is, as far as that is known.
+    ``principal`` and ``access_key``: whose request it is, as far as that is known. ``depends_on_bytes_alone``: whoever
+    sends these bytes may. ``is_observed``: it would be refused.
     """
 
     error: NoPermission | None = None
     event: RequestRefused | None = None
     principal: str | None = None
     access_key: str | None = None
+    depends_on_bytes_alone: bool = False
+    is_observed: bool = False
 
 
 PASS = Verdict()
@@ -75,10 +78,12 @@ class Guard:
         evidence = self._standing(connection).with_signature(command)
         decision = decide(self.policy, asked, evidence)
         self.decisions[asked.access, mode, decision.reason or ""] += 1
-        principal = None if decision.principal is None else decision.principal.name
-        who = Verdict(principal=principal, access_key=evidence.key)
+        who = Verdict(
+            principal=None if decision.principal is None else decision.principal.name, access_key=evidence.key
+        )
         if decision.reason is None:
-            return who
+            by_key = decision.principal is not None and decision.principal.is_known_by_key_alone
+            return replace(who, depends_on_bytes_alone=by_key)
         return self._refuse(connection, asked, who, decision, command.ext_fields, now_ms)
 
     def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
@@ -121,4 +126,4 @@ class Guard:
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None
-        return replace(who, error=error, event=event)
+        return replace(who, error=error, event=event, is_observed=error is None)

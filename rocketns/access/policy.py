@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
+from rocketns.access.index.principals import Index
 from rocketns.access.principal import Network, Principal
 from rocketns.access.secret import Secret
 
@@ -35,6 +36,11 @@ class Policy:
     def mode_of(self, access: Access) -> Mode:
         """That of ADMIN for codes without a class."""
         return self.modes.get(Access.ADMIN if access is Access.OFF else access, Mode.OFF)
+
+    @cached_property
+    def index(self) -> Index:
+        """The principals by networks, certificates and keys."""
+        return Index(self.principals)
 
     @cached_property
     def is_off(self) -> bool:

@@ -13,17 +13,33 @@ from rocketns.access.classes import Access
 from rocketns.addresses import Address
 
 Network = IPv4Network | IPv6Network
+WILDCARDS = frozenset("*?[")
+TEXT_CHARACTERS_MAX = 8_192
+NOBODY: frozenset[str] = frozenset()  # no names of principals
 
 
 class Globs:
-    """Texts with ``*``, ``?`` and ``[…]``. A text matches if one of them does, in capitals and small letters."""
+    """Texts with ``*``, ``?`` and ``[…]``. A text matches if one of them does, in capitals and small letters.
+
+    One with more than TEXT_CHARACTERS_MAX matches none: a peer's text has up to 16 MB, and a pattern takes a second.
+    """
 
     def __init__(self, globs: Iterable[str]) -> None:
         self.globs = tuple(globs)
         self._matches = [re.compile(translate(glob)).match for glob in self.globs]
 
+    @property
+    def literals(self) -> list[str]:
+        """Those that only match themselves."""
+        return [glob for glob in self.globs if WILDCARDS.isdisjoint(glob)]
+
+    @property
+    def wildcards(self) -> list[str]:
+        """The others."""
+        return [glob for glob in self.globs if not WILDCARDS.isdisjoint(glob)]
+
     def match(self, text: str) -> bool:
-        return any(matches(text) for matches in self._matches)
+        return len(text) <= TEXT_CHARACTERS_MAX and any(matches(text) for matches in self._matches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 
 from rocketns.access.classes import Access
 from rocketns.access.decision import Reason
-from rocketns.access.signature import SECURITY_TOKEN, SIGNATURE
-from rocketns.config.properties import is_secret
+from rocketns.access.shown import TEXT_CHARS_MAX, cut, shown_fields
 from rocketns.routeinfo.events import RequestRefused
 
 INTERVAL_MS = 60_000
 # Beyond them, refusals are counted together: of a host, and of all hosts.
 KINDS_OF_A_HOST_MAX = 16
 KINDS_MAX = 1_024
-FIELDS_MAX = 16
-FIELD_CHARACTERS_MAX = 128
 OTHERS = "…"  # stands for all hosts, or all access keys, that have no room
-SECRETS = frozenset({SIGNATURE, SECURITY_TOKEN})
-# Rules name them, so they come first: a peer may send any number of other fields before them.
-SHOWN_FIRST = ("holder", "brokerName", "brokerAddr", "brokerId", "clusterName", "topic", "namespace", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +54,10 @@ class RefusedRequests:
         if since is None:
             since = self._since[refused] = _Since(now_ms)
             self._kinds_of[refused.host] += 1
-            return _event(refused, 1, shown(fields))
+            return _event(refused, 1, shown_fields(fields))
         since.count += 1
         if since.count == 1:
-            since.fields = shown(fields)
+            since.fields = shown_fields(fields)
         return None
 
     def _with_room(self, refused: Refused) -> Refused:
@@ -97,10 +90,7 @@ class RefusedRequests:
 
 def _cut(refused: Refused) -> Refused:
     """A key that a peer names may be of any length."""
-    key = refused.access_key
-    if key is None or len(key) <= FIELD_CHARACTERS_MAX:
-        return refused
-    return replace(refused, access_key=key[:FIELD_CHARACTERS_MAX] + OTHERS)
+    return replace(refused, access_key=cut(refused.access_key, TEXT_CHARS_MAX))
 
 
 def _event(refused: Refused, count: int, fields: tuple[tuple[str, str], ...]) -> RequestRefused:
@@ -108,17 +98,3 @@ def _event(refused: Refused, count: int, fields: tuple[tuple[str, str], ...]) ->
         refused.code, refused.access.value, refused.reason.value, refused.host, refused.principal, refused.access_key,
         is_enforced=refused.is_enforced, count=count, fields=fields,
     )  # fmt: skip
-
-
-def shown(fields: Mapping[str, str | None] | None) -> tuple[tuple[str, str], ...]:
-    """The ext fields of a request, cut, without what is secret."""
-    given = fields or {}
-    names = dict.fromkeys(chain((name for name in SHOWN_FIRST if name in given), given))
-    pairs = ((name, given[name] or "") for name in names if not _is_hidden(name))
-    return tuple(
-        (name[:FIELD_CHARACTERS_MAX], value[:FIELD_CHARACTERS_MAX]) for name, value in islice(pairs, FIELDS_MAX)
-    )
-
-
-def _is_hidden(name: str) -> bool:
-    return name in SECRETS or is_secret(name)

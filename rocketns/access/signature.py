@@ -15,7 +15,6 @@ from rocketns.protocol.command import RemotingCommand
 
 ACCESS_KEY = "AccessKey"
 SIGNATURE = "Signature"
-SECURITY_TOKEN = "SecurityToken"
 # 5.x clients add them after they signed, and 5.x brokers before.
 ZONE_FIELDS = frozenset({ZONE_NAME, ZONE_MODE})
 

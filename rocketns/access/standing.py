@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rocketns.access.decision import Evidence
 from rocketns.access.policy import Policy
-from rocketns.access.principal import contains
 from rocketns.access.signature import Signed, access_key_of, check
 from rocketns.addresses import Address, literal, split
 from rocketns.protocol.command import RemotingCommand
@@ -24,12 +24,7 @@ class Standing:
     def of(cls, policy: Policy, connection: Connection, *, trusts_announced: bool) -> Standing:
         """An address of a PROXY header counts only with ``trusts_announced``: else any peer may write its own."""
         address = None if connection.is_announced and not trusts_announced else address_of(connection)
-        return cls(policy, Evidence(
-            address,
-            frozenset(one.name for one in policy.principals if contains(one.networks, address)),
-            frozenset(one.name for one in policy.principals
-                      if one.certificates is not None and any(map(one.certificates.match, connection.peer_names))),
-        ))  # fmt: skip
+        return cls(policy, evidence_of(policy, address, connection.peer_names))
 
     def with_signature(self, command: RemotingCommand) -> Evidence:
         """With what the request itself shows."""
@@ -37,6 +32,11 @@ class Standing:
         if signed is Signed.NOT:
             return self.evidence
         return replace(self.evidence, key=access_key_of(command), signed=signed)
+
+
+def evidence_of(policy: Policy, address: Address | None, peer_names: Sequence[str]) -> Evidence:
+    """What an address and the names of a certificate say of a peer."""
+    return Evidence(address, policy.index.networks.of(address), policy.index.certificates.of(peer_names))
 
 
 def address_of(connection: Connection) -> Address | None:

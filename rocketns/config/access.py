@@ -1,17 +1,18 @@
-"""Who may do what: where the policy is."""
+"""The properties of access control: who may do what, and whose word about other addresses counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocketns.config.properties import Effect, OwnConfig, prop
+from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
+from rocketns.config.texts.networks import Network, read_networks
 
-LIVE, START = Effect.LIVE, Effect.START
+START = Effect.START
 
 
 @dataclass(slots=True)
 class AccessConfig(OwnConfig):
-    """The policy is read again when its file changes."""
+    """What a peer must show before its requests count. The policy is read again when its file changes."""
 
     title = "Access control"
 
@@ -19,3 +20,17 @@ class AccessConfig(OwnConfig):
         "", "file with the policy (TOML): who may send which requests; empty is no access control, as in Java. Changes "
         "of the file take effect at once, see docs/security.md", START,
     )  # fmt: skip
+    trusted_proxies: str = prop(
+        "", "networks of load balancers whose PROXY headers count: 10.0.0.0/8;192.0.2.7. A connection from another "
+        "address is closed if it begins with such a header. Empty: each peer may send one, as to Java's name server",
+        START,
+    )  # fmt: skip
+
+    def check_texts(self) -> None:
+        """StartupError for a network that is none, and for too many."""
+        read_networks(f"{PREFIX}trustedProxies", self.trusted_proxies)
+
+    @property
+    def proxies(self) -> list[Network]:
+        """``trustedProxies`` one by one."""
+        return read_networks(f"{PREFIX}trustedProxies", self.trusted_proxies)

@@ -14,7 +14,7 @@ from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.limits import Limits
 from rocketns.config.properties import Effect
 from rocketns.config.sections import OwnSections
-from rocketns.config.system import IPV4_ONLY
+from rocketns.config.texts.system import IPV4_ONLY
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
 from rocketns.javatext import parse_boolean, trim

@@ -106,6 +106,7 @@ class Effects:
                 self._beside_tables(event)
             case AdminRequested() | RequestRefused():
                 self._buffer.put(encoding.request_record(event))
+                self._buffer.want_seal()
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
                 pass  # they change no member and no topic
             case FleetDiffers():

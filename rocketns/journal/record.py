@@ -118,8 +118,9 @@ config
 
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, after a loss, and after
 many records
-    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
-    it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
+    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open``, ``drop`` or ``seal``
+    right before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A
+    record is one of:
     a member, with the columns of ``reg`` (without ``timeout_ms`` if the address has no live entry), and of ``doubt`` if
     it is unconfirmed; what ``live`` says (with ``seen`` if it is unconfirmed), after the members; up to
     `TOPICS_IN_RECORD_MAX` ``topics`` of one ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end.
@@ -141,6 +142,14 @@ stall
     The server did not run for at most ``ms`` before ``ts``: its process was stopped, or its machine was suspended. What
     came meanwhile is read and recorded only now. The deadlines of brokers were moved by this time.
 
+seal, and ``prev`` and ``hash`` of stop: the chain of hashes
+    ``hash`` is SHA-256, cut to 40 hexadecimal digits, of the text ``prev`` and of all bytes since the end of the line
+    with the seal before, up to the first digit of ``hash``; files of a boot count as one. ``prev`` is the hash of the
+    seal before. The first seal of a boot continues the last one of the three files before it: ``prev`` is its hash if
+    nothing follows it, or else the same kind of hash of it and of all that follows it. ``prev`` is 40 zeros where these
+    files have no seal. The line ends with ``hash``. A boot's first records and each file that was closed normally end
+    with a seal; others come after 10 s and 1 KiB, after 1 MiB, and soon after ``admin`` and ``refused``.
+
 drop
     ``lost``: the number of records lost because the buffer was full, or the record one of more than 16 KiB and the
     buffer half full, or the share of such records between two flushes used up. Each leaves a gap in ``seq``: the gaps
@@ -159,6 +168,7 @@ VERSION = 1
 Ev = Literal[
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
     "drop", "alive", "stall", "group", "list", "live", "admin", "refused",
+    "seal",
 ]  # fmt: skip
 
 DOWN_CAUSES = (
@@ -228,6 +238,8 @@ COLUMNS = {
     "access": "string",
     "reason": "string",
     "enforced": "boolean",
+    "prev": "string",
+    "hash": "string",
 }
 
 
@@ -264,10 +276,11 @@ DATA_VERSION = ("dvt", "dvc", "dvs")
 _LIVE = (*DATA_VERSION, "timeout_ms", "ha", "fs", "from_host")
 _GROUP = ("gcluster", "zone", "acting")
 _ITEM = ("ns_key", "key", "val")
+_SEAL = ("prev", "hash")
 _REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
 KINDS: dict[str, Kind] = {
     "start": Kind(("ns", "restored", "seeded")),
-    "stop": Kind(()),
+    "stop": Kind((), _SEAL),
     "open": Kind(("ns", "file"), ("rotate_s",)),
     "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
     "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
@@ -288,6 +301,7 @@ KINDS: dict[str, Kind] = {
     "group": Kind(("broker", *_GROUP)),
     "list": Kind(None, ("cluster", "broker", "listed")),
     "live": Kind(("cluster", "live", *_LIVE)),
+    "seal": Kind(None, _SEAL),
     "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"), Kept.ALL,
                   "{address} sent {request}: {detail}"),
     "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"), Kept.ALL,

@@ -129,8 +129,8 @@ class NamesrvContext:
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     refusals: Refusals = field(default_factory=Refusals)
-    guard: Guard = field(default_factory=Guard)
     trail: Trail = field(default_factory=Trail)
+    guard: Guard = field(default_factory=Guard)
     principal: str | None = None
     access_key: str | None = None
     going_away: bool = field(default=False, init=False)
@@ -143,6 +143,10 @@ class NamesrvContext:
         path = Path(self.configuration.namesrv.config_store_path)
         self.config_file = WholeFile(path, "persist string2File error")
 
+    def asked_by(self, principal: str | None, access_key: str | None) -> None:
+        """Whose request is processed next, as far as that is known."""
+        self.principal, self.access_key = principal, access_key
+
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""
         self.events.extend(events)
@@ -151,10 +155,6 @@ class NamesrvContext:
         """All effects since the last call."""
         events, self.events = self.events, []
         return events
-
-    def note_sender(self, principal: str | None, access_key: str | None) -> None:
-        """Whose request is processed from now on."""
-        self.principal, self.access_key = principal, access_key
 
     def go_away(self) -> None:
         """A graceful shutdown or a drain begins."""

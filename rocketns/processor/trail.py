@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from rocketns.access.shown import cut, short, shown_fields
 from rocketns.config.properties import is_secret
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.events import AdminRequested, Fields
+from rocketns.routeinfo.events import AdminRequested
 
-# Fields of a request that are recorded, in their order.
-FIELDS_MAX = 10
-# Characters of a name or a value of a field, and of what was there before or is there after.
-TEXT_CHARS_MAX = 200
+# Characters of what was there before or is there after.
 CHANGE_CHARS_MAX = 1_000
 # Properties, brokers or permissions in what was there before or is there after.
 LISTED_MAX = 20
@@ -29,8 +27,6 @@ DETAILED_PER_SECOND_MAX = 50
 SENDERS_MAX = 1_000
 EVERYBODY = "*"
 COUNTED_EVERY_MS = 10_000
-# A signature could be sent again, and the access key has a column of its own.
-LEFT_OUT = frozenset({"accesskey", "signature", "securitytoken"})
 
 
 class Sender(NamedTuple):
@@ -102,20 +98,6 @@ class _Repeated:
     count: int = 0
 
 
-def shown_fields(ext_fields: Mapping[str, str | None] | None) -> Fields:
-    """The first fields of a request, cut, without what must stay secret.
-
-    Of a KV item whose key says that it is a password, the value is left out.
-    """
-    fields = ext_fields or {}
-    hides_value = is_secret(fields.get("key") or "")
-    shown = (
-        (name, value) for name, value in fields.items()
-        if not (name.lower() in LEFT_OUT or is_secret(name) or (hides_value and name == "value"))
-    )  # fmt: skip
-    return tuple((short(name), short(value or "")) for name, value in islice(shown, FIELDS_MAX))
-
-
 def without_secrets(values: Mapping[str, str | None]) -> str | None:
     """The values of properties as JSON; null for one whose name says that it is a password. None without any."""
     return short_json({name: None if is_secret(name) else value for name, value in values.items()}) if values else None
@@ -135,13 +117,3 @@ def _shown(value: Any) -> Any:
 
 def _more(count: int) -> dict[str, str]:
     return {"…": f"{count - LISTED_MAX} more"} if count > LISTED_MAX else {}
-
-
-def short(text: str) -> str:
-    """A name or a value of a field."""
-    return cut(text, TEXT_CHARS_MAX) or ""
-
-
-def cut(text: str | None, most: int) -> str | None:
-    """The first characters of a text, and how many it has."""
-    return text if text is None or len(text) <= most else f"{text[:most]}… (cut, {len(text)} characters)"

@@ -216,7 +216,7 @@ class FleetDiffers:
     is_over: bool = False
 
 
-# The names and values of a request's fields: see `processor.trail.shown_fields`.
+# The names and values of a request's fields: see `access.shown.shown_fields`.
 Fields = tuple[tuple[str, str], ...]
 
 

@@ -1,1 +1,1 @@
-"""Access control: policies, decisions, and the takeover guard."""
+"""Tests of access control: the pure layer, and what it does over real sockets."""

@@ -92,7 +92,7 @@ def test_a_policy_that_ended_leaves_no_principal_behind(server: TimedServer, cli
     context = server.controller.core.context
 
     def forget() -> None:
-        context.note_sender("p", "k1")
+        context.asked_by("p", "k1")
         context.guard.follow(OPEN)
 
     server.call(forget)

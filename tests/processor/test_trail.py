@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
+from rocketns.access.shown import FIELDS_MAX, TEXT_CHARS_MAX, shown_fields
 from rocketns.processor.context import Now
 from rocketns.processor.trail import (
     CHANGE_CHARS_MAX,
     DETAILED_PER_SECOND_MAX,
     EVERYBODY,
-    FIELDS_MAX,
     LISTED_MAX,
     SENDERS_MAX,
-    TEXT_CHARS_MAX,
     short_json,
-    shown_fields,
 )
 from rocketns.routeinfo.events import AdminRequested
 from tests.processor.asking import START, Connection, World

@@ -6,6 +6,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from rocketns._fast.codec.compact_json cimport Text
 
 # A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or NO_LANGUAGE.
+# is_signed: one of the ext fields is a Signature that is not empty. Then ext is all of them as they were sent: the JSON
+# object with its brackets, or the pairs of a binary header. A lookup that was found by a layout has none of these.
 cdef struct RouteRequest:
     Text topic
     Text opaque_digits
@@ -13,6 +15,10 @@ cdef struct RouteRequest:
     int32_t opaque
     int32_t version
     bint standard
+    Text ext
+    bint is_signed
+    bint is_binary
+    bint has_body
 
 cdef enum:
     LAYOUT_BYTES_MAX = 400

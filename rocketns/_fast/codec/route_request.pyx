@@ -102,6 +102,8 @@ cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, in
     """One ext field; False where it needs the reference."""
     cdef int field = ext_field(key)
     if field == 0:
+        if is_text(key, "Signature", 9) and value.length:
+            request.is_signed = True
         return True
     if seen[0] & field or field == ZONE:
         return False
@@ -178,7 +180,11 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == LANGUAGE:
         return scan_language(cursor, request)
     if member == EXT_FIELDS:
-        return scan_ext_fields(cursor, request)
+        request.ext.start = cursor.at
+        if not scan_ext_fields(cursor, request):
+            return False
+        request.ext.length = <size_t>(cursor.at - request.ext.start)
+        return True
     if member == SERIALIZE_TYPE:
         return scan_printable(cursor, &ignored)
     return member == REMARK and skip_value(cursor, 0)
@@ -241,6 +247,7 @@ cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil
         return False
     if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
         return False
+    request.ext.start, request.ext.length = cursor.at, left(cursor)
     while left(cursor):
         pairs += 1
         if pairs > PAIRS_MAX or not take_pair(cursor, &key, &value) or not take_ext(request, &key, &value, &seen):
@@ -260,8 +267,10 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     cursor.end = cursor.at + header_length
     request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
-    request.standard = False
-    if word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ:
+    request.standard = request.is_signed = False
+    request.is_binary = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ
+    request.has_body = header_length != size - HEAD_BYTES
+    if request.is_binary:
         recognised = recognise_binary(&cursor, request)
     else:
         recognised = recognise_json(&cursor, request)
@@ -313,4 +322,5 @@ cdef bint follows_layout(
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
+    request.is_signed = False  # a signature is of one topic, so layouts are not made for signed lookups
     return take_bytes(&cursor, <const char *>expected, layout.behind)

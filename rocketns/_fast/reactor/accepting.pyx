@@ -6,6 +6,7 @@ All functions are for the reactor's thread.
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 
 from rocketns._fast.connections.messages cimport ADD, Message, new_message
+from rocketns._fast.connections.admission cimport turn_stranger_away
 from rocketns._fast.reactor.connection_table cimport add_connection
 from rocketns._fast.reactor.reactor_state cimport Limits, Shared, assert_reactor, send_message
 from rocketns._fast.system.atomics cimport add, load
@@ -24,6 +25,9 @@ from rocketns._fast.system.sockets cimport (
     epoll_ctl,
     epoll_event,
     set_int,
+    sockaddr,
+    sockaddr_storage,
+    socklen_t,
 )
 
 cdef enum:
@@ -62,15 +66,20 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
     A connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
     """
     cdef Limits *limits = &reactor.shared.limits
+    cdef sockaddr_storage address
+    cdef socklen_t length
     cdef int fd
     assert_reactor(reactor, "accept_some")
     for _ in range(ACCEPTED_AT_ONCE_MAX):
-        fd = accept4(reactor.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+        length = sizeof(sockaddr_storage)
+        fd = accept4(reactor.listen_fd, <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
         if fd < 0:
             if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
                 listen_again(reactor, False)
             if errno != EINTR:
                 return
+            continue
+        if load(&reactor.shared.policy.closes_strangers) and turn_stranger_away(&reactor.shared.policy, fd, &address):
             continue
         if add(&reactor.shared.connections, 1) > limits.connections_max:
             add(&reactor.shared.connections, -1)

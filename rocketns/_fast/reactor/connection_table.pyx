@@ -10,6 +10,7 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strchr, strdup, strlen, strncmp
 
+from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
 from rocketns._fast.system.hashing cimport hash_bytes
@@ -198,8 +199,8 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind ki
     return True
 
 
-cdef void write_peer(int fd, char *out) noexcept nogil:
-    """Any thread. The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes.
+cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
+    """Any thread. The peer's address, and as host:port; ``out`` has ADDRESS_ROOM bytes.
 
     An IPv4 peer of a socket for both families is ::ffff:10.0.0.1 there, and is written as IPv4:
     `rocketns.addresses.unmapped`.
@@ -212,6 +213,7 @@ cdef void write_peer(int fd, char *out) noexcept nogil:
     snprintf(out, ADDRESS_ROOM, "?")
     if getpeername(fd, <sockaddr *>&address, &length) < 0:
         return
+    read_socket_address(&address, peer)
     if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
                    NI_NUMERICHOST | NI_NUMERICSERV) == 0:
         if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:
@@ -244,7 +246,7 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
         return False
     if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
         connection.is_new, connection.is_detecting = False, True
-        write_peer(connection.fd, address)
+        write_peer(connection.fd, address, &connection.peer)
         if report_opened(reactor, connection, OPENED, address):
             return True
     elif got == 1 and hand_off(reactor, connection):

@@ -11,7 +11,7 @@ KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
 def line_of(text: str, table: str, key: str | None = None) -> int:
     """The line of a key of a table, or of the table's heading; 0 if it is written in another way."""
     within, heading = table == "", 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if (found := TABLE.fullmatch(line)) is not None:
             within = _plain(found[1]) == table
             heading = number if within else heading

@@ -6,7 +6,8 @@ configuration. White lists are networks: there no signature is needed, but for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NoReturn
 
@@ -21,6 +22,9 @@ ACCOUNTS_MAX = 1_000
 ORDINARY = frozenset({Access.LOOKUP, Access.READ, Access.SCAN, Access.BROKER})
 ALL = frozenset(RIGHTS)
 GLOBAL = "globalWhiteRemoteAddresses"
+TRUE = ("true", "yes", "on")
+# What a message of YAML's quotes of the file may be a secret: *abc is an alias, !abc a tag.
+QUOTED = re.compile(r"'.*'|\".*\"", re.DOTALL)
 
 
 def read(file: str, text: str) -> tuple[tuple[Principal, ...], dict[str, Secret]]:
@@ -42,11 +46,14 @@ def _load(file: str, text: str) -> dict[str, Any]:
     except ImportError as error:
         raise PolicyError(file, 0, "PyYAML is needed to read it: pip install 'rocketns[access]'") from error
     try:
-        document = yaml.safe_load(text)
+        # All values stay texts as they are written: 0123 is no octal number, and no secret becomes a date.
+        document = yaml.load(text, Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be read"
+        problem = QUOTED.sub("'…'", getattr(error, "problem", None) or "it cannot be read")
         raise PolicyError(file, mark.line + 1 if mark else 0, f"it is no YAML: {problem}") from None
+    except RecursionError:
+        _refuse(file, "its lists or maps are nested too deeply")
     if not isinstance(document, dict):
         _refuse(file, "it has no accounts")
     return document
@@ -56,10 +63,10 @@ def _of_account(file: str, account: Any, secrets: dict[str, Secret]) -> Iterator
     if not isinstance(account, dict):
         _refuse(file, "each account must have accessKey and secretKey")
     key, secret = account.get("accessKey"), account.get("secretKey")
-    if not isinstance(key, str) or not key or secret is None:
+    if not isinstance(key, str) or not key or not isinstance(secret, str):
         _refuse(file, "each account must have accessKey and secretKey")
-    add_secret(secrets, key, str(secret), partial(_refuse, file))
-    may = ALL if account.get("admin") is True else ORDINARY
+    add_secret(secrets, key, secret, partial(_refuse, file))
+    may = ALL if str(account.get("admin")).lower() in TRUE else ORDINARY
     yield Principal(f"plain_acl {key}", may, keys=frozenset({key}))
     addresses = account.get("whiteRemoteAddress")
     yield from _white_listed(file, f"plain_acl {key} by address", f"whiteRemoteAddress of {key}", addresses, may)
@@ -67,7 +74,7 @@ def _of_account(file: str, account: Any, secrets: dict[str, Secret]) -> Iterator
 
 def _white_listed(file: str, name: str, key: str, texts: Any, may: frozenset[Access]) -> Iterator[Principal]:
     listed = [texts] if isinstance(texts, str) else texts or []
-    if not isinstance(listed, Iterable) or not all(isinstance(text, str) for text in listed):
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
         _refuse(file, f"{key} must be a list of texts")
     try:
         networks = tuple(network for text in listed for network in networks_of(text))

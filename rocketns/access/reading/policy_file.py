@@ -20,6 +20,7 @@ from rocketns.access.reading.secrets_file import add_secret, read_secrets
 from rocketns.access.reading.values import ReadFile, Table
 from rocketns.access.secret import Secret
 
+FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
 PRINCIPALS_MAX = 1_000
 KEYS_MAX = 10_000
 NETWORKS_MAX = 4_096  # of all principals: a reactor looks through them for each new connection
@@ -30,8 +31,10 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     """The policy of a text. ``read_file`` gives the texts of the files that it names. PolicyError."""
     try:
         items = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also for a number of more digits than Python reads
         raise PolicyError(file, 0, f"it is no TOML: {error}") from error
+    except RecursionError:
+        raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
     top = Table(file, text, "", items)
     secrets = _secrets(top, read_file)
     policy = _modes(top.table("modes"))
@@ -121,5 +124,6 @@ def _check(policy: Policy, top: Table) -> None:
         top.refuse("principals", f"{len(policy.principals)} principals, more than {PRINCIPALS_MAX}")
     if networks > NETWORKS_MAX:
         top.refuse("principals", f"{networks} networks of all principals, more than {NETWORKS_MAX}")
-    if not policy.is_off and not policy.principals:
-        top.refuse("principals", "there is none, and with these modes nobody may do anything")
+    enforced = [access.value for access in RIGHTS if policy.mode_of(access) is Mode.ENFORCE]
+    if enforced and not policy.principals:
+        top.refuse("principals", f"there is none, and with these modes nobody may {' or '.join(enforced)}")

@@ -59,6 +59,12 @@ def _lookup_durations(scene: Scene) -> Iterator[Sample]:
         yield (result,), measured
 
 
+def _allowed(scene: Scene) -> Iterator[Sample]:
+    observed, signed = scene.facts.connections.allowed_lookups
+    yield ("observed",), observed
+    yield ("signature",), signed
+
+
 def _handed_over(scene: Scene) -> Iterator[Sample]:
     yield (), scene.facts.connections.lookups_handed_over
 
@@ -76,6 +82,11 @@ FAMILIES: tuple[Family, ...] = (
     counter(
         "rocketns_lookups_total", "Route lookups answered.", _lookups,
         {"by": "`reactors` or `control`", "result": FOUND + "; `refused`: any other answer"},
+    ),
+    counter(
+        "rocketns_lookups_allowed_total", "Route lookups that reactors answered, and whose network may not look up.",
+        _allowed, {"why": "`observed`: the policy would refuse them, but is only observed; `signature`: control has "
+                   "verified the same one before"},
     ),
     counter(
         "rocketns_lookups_handed_over_total",

@@ -18,7 +18,10 @@ from rocketns.server.connections.asyncio_connection import (
     TOO_MUCH_UNSENT_HERE,
     AsyncioConnection,
 )
+from rocketns.server.connections.handshake import UNTRUSTED
+from rocketns.server.connections.strangers import Strangers
 from rocketns.server.connections.totals import Totals
+from rocketns.server.connections.trusted import TrustedProxies
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
 from rocketns.server.requests.holders import (
@@ -37,10 +40,11 @@ log = logging.getLogger("rocketns.transport")
 
 NOT_TAKEN = "its last answers were not taken"
 TOO_MANY = "more connections than connectionsMax"
+STRANGER = "the access policy allows its address nothing"
 OTHER_END = "other"
 ENDS = frozenset({
-    NOT_TAKEN, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
-    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, str(Cause.CHANNEL_IDLE),
+    NOT_TAKEN, STRANGER, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
+    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, UNTRUSTED, str(Cause.CHANNEL_IDLE),
 })  # fmt: skip
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
@@ -61,6 +65,8 @@ class AsyncioTransport:
         self.limits = configuration.limits
         self.tls = tls
         self.totals = Totals(configuration.limits, reactors, clock)
+        self.trusted = TrustedProxies(configuration.access.proxies)
+        self.strangers = Strangers()
         self.handshakes = Handshakes(clock.spent_ns)
         self.connections: set[AsyncioConnection] = set()
         self.opened_total = 0
@@ -114,6 +120,9 @@ class AsyncioTransport:
         self.opened_total += 1
         if len(self.connections) > self.limits.connections_max:
             connection.abort(Cause.CHANNEL_CLOSE, TOO_MANY)
+            return
+        if self.strangers.is_one(connection.address):
+            connection.abort(Cause.CHANNEL_CLOSE, STRANGER)
             return
         self._set_options(transport)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", connection.address)

@@ -29,8 +29,6 @@ class LookupSwitch:
     @property
     def _tables_decide(self) -> bool:
         context = self._context
-        if context.guard.policy.guards_lookups:
-            return False
         return not (context.going_away or context.cluster_test or context.configuration.namesrv.order_message_enable)
 
     def _turn(self, on: bool) -> None:

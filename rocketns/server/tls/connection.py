@@ -27,14 +27,14 @@ class TlsStream:
         from OpenSSL import SSL
 
         self._ssl = SSL
-        self._context = context
+        self.context = context
         self.is_handshaken = False
         self.ended: str | None = None
 
     @cached_property
     def _connection(self) -> Connection:
         """Made at its first use: making it costs a tenth of a handshake."""
-        connection = self._ssl.Connection(self._context, None)
+        connection = self._ssl.Connection(self.context, None)
         connection.set_accept_state()
         return connection
 

@@ -4,11 +4,11 @@
 access → processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup →
 __main__
 
-Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
-import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
-what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal, because a start
-reads millions. ``server`` has all rooms. ``admin`` has the names of the reasons for which reactors close connections,
-and ``startup`` sets up the memory allocation.
+Of ``_fast``, whose rooms have an order of their own (system → codec → access → routes → connections → reactor), each
+layer may import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and
+decodes itself what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal,
+because a start reads millions. ``server`` has all rooms. ``admin`` has the names of the reasons for which reactors
+close connections, and ``startup`` sets up the memory allocation.
 """
 
 from __future__ import annotations
@@ -35,9 +35,12 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
-    "tools": {"errors", "logtext", "config", "protocol", "fleet", "client"},
+    "tools": {
+        "addresses", "errors", "files", "logtext", "config", "protocol", "fleet", "client", "access", "processor",
+        "journal",
+    },
 }
-ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
+ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
     "protocol": {"system", "codec"},
     "routeinfo": {"routes"},
