@@ -40,6 +40,7 @@ from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Meter
+from rocketns.server.requests.rate_watch import REPORT_INTERVAL_MS, RateWatch
 from rocketns.server.stall import Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
@@ -100,6 +101,7 @@ class NamesrvController:
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
+        self.rates = RateWatch(limits, self.asyncio_transport.rates)
         self.reactor_transport: ReactorTransport | None = None
         self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
@@ -171,6 +173,7 @@ class NamesrvController:
         add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
         add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
         add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
+        add("reportRates", self.rates.report, first_ms=now_ms + REPORT_INTERVAL_MS, every_ms=REPORT_INTERVAL_MS)
         add("giveBackMemory", give_back_free_memory,
             first_ms=now_ms + GIVE_BACK_INTERVAL_MS, every_ms=GIVE_BACK_INTERVAL_MS)  # fmt: skip
         if self.balancer is not None and self.balancer.balance.count > 1:
@@ -308,6 +311,7 @@ class NamesrvController:
         self._log_passed_over()
         self.tls.reread()
         self.access_file.reread()
+        self.rates.apply()
         self.fleet.follow(self.port)
         for name, value in changed.items():
             log.info("Replace, key: %s, value: %s", name, value)

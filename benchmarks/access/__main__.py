@@ -72,9 +72,7 @@ def main() -> None:
     print("\n".join(table(list(rows.values()))))
 
 
-def count(
-    rows: dict[tuple[str, str], Row], servers: dict[str, Callable[..., Server]], folder: Path
-) -> None:
+def count(rows: dict[tuple[str, str], Row], servers: dict[str, Callable[..., Server]], folder: Path) -> None:
     """The instructions of a lookup of each row that a reactor answers."""
     for (server, form), row in rows.items():
         if server != CONTROL:

@@ -13,7 +13,7 @@ from benchmarks.servers.running import Needs, Server
 OFF, BESIDE = "off", "beside"
 ROOT = Path(__file__).parents[2]
 # Each tree's own rocketns is found first, whatever is installed.
-RUN = "import runpy, sys; sys.path[:0] = [{root!r}]; sys.argv[0] = {name!r}; runpy.run_module({name!r}, run_name='__main__')"
+RUN = "import runpy, sys; sys.path[:0] = [{root!r}]; runpy.run_module({name!r}, run_name='__main__', alter_sys=True)"
 
 
 def start(folder: Path, policy: str = OFF, root: Path = ROOT, prefix: Sequence[str] = ()) -> Server:

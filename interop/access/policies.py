@@ -1,4 +1,4 @@
-"""The policy of a small installation: brokers and mqadmin by signature, clients by signature, old brokers by network."""
+"""The policy of a small installation: brokers, clients and mqadmin by signature, old brokers by network."""
 
 from __future__ import annotations
 

@@ -120,16 +120,19 @@ class Configuration(OwnSections):
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
         Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
-        ``rocketns.peers`` is read as well; it is no property of Java, so it is not among the returned ones.
+        ``rocketns.peers`` and the rates of hosts are read as well; they are no properties of Java, so they are not
+        among the returned ones.
         """
         if self._file is None:
             return {}
         try:
             given = _read(self._file)
+            limits = self.limits.reread(given)
             self.discovery.reread(given)
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}
+        self.limits.take_live(limits)
         before = self.items()
         self._given = given
         for config in (self.namesrv, self.netty):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocketns.config.properties import Effect, OwnConfig, prop
+from rocketns.config.properties import Effect, OwnConfig, declared, prop
 from rocketns.errors import StartupError
 from rocketns.javatext import INT_MAX, parse_int
 
@@ -19,6 +19,7 @@ KV_BYTES_MAX = 1 << 30
 NAME_BYTES_MAX = 4096
 NAME_BYTES_MIN = 1024  # reactors answer lookups of topics of this length
 HOST_PARTS = 8
+RATE_MAX = 100_000
 START = Effect.START
 
 
@@ -59,6 +60,15 @@ class Limits(OwnConfig):
     outgoing_connections_per_host_max: int = prop(
         16, "of these to one host, and connections opened to it in a second", START, unit="connections",
         at_limit="what would be sent over a further one is dropped", low=1, high=10_000,
+    )  # fmt: skip
+    host_connections_per_second: int = prop(
+        0, "new connections of one host in a second, and at once; 0: no limit", Effect.LIVE, unit="connections/s",
+        at_limit="further ones are closed at once", low=0, high=RATE_MAX,
+    )  # fmt: skip
+    host_requests_per_second: int = prop(
+        0, "requests of one host in a second, and at once: as many of all connections from which a broker registered, "
+        "and as many of all others; 0: no limit", Effect.LIVE, unit="requests/s",
+        at_limit="further ones are answered SYSTEM_BUSY", low=0, high=RATE_MAX,
     )  # fmt: skip
     in_flight_max: int = prop(
         1024, "unanswered requests of one connection", START, unit="requests", at_limit="the connection is not read",
@@ -120,6 +130,19 @@ class Limits(OwnConfig):
         """How many reactor threads are started. server/reactors/balance.py decides how many of them are used."""
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
+
+    @classmethod
+    def reread(cls, given: Mapping[str, str]) -> Limits:
+        """The limits in the changed file, for `take_live`. StartupError for a bad number."""
+        read = cls()
+        read.update(given)
+        return read
+
+    def take_live(self, other: Limits) -> None:
+        """Take over what takes effect while the server runs."""
+        for declaration in declared(self).values():
+            if declaration.metadata["effect"] is Effect.LIVE:
+                setattr(self, declaration.name, getattr(other, declaration.name))
 
     def lower_connections(self, connections_max: int, outgoing_connections_max: int) -> None:
         """The system allows fewer connections than were asked for."""

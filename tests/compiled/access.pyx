@@ -14,7 +14,7 @@ from rocketns._fast.access.decisions cimport (
     remember,
 )
 from rocketns._fast.access.peers cimport Peer, read_text
-from rocketns._fast.codec.route_request cimport RouteRequest, recognise_request
+from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
 from rocketns._fast.system.keyed_digest cimport Digest, DigestKey, digest_of
 
@@ -45,15 +45,23 @@ def siphash128(bytes data, bytes key):
     return as_bytes(&digest)
 
 
-def lookup_digest(const unsigned char[::1] frame, bytes keys):
-    """The digest of a lookup, None where it has none."""
+def lookup_digest(const unsigned char[::1] frame, bytes keys, const unsigned char[::1] learnt=None):
+    """The digest of a lookup, None where it has none; with ``learnt``, where it has not the layout of that lookup."""
     cdef RouteRequest request
+    cdef Layout layout
     cdef LookupKeys pair
     cdef Digest digest
     if len(keys) != sizeof(LookupKeys) or frame.shape[0] < HEAD_BYTES:
         raise ValueError(keys)
     memcpy(&pair, <const uint8_t *>keys, sizeof(LookupKeys))
-    if not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+    if learnt is None:
+        if not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+            return None
+    elif (
+        not recognise_request(&learnt[0], <size_t>learnt.shape[0], &request)
+        or not learn_layout(&learnt[0], <size_t>learnt.shape[0], &request, &layout)
+        or not follows_layout(&frame[0], <size_t>frame.shape[0], &layout, &request)
+    ):
         return None
     if not digest_lookup(&request, &pair, &digest):
         return None

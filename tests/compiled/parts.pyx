@@ -1,7 +1,10 @@
 """The compiled parts one by one, as no Python of the product calls them: lookups, bodies, hashes, a reactor's clock."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from rocketns._fast.codec.busy_reply cimport put_busy
+from rocketns._fast.codec.request_head cimport RequestHead, read_head
+from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX
 from rocketns._fast.codec.route_request cimport (
     Layout,
     RouteRequest,
@@ -65,6 +68,21 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type,
     write_answer(&slots.routes, &request, serialize_type, version, <uint8_t *>out, room, &written)
     assert written.size > 0 or written.size == HANDED_OVER_SIZE
     return None if written.size == HANDED_OVER_SIZE else bytes(out[:written.size])
+
+
+def head(const unsigned char[::1] frame):
+    """Opaque and flag of a request; None: for control. ``frame`` as of `recognise`."""
+    cdef RequestHead found
+    if frame.shape[0] < HEAD_BYTES or not read_head(&frame[0], <size_t>frame.shape[0], &found):
+        return None
+    return found.opaque, found.flag
+
+
+def busy(int32_t opaque, int serialize_type, int version):
+    """The whole answer frame to a request beyond the rate of its host."""
+    cdef bytearray out = bytearray(HEAD_BYTES_MAX)
+    cdef uint8_t *start = <uint8_t *>out
+    return bytes(out[:put_busy(start, opaque, serialize_type, version) - start])
 
 
 def answer_often(RouteSlots slots, const unsigned char[::1] frame, int64_t times):

@@ -186,6 +186,21 @@ def test_sighup_keeps_properties_of_the_start(tmp_path: Path) -> None:
     assert configuration.netty.listen_port == 0
 
 
+def test_sighup_reads_the_rates_of_hosts_and_no_other_limit(tmp_path: Path) -> None:
+    """A bad number changes nothing, in the other properties of the file neither."""
+    configuration = build(tmp_path, "rocketns.hostRequestsPerSecond=5\nrocketns.connectionsMax=100\n")
+    limits, file = configuration.limits, tmp_path / "given.properties"
+    file.write_text("rocketns.hostRequestsPerSecond=7\nrocketns.connectionsMax=9\n")
+    configuration.reread()
+    assert (limits.host_requests_per_second, limits.connections_max) == (7, 100)
+    file.write_text("rocketns.hostRequestsPerSecond=-1\nrocketns.hostConnectionsPerSecond=8\nwaitSecondsForService=9\n")
+    assert configuration.reread() == {}
+    assert (limits.host_requests_per_second, limits.host_connections_per_second) == (7, 0)
+    file.write_text("rocketns.hostConnectionsPerSecond=8\n")
+    configuration.reread()
+    assert (limits.host_requests_per_second, limits.host_connections_per_second) == (0, 8)
+
+
 @pytest.mark.parametrize("name", ["productEnvName", "custom"])
 def test_a_value_with_a_control_character_is_refused(tmp_path: Path, name: str) -> None:
     """For a known property and for a key of the operator's file."""

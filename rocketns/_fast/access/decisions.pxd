@@ -10,6 +10,7 @@ are those of a pseudorandom function whose key nobody outside the process knows,
 no peer can raise it. Reading a word itself is atomic.
 """
 
+from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint64_t
 
 from rocketns._fast.codec.route_request cimport RouteRequest
@@ -41,9 +42,13 @@ cdef inline bint digest_lookup(
     const RouteRequest *request, const LookupKeys *keys, Digest *digest
 ) noexcept nogil:
     """Any thread. The digest of a recognised lookup; False where it has no signature, a body, or large ext fields."""
-    if not request.is_signed or request.has_body or request.ext.length > DIGESTED_BYTES_MAX:
+    cdef size_t length
+    if not request.is_signed or request.has_body:
         return False
-    digest[0] = digest_of(request.ext.start, request.ext.length, &keys.forms[request.is_binary])
+    length = request.ext_around_topic + request.topic.length
+    if length > DIGESTED_BYTES_MAX:
+        return False
+    digest[0] = digest_of(request.ext, length, &keys.forms[request.is_binary])
     return True
 
 

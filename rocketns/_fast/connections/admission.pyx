@@ -47,7 +47,6 @@ cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noex
     connection.lookups = GUARDED if policy.guards_lookups and not connection.access_flags & MAY_LOOK_UP else FREE
     is_stranger = load(&policy.closes_strangers) and connection.access_flags == 0
     pthread_mutex_unlock(&policy.mutex)
-    connection.layout, connection.layouts_learnt = 0, 0  # only lookups that are not guarded have a layout
     if is_stranger:
         add(&policy.strangers_closed, 1)
     return not is_stranger
@@ -73,4 +72,4 @@ cdef void observe_lookups(Connection *connection, uint32_t generation) noexcept 
     That was decided by the policy of this generation. It has no effect if the connection was judged by another.
     """
     if connection.lookups == GUARDED and connection.access_generation == generation:
-        connection.lookups, connection.layouts_learnt = OBSERVED, 0
+        connection.lookups = OBSERVED

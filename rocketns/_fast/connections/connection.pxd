@@ -41,6 +41,7 @@ cdef struct Connection:
     bint is_stalled  # waits for control to catch up, in the reactor's list
     bint is_awaited  # control wants TAKEN when the peer took its answers
     bint has_frames  # the turn ended before the input did
+    bint is_let_through  # its next frame has its token of the rate, and waits for control
     Connection *next_stalled
     Connection *previous_stalled
     int64_t active_ms  # the last byte in or out
@@ -62,6 +63,8 @@ cdef struct Connection:
     uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
     uint16_t host  # the number of its host, see hosts.pyx
     uint8_t is_listed[2]  # whether it holds so many bytes that it is in the reactor's list of that kind
+    # Whose it is, for the rates of hosts.
+    uint64_t rated  # the hash of the host whose rate counts, see rates.pxd
     # Its buffers.
     uint8_t *input
     size_t input_start

@@ -50,7 +50,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
         content = message.data[:message.size].decode("ascii", "replace")
     free_message(message)
     if kind == FRAME:
-        receiver.frame(connection, content)
+        receiver.frame(connection, content, number != 0)
     elif kind == OPENED:
         receiver.opened(connection, number, content)
     elif kind == ADOPTED:

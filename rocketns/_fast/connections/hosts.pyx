@@ -5,12 +5,22 @@ Such hosts count as one. That matters only to their order when a total of bytes 
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint8_t, uint16_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memchr, memcmp, memcpy, strlen, strrchr
+from libc.string cimport memchr, memcmp, memcpy, strchr, strlen, strncmp, strrchr
 
+from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+from rocketns._fast.system.sockets cimport (
+    NI_NUMERICHOST,
+    NI_NUMERICSERV,
+    getnameinfo,
+    getpeername,
+    sockaddr,
+    sockaddr_storage,
+    socklen_t,
+)
 
 cdef extern from "<arpa/inet.h>" nogil:
     int inet_pton(int family, const char *text, void *packed)
@@ -18,10 +28,11 @@ cdef extern from "<arpa/inet.h>" nogil:
     const int AF_INET, AF_INET6
 
 cdef enum:
-    TEXT_ROOM = 64  # of an address of either family, without a scope
     PACKED = 16
     IPV4_AT = 12  # in an IPv4 address that is written as IPv6
     SUBSCRIBER = 8  # bytes of an IPv6 address that one subscriber has
+    HOST_ROOM = 80
+    PORT_ROOM = 8
 
 cdef const char *IPV4_MAPPED = b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
 
@@ -67,6 +78,36 @@ cdef uint16_t host_number(const char *address, const HashKey *key) noexcept nogi
     cdef size_t length
     cdef const char *host = find_host(address, room, &length)
     return number_of(host, length, key)
+
+
+cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil:
+    """Any thread. The whole hash of the host of host:port."""
+    cdef char room[TEXT_ROOM]
+    cdef size_t length
+    cdef const char *host = find_host(address, room, &length)
+    return hash_bytes(<const uint8_t *>host, length, key)
+
+
+cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
+    """Any thread. The peer's address, and as host:port; ``out`` has ADDRESS_ROOM bytes.
+
+    An IPv4 peer of a socket for both families is ::ffff:10.0.0.1 there, and is written as IPv4:
+    `rocketns.addresses.unmapped`.
+    """
+    cdef sockaddr_storage address
+    cdef socklen_t length = sizeof(sockaddr_storage)
+    cdef char host[HOST_ROOM]
+    cdef char port[PORT_ROOM]
+    cdef const char *shown = host
+    snprintf(out, ADDRESS_ROOM, "?")
+    if getpeername(fd, <sockaddr *>&address, &length) < 0:
+        return
+    read_socket_address(&address, peer)
+    if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
+                   NI_NUMERICHOST | NI_NUMERICSERV) == 0:
+        if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:
+            shown = &host[7]
+        snprintf(out, ADDRESS_ROOM, "%s:%s", shown, <char *>port)
 
 
 def host_of(bytes address):

@@ -15,7 +15,7 @@ cpdef enum MessageKind:
     # From a reactor to control.
     OPENED = 1  # a plain connection [number: that of its host; data: the peer's address]
     ADOPTED = 24  # the same, that came by ADOPT [data: the announced address, 0, its socket's host]
-    FRAME = 2  # a request [data: the frame]
+    FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]
     MOVED = 15  # a connection that was OPENED has a new id, in `moment`

@@ -5,8 +5,11 @@ All functions are for the reactor's thread.
 
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 
+from rocketns._fast.access.peers cimport Peer
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, write_peer
 from rocketns._fast.connections.messages cimport ADD, Message, new_message
 from rocketns._fast.connections.admission cimport turn_stranger_away
+from rocketns._fast.connections.rates cimport CONNECTIONS, OF_CONNECTIONS, Rates, take
 from rocketns._fast.reactor.connection_table cimport add_connection
 from rocketns._fast.reactor.reactor_state cimport Limits, Shared, assert_reactor, send_message
 from rocketns._fast.system.atomics cimport add, load
@@ -60,10 +63,22 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
     reactor.is_accepting = accepting
 
 
+cdef bint may_connect(Reactor *reactor, int fd) noexcept nogil:
+    """Reactor thread only. Whether the peer's host may open a connection now."""
+    cdef char address[ADDRESS_ROOM]
+    cdef Peer peer
+    cdef Rates *rates = reactor.shared.rates
+    if not load(&rates.cost_ns[CONNECTIONS]):
+        return True
+    write_peer(fd, address, &peer)
+    return take(rates, host_hash(address, &rates.key), OF_CONNECTIONS, reactor.now_ms, NULL, fd)
+
+
 cdef void accept_some(Reactor *reactor) noexcept nogil:
     """Reactor thread only.
 
-    A connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
+    A connection beyond the rate of its host is closed at once: one that were kept waiting would have a descriptor. A
+    connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
     """
     cdef Limits *limits = &reactor.shared.limits
     cdef sockaddr_storage address
@@ -80,6 +95,9 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
                 return
             continue
         if load(&reactor.shared.policy.closes_strangers) and turn_stranger_away(&reactor.shared.policy, fd, &address):
+            continue
+        if not may_connect(reactor, fd):
+            close(fd)
             continue
         if add(&reactor.shared.connections, 1) > limits.connections_max:
             add(&reactor.shared.connections, -1)

@@ -7,7 +7,7 @@ from libc.errno cimport EAGAIN, EINTR, errno
 from libc.string cimport memcpy
 
 from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.connections.connection cimport GUARDED, OBSERVED, output_space, unsent
+from rocketns._fast.connections.connection cimport OBSERVED, output_space, unsent
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.connections.admission cimport may_look_up
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
@@ -49,10 +49,7 @@ cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
 cdef bint recognise(
     Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
 ) noexcept nogil:
-    """Reactor thread only. Try the layout of the connection's earlier lookups first.
-
-    Guarded lookups have none: those that a reactor answers are signed, with another signature for each topic.
-    """
+    """Reactor thread only. Try the layout of the connection's earlier lookups first."""
     if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], request):
         return True
     if not recognise_request(frame, size, request):
@@ -61,7 +58,7 @@ cdef bint recognise(
         tell_client(reactor, connection, request)
     if connection.layouts_learnt < LEARNT_MAX:
         connection.layouts_learnt += 1
-        connection.layout = 0 if connection.lookups == GUARDED else find_layout(reactor, frame, size, request)
+        connection.layout = find_layout(reactor, frame, size, request)
     return True
 
 

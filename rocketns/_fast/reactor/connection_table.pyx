@@ -5,17 +5,15 @@ closed connection finds another generation at the index, or none, and is dropped
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t
-from libc.stdio cimport snprintf
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, strchr, strdup, strlen, strncmp
+from libc.string cimport memcpy, strdup, strlen
 
-from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
-from rocketns._fast.system.hashing cimport hash_bytes
+from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.hosts cimport host_number
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, host_number, write_peer
 from rocketns._fast.connections.messages cimport (
     ADOPTED, CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, MessageKind, Message, new_message, push
 )
@@ -26,26 +24,16 @@ from rocketns._fast.system.sockets cimport (
     EPOLLIN,
     MSG_DONTWAIT,
     MSG_PEEK,
-    NI_NUMERICHOST,
-    NI_NUMERICSERV,
     close,
     epoll_ctl,
     epoll_event,
-    getnameinfo,
-    getpeername,
     recv,
-    sockaddr,
-    sockaddr_storage,
-    socklen_t,
 )
 from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
     TABLE_MIN = 64
-    ADDRESS_ROOM = 96
-    HOST_ROOM = 80
-    PORT_ROOM = 8
 
 
 cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -168,6 +156,16 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
     return connection
 
 
+cdef uint64_t rated_host(Reactor *reactor, MessageKind kind, const char *address) noexcept nogil:
+    """Reactor thread only. The host whose rate counts: that of the socket, since any peer can announce any host."""
+    cdef const HashKey *key = &reactor.shared.rates.key
+    cdef const char *announced_by
+    if kind != ADOPTED:
+        return host_hash(address, key)
+    announced_by = address + strlen(address) + 1
+    return hash_bytes(<const uint8_t *>announced_by, strlen(announced_by), key)
+
+
 cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind kind, const char *address) noexcept nogil:
     """Reactor thread only. Tell control of a plain connection and its peer; False where there is no memory.
 
@@ -192,33 +190,12 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind ki
     memcpy(message.data, address, told)
     message.size = told
     message.number = connection.host = host_number(address, &reactor.shared.routes.key)
+    connection.rated = rated_host(reactor, kind, address)
     if reactor.shared.counts_clients:
         connection.address = strdup(address)
         connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
     push(&reactor.shared.to_control, message)
     return True
-
-
-cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
-    """Any thread. The peer's address, and as host:port; ``out`` has ADDRESS_ROOM bytes.
-
-    An IPv4 peer of a socket for both families is ::ffff:10.0.0.1 there, and is written as IPv4:
-    `rocketns.addresses.unmapped`.
-    """
-    cdef sockaddr_storage address
-    cdef socklen_t length = sizeof(sockaddr_storage)
-    cdef char host[HOST_ROOM]
-    cdef char port[PORT_ROOM]
-    cdef const char *shown = host
-    snprintf(out, ADDRESS_ROOM, "?")
-    if getpeername(fd, <sockaddr *>&address, &length) < 0:
-        return
-    read_socket_address(&address, peer)
-    if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
-                   NI_NUMERICHOST | NI_NUMERICSERV) == 0:
-        if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:
-            shown = &host[7]
-        snprintf(out, ADDRESS_ROOM, "%s:%s", shown, <char *>port)
 
 
 cdef bint hand_off(Reactor *reactor, Connection *connection) noexcept nogil:

@@ -3,11 +3,13 @@
 The whole connection table is checked, a part of it in each round of the loop. All functions are for the reactor's thread.
 """
 
+from libc.stdint cimport uint32_t
+
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection
 from rocketns._fast.connections.messages cimport IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME
 from rocketns._fast.reactor.accepting cimport listen_again
 from rocketns._fast.reactor.connection_table cimport close_connection
-from rocketns._fast.system.sockets cimport EPOLLIN
+from rocketns._fast.system.sockets cimport EPOLLIN, EPOLLOUT
 
 cdef enum:
     # In one round of the loop.
@@ -17,13 +19,15 @@ cdef enum:
 
 cdef inline int stalled(const Reactor *reactor, const Connection *connection, int64_t now_ms) noexcept nogil:
     """Reactor thread only. STALLED_FRAME where too little of an unfinished frame came, STALLED_ANSWERS where too little
-    of the answers was taken; else PEER_CLOSED. A peer whose input is not read is not to blame for its frame."""
+    of the answers was taken; else PEER_CLOSED. A peer whose input is not read is not to blame for its frame, unless it
+    reads no answers."""
+    cdef uint32_t blamed = EPOLLIN | EPOLLOUT if connection.has_frames else EPOLLIN
     cdef int64_t since_ms = now_ms - reactor.shared.limits.progress_ms_max
     if reactor.shared.limits.progress_ms_max == 0:
         return PEER_CLOSED
     if connection.held[OUTPUT] and connection.progress_ms[OUTPUT] <= since_ms:
         return STALLED_ANSWERS
-    if connection.held[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & EPOLLIN:
+    if connection.held[INPUT] and connection.progress_ms[INPUT] <= since_ms and connection.armed & blamed:
         return STALLED_FRAME
     return PEER_CLOSED
 

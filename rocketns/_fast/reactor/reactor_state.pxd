@@ -12,6 +12,7 @@ from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals
 from rocketns._fast.routes.lookup_counts cimport Counts
+from rocketns._fast.connections.rates cimport Rates
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -52,6 +53,7 @@ cdef struct Shared:
     # Fixed.
     Limits limits
     Routes *routes  # the pointer; routes/slots.pxd says who writes what it points to
+    Rates *rates  # the pointer; connections/rates.pxd says who writes what it points to
     Reactor *reactors[READERS_MAX]
     int reactor_count
     Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor, and of control's loop behind them

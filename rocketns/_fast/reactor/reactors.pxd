@@ -4,6 +4,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from rocketns._fast.access.networks cimport Networks
+from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport MessageKind, Message
 from rocketns._fast.reactor.reactor_state cimport Shared
 from rocketns._fast.routes.routes cimport RouteSlots
@@ -14,6 +15,7 @@ cdef class Reactors:
     cdef Networks networks  # of `shared.policy`, which has a pointer into them. Control only
     cdef readonly RouteSlots slots  # fixed
     cdef readonly int count  # fixed
+    cdef readonly HostRates rates  # fixed
 
     cdef void collect(self) noexcept
     cdef int post(

@@ -2,6 +2,7 @@
 
 from typing import Protocol, TypedDict
 
+from rocketns._fast.connections.rates import HostRates
 from rocketns._fast.routes.routes import RouteSlots
 
 REACTORS_MAX: int
@@ -43,8 +44,8 @@ class Limits(TypedDict):
 class Receiver(Protocol):
     """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
 
-    def frame(self, connection: int, frame: bytes | memoryview) -> None:
-        """FRAME: a request."""
+    def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
+        """FRAME: a request; only its header where the host made more requests than it may."""
 
     def opened(self, connection: int, host: int, address: str) -> None:
         """OPENED: a plain connection, with the number of its host, and its peer's address."""
@@ -81,6 +82,8 @@ class Reactors:
 
     slots: RouteSlots
     count: int
+    rates: HostRates
+    """The buckets of all hosts, which control's loop shares."""
 
     def __init__(self, slots: RouteSlots, count: int, limits: Limits) -> None: ...
     def run(self, number: int) -> None:

@@ -20,6 +20,7 @@ from rocketns._fast.connections.delivery cimport deliver_one
 from rocketns._fast.connections.holders cimport HOSTS, add_held
 from rocketns._fast.connections.hosts cimport number_of
 from rocketns._fast.routes.lookup_counts cimport Counts, add_rows, free_counts, make_counts
+from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
     ABORT,
     ADOPT,
@@ -67,6 +68,8 @@ cdef class Reactors:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes = &slots.routes
+        self.rates = HostRates()
+        self.shared.rates = &self.rates.rates
         self.shared.clock_ms = -1
         self.shared.dealt_to = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing

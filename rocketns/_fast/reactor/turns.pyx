@@ -25,6 +25,7 @@ from rocketns._fast.connections.messages cimport (
     new_message,
     push,
 )
+from rocketns._fast.connections.rates cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.reactor_state cimport (
     FRAME_COST_BYTES,
@@ -34,6 +35,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     id_of,
     must_wait,
 )
+from rocketns._fast.reactor.refusing cimport header_end, may_ask, refuse
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD,
@@ -86,8 +88,10 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
     return not is_crowded(reactor)
 
 
-cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
-    """Reactor thread only. Give a frame to control; False where it must wait.
+cdef bint hand_over(
+    Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
+) noexcept nogil:
+    """Reactor thread only. Give a frame to control; False where it must wait. Control refuses one beyond the rate.
 
     If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` is raised
     before the push, because control may take the frame and lower it at once.
@@ -109,7 +113,7 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
         connection.input_start = connection.input_size = connection.input_room = 0
     else:
         memcpy(message.data, frame, size)
-    message.size = size
+    message.size, message.number = size, is_beyond_rate
     connection.in_flight += 1
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
@@ -121,6 +125,19 @@ cdef bint hand_over(Reactor *reactor, Connection *connection, uint8_t *frame, si
 cdef void end_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil:
     """Reactor thread only. Close after the unsent answers; nothing more is read."""
     connection.is_ending, connection.ending, connection.ending_ms = True, ending, reactor.now_ms
+
+
+cdef bint take_frame(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
+    """Reactor thread only. Answer or hand over one frame; False where it must wait."""
+    if load(&reactor.shared.rates.cost_ns[REQUESTS]) and not may_ask(reactor, connection):
+        return refuse(reactor, connection, frame, size) or hand_over(
+            reactor, connection, frame, header_end(frame, size), True
+        )
+    connection.is_let_through = False
+    if answer(reactor, connection, frame, size) or hand_over(reactor, connection, frame, size, False):
+        return True
+    connection.is_let_through = True
+    return False
 
 
 cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, size_t size) noexcept nogil:
@@ -147,11 +164,10 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
             connection.has_frames = True
             break
         frames += 1
-        if not answer(reactor, connection, data + at, <size_t>length):
-            if not hand_over(reactor, connection, data + at, <size_t>length):
-                break
-            if connection.input == NULL and data != reactor.scratch_in:
-                return  # the input was the frame, and is control's now
+        if not take_frame(reactor, connection, data + at, <size_t>length):
+            break
+        if connection.input == NULL and data != reactor.scratch_in:
+            return  # the input was the frame, and is control's now
         at += <size_t>length
     if at:
         connection.moved[INPUT] += PROGRESS_BYTES  # what is kept belongs to another frame
@@ -246,8 +262,9 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         close_connection(reactor, connection, connection.ending)
         return
     if not must_wait(reactor, connection):
-        wanted = EPOLLIN
-    if unsent(connection) or (connection.has_frames and wanted):
+        # With frames left, more of them would only wake the loop again and again while the peer reads no answers.
+        wanted = EPOLLOUT if connection.has_frames else EPOLLIN
+    if unsent(connection):
         wanted |= EPOLLOUT
     if wanted != connection.armed:
         if wanted & EPOLLIN and not connection.armed & EPOLLIN and connection.held[INPUT]:

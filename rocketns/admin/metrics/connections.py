@@ -39,6 +39,7 @@ BY_LOOP = {
     STALLED_ANSWERS: "progress_seconds",
     STALLED_HANDSHAKE: "progress_seconds",
     UNTRUSTED: "untrusted_proxy",
+    transport.TOO_FAST: "host_connections_per_second",
     transport.TOO_MANY: "connections_max",
     transport.NOT_TAKEN: "server",
     transport.OTHER_END: "server",
@@ -64,12 +65,19 @@ def _closed(scene: Scene) -> Iterator[Sample]:
         counted[BY_REACTORS[Ending(ending)]] += number
     counted["connections_max"] += connections.turned_away
     counted["stranger"] = connections.strangers_closed  # with those closed before they count as connections
+    counted["host_connections_per_second"] += connections.turned_away_by_rate
     yield from (((reason,), number) for reason, number in counted.items())
 
 
 def _held(scene: Scene) -> Iterator[Sample]:
     yield ("incoming",), scene.facts.connections.incoming_bytes
     yield ("outgoing",), scene.facts.connections.outgoing_bytes
+
+
+def _beyond_rates(scene: Scene) -> Iterator[Sample]:
+    rates = scene.facts.connections.rates
+    yield ("host_requests_per_second",), rates.refused_requests
+    yield ("host_connections_per_second",), rates.refused_connections
 
 
 def _limits(scene: Scene) -> Iterator[Sample]:
@@ -113,6 +121,12 @@ FAMILIES: tuple[Family, ...] = (
          "network of the access policy has its address; `untrusted_proxy`: a PROXY header from an address that is not "
          "in rocketns.trustedProxies; `server`: its broker expired, TLS failed, or the server stops; otherwise the "
          "limit that was reached"},
+    ),
+    counter(
+        "rocketns_beyond_rates_total", "What was refused because its host made too much of it in a second.",
+        _beyond_rates,
+        {"reason": "the property `rocketns.…` of that name: `host_requests_per_second`: requests answered SYSTEM_BUSY, "
+         "or not at all if they were oneway; `host_connections_per_second`: connections closed at once"},
     ),
     gauge("rocketns_connection_bytes", "Bytes that connections hold.", _held,
           {"direction": "`incoming`: unfinished or waiting frames; `outgoing`: answers that peers have not taken"}),

@@ -58,6 +58,9 @@ class Owner(Protocol):
     def closed(self, connection: AsyncioConnection, cause: Cause) -> None:
         """The connection is gone, whoever ended it."""
 
+    def may_ask(self, connection: AsyncioConnection) -> bool:
+        """Whether its host may make one more request now."""
+
     def note_end(self, why: str) -> None:
         """The server ends a connection, and this is why."""
 
@@ -255,7 +258,8 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             if size == MALFORMED:
                 self.close(MALFORMED_FRAME)
                 break
-            self._owner.control.submit(self, bytes(memoryview(self._buffer)[taken : taken + size]))
+            frame = bytes(memoryview(self._buffer)[taken : taken + size])
+            self._owner.control.submit(self, frame, is_beyond_rate=not self._owner.may_ask(self))
             taken += size
         self._reading = False
         self._drop_incoming(min(taken, len(self._buffer)))

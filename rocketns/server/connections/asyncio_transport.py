@@ -32,6 +32,7 @@ from rocketns.server.requests.holders import (
     TOO_MUCH_UNFINISHED,
     TOO_MUCH_UNSENT,
 )
+from rocketns.server.requests.rates import HostRates, Rates
 from rocketns.server.stall import Stall
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.server.tls.handshakes import Handshakes
@@ -41,10 +42,11 @@ log = logging.getLogger("rocketns.transport")
 NOT_TAKEN = "its last answers were not taken"
 TOO_MANY = "more connections than connectionsMax"
 STRANGER = "the access policy allows its address nothing"
+TOO_FAST = "its host opens more connections than hostConnectionsPerSecond"
 OTHER_END = "other"
 ENDS = frozenset({
-    NOT_TAKEN, STRANGER, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
-    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, UNTRUSTED, str(Cause.CHANNEL_IDLE),
+    NOT_TAKEN, STRANGER, TOO_FAST, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE,
+    MALFORMED_FRAME, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, UNTRUSTED, str(Cause.CHANNEL_IDLE),
 })  # fmt: skip
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
@@ -68,6 +70,7 @@ class AsyncioTransport:
         self.trusted = TrustedProxies(configuration.access.proxies)
         self.strangers = Strangers()
         self.handshakes = Handshakes(clock.spent_ns)
+        self.rates: Rates = HostRates() if reactors is None else reactors.rates
         self.connections: set[AsyncioConnection] = set()
         self.opened_total = 0
         self.ended: Counter[str] = Counter()
@@ -95,6 +98,10 @@ class AsyncioTransport:
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
+    def may_ask(self, connection: AsyncioConnection) -> bool:
+        """Take the token of a request. The socket's host counts, since any peer can announce any host."""
+        return self.rates.may_ask(connection.place[0], connection.is_known, self.now_ms())
+
     def now_ms(self) -> int:
         return self._clock.now().ms
 
@@ -115,9 +122,15 @@ class AsyncioTransport:
         return True
 
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
-        """A connection was accepted. Beyond ``connectionsMax`` it is closed at once."""
+        """A connection was accepted. Beyond ``connectionsMax``, or the rate of its host, it is closed at once.
+
+        A reactor has already taken the token of a connection that it accepted.
+        """
         self.connections.add(connection)
         self.opened_total += 1
+        if self._reactors is None and not self.rates.may_connect(connection.place[0], self.now_ms()):
+            connection.abort(Cause.CHANNEL_CLOSE, TOO_FAST)
+            return
         if len(self.connections) > self.limits.connections_max:
             connection.abort(Cause.CHANNEL_CLOSE, TOO_MANY)
             return

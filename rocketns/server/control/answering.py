@@ -27,6 +27,8 @@ log = logging.getLogger("rocketns.control")
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
+# Reactors answer it too: _fast/codec/busy_reply.pxd.
+BEYOND_RATE = SystemBusy("[RATE]too many requests of this address, slow down")
 # A peer may name a language of any length.
 OTHER = LanguageCode.OTHER.name
 LANGUAGES: dict[str | None, str] = {name: name for name in LanguageCode.__members__}
@@ -60,8 +62,8 @@ class Answering:
         """Count requests from now on."""
         self._measures = measures
 
-    def serve(self, connection: Connection, frame: bytes | memoryview, *, is_refused: bool) -> bool:
-        """Answer a frame, with OVERLOAD if it was refused.
+    def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None) -> bool:
+        """Answer a frame, with ``refusal`` if it was refused.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
@@ -75,7 +77,7 @@ class Answering:
         elif not connection.is_open and not request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
         elif self._is_permitted(connection, request, frame):
-            self._serve(connection, request, is_refused=is_refused)
+            self._serve(connection, request, refusal)
         return request is not None
 
     def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
@@ -102,9 +104,9 @@ class Answering:
         elif verdict.depends_on_bytes_alone and self._remember_allowed is not None:
             self._remember_allowed(frame)
 
-    def _serve(self, connection: Connection, request: RemotingCommand, *, is_refused: bool) -> None:
-        if is_refused:
-            self._answer(connection, request, dispatch.reply_of(OVERLOAD))
+    def _serve(self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None) -> None:
+        if refusal is not None:
+            self._answer(connection, request, dispatch.reply_of(refusal))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
         else:

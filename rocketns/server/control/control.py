@@ -10,12 +10,13 @@ from operator import attrgetter
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
 from rocketns.config.limits import HOST_PARTS
+from rocketns.errors import SystemBusy
 from rocketns.processor.requests import REQUESTS
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
-from rocketns.server.control.answering import Answering
+from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.measures import Measures
 from rocketns.server.control.slowness import SlowTurns
@@ -65,11 +66,15 @@ class Control:
         self.slow_turns = SlowTurns()
 
     def submit(
-        self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None
-    ) -> None:
-        """Take a whole frame, which waits undecoded. ``release`` is called with its size when it waits no more."""
+        self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
+        *, is_beyond_rate: bool = False,
+    ) -> None:  # fmt: skip
+        """Take a whole frame, which waits undecoded. ``release`` is called with its size when it waits no more.
+
+        ``is_beyond_rate``: its host makes too many requests, so it is refused. Its header is enough then.
+        """
         connection.begin_request()
-        self._inbox.submit(connection, frame, release)
+        self._inbox.submit(connection, frame, release, is_beyond_rate=is_beyond_rate)
         self._want_turn()
 
     def submit_answer(
@@ -221,7 +226,7 @@ class Control:
 
     def _serve(self, connection: Connection, waiting: Waiting) -> None:
         waiting.release_once()
-        if not self._answering.serve(connection, waiting.frame, is_refused=waiting.is_refused):
+        if not self._answering.serve(connection, waiting.frame, refusal_of(waiting)):
             self._drop(connection)
 
     def _park(self, connection: Connection, waiting: Waiting) -> None:
@@ -252,6 +257,13 @@ class Control:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
             waiting.release_once()
+
+
+def refusal_of(waiting: Waiting) -> SystemBusy | None:
+    """Why the request is refused; None where it is not."""
+    if waiting.is_beyond_rate:
+        return BEYOND_RATE
+    return OVERLOAD if waiting.is_refused else None
 
 
 def _log_request(connection: Connection, waiting: Waiting, cost_ns: int) -> None:

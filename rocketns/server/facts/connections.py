@@ -9,6 +9,7 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.reactor_transport import ReactorTransport
+from rocketns.server.requests.rates import Rates
 from rocketns.server.tls.handshakes import Handshakes
 
 
@@ -68,6 +69,16 @@ class ConnectionFacts:
     def strangers_closed(self) -> int:
         """Connections that the reactors closed because no network of the access policy has their address."""
         return 0 if self._reactors is None else self._reactors.strangers_closed
+
+    @property
+    def turned_away_by_rate(self) -> int:
+        """Likewise, because their host opened too many in a second."""
+        return 0 if self._reactors is None else self._reactors.rates.refused_connections
+
+    @property
+    def rates(self) -> Rates:
+        """What was refused by the rates of hosts, of both transports."""
+        return self._loop.rates
 
     @property
     def incoming_bytes(self) -> int:

@@ -95,14 +95,14 @@ class ReactorTransport:
         if self._listening is not None:
             self._take()
 
-    def frame(self, number: int, frame: bytes | memoryview) -> None:
+    def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
         connection = self._connections[number]
         if connection.was_ended_here:  # frames behind the end do not count
             connection.release(len(frame))
             return
         connection.took_frame()
         self.lookups_handed_over += seems_lookup(frame)
-        self._control.submit(connection, frame, connection.release)
+        self._control.submit(connection, frame, connection.release, is_beyond_rate=is_beyond_rate)
 
     def answers_taken(self, number: int) -> None:
         connection = self._connections[number]

@@ -48,7 +48,7 @@ def waiting_bytes_max(limits: Limits) -> int:
 
 @dataclass(slots=True)
 class Waiting:
-    """One frame of ``size`` bytes. A refused one has only its header left.
+    """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
     ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
     request but an answer, for this function; None in place of one that was refused.
@@ -60,9 +60,10 @@ class Waiting:
     is_refused: bool
     release: Callable[[int], object] | None = None
     take: Callable[[bytes | memoryview | None], object] | None = None
+    is_beyond_rate: bool = False
 
     def refuse(self) -> None:
-        """Keep the header only, which is enough for OVERLOAD."""
+        """Keep the header only, which is enough for SYSTEM_BUSY."""
         self.is_refused = True
         self.frame = bytes(self.frame[: peek.header_end(self.frame)])
 
@@ -128,12 +129,12 @@ class Inbox(Generic[Key]):
 
     def submit(
         self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        take: Callable[[bytes | memoryview | None], object] | None = None,
+        take: Callable[[bytes | memoryview | None], object] | None = None, *, is_beyond_rate: bool = False,
     ) -> bool:  # fmt: skip
-        """Add a frame; False if it is refused."""
+        """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take)
-        if not self._has_place(line, waiting):
+        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take, is_beyond_rate)
+        if is_beyond_rate or not self._has_place(line, waiting):
             waiting.refuse()
         has_room = self._make_room(line, len(waiting.frame))
         if not has_room:

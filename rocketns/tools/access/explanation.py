@@ -23,8 +23,10 @@ OUTCOMES = {Mode.OFF: "allowed", Mode.OBSERVE: "would be refused", Mode.ENFORCE:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``decision``: what is decided where the mode is not off. ``principals``: each one's name, whether the sender is
-    it, and why. ``others``: who may do it and is not the sender, the nearest first.
+    """``decision``: what is decided where the mode is not off.
+
+    ``principals``: names, whether that is the sender, and why. ``others``: who may do it and is not the sender, the
+    nearest first.
     """
 
     question: Question

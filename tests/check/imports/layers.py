@@ -36,7 +36,16 @@ ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
     "tools": {
-        "addresses", "errors", "files", "logtext", "config", "protocol", "fleet", "client", "access", "processor",
+        "addresses",
+        "errors",
+        "files",
+        "logtext",
+        "config",
+        "protocol",
+        "fleet",
+        "client",
+        "access",
+        "processor",
         "journal",
     },
 }

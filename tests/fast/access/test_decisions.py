@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame
 from tests.compiled.access import DecisionTable, lookup_digest, siphash128
-from tests.fast.access.signed import KEYS, signed, signed_binary
+from tests.fast.access.signed import KEYS, SIGNATURE, signed, signed_binary
 from tests.fast.clients import CLIENTS, look_up
+from tests.fast.frames import valid_frames
 
 VECTORS = Path(__file__).with_name("siphash128.hex")
 DECISIONS_MAX = 65_536  # decisions.pxd
@@ -71,6 +72,34 @@ def test_the_same_bytes_in_two_forms_of_header_have_two_digests() -> None:
 ], ids=["unsigned", "empty signature", "body", "large", "binary body", "binary unsigned"])  # fmt: skip
 def test_a_lookup_that_control_has_to_see_has_no_digest(whole: bytes) -> None:
     assert lookup_digest(whole, KEYS) is None
+
+
+@given(valid_frames, st.sampled_from(["T", "U", "%RETRY%g"]), st.text("aZ+/=", min_size=16, max_size=16))
+def test_a_lookup_that_follows_a_layout_has_the_digest_of_its_own_bytes(
+    whole: bytes, topic: str, signature: str
+) -> None:
+    """Topic and signature differ from those that the layout was learnt from."""
+    learnt = signed("T")
+    for one in (whole, signed_binary(topic), signed(topic, signature=signature, body=b"x")):
+        assert lookup_digest(one, KEYS, learnt) in (None, lookup_digest(one, KEYS))
+    for one in (signed(topic, signature=signature), signed(topic, signature=signature, opaque=-1)):
+        assert lookup_digest(one, KEYS, learnt) == lookup_digest(one, KEYS) is not None
+
+
+@pytest.mark.parametrize(
+    "signature", ['kKm0P8pT3+u4/1c"', "kKm0P8pT3+u4/1\\u", "kKm0P8pT3+u4/1cÜ", "kKm0P8pT3+u4/1", ""]
+)
+def test_another_signature_in_its_place_follows_no_layout(signature: str) -> None:
+    """One that needs escaping, and ones of other lengths."""
+    assert lookup_digest(signed("T", signature=signature), KEYS, signed("T")) is None
+
+
+def test_a_quote_in_the_place_of_a_signature_ends_no_text() -> None:
+    """As many bytes as a signature has, with another field among them: the decision would be about other fields."""
+    learnt = signed("T")
+    planted = learnt.replace(SIGNATURE.encode(), b'x","AccessKey":"')
+    assert len(planted) == len(learnt)
+    assert lookup_digest(planted, KEYS, learnt) is None
 
 
 def test_what_is_remembered_is_found_and_nothing_else() -> None:

@@ -64,8 +64,8 @@ class Served:
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
 
-    def serve(self, peer: Peer, frame: bytes, *, is_refused: bool) -> bool:
-        assert not is_refused
+    def serve(self, peer: Peer, frame: bytes, refusal: object) -> bool:
+        assert refusal is None
         self.time.ns += MS
         peer.end_request()
         self.order.append(peer.host)

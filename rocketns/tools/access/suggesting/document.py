@@ -49,8 +49,9 @@ def _fitting(found: Iterable[Suggested]) -> tuple[list[Suggested], Counter[Left]
     left: Counter[Left] = Counter()
     networks = size = 0
     for one in found:
-        more = len(writing.principal(one).encode())
-        if len(fitting) >= PRINCIPALS_MAX or networks + len(one.networks) > NETWORKS_MAX or size + more > BYTES_MAX:
+        has_room = len(fitting) < PRINCIPALS_MAX and networks + len(one.networks) <= NETWORKS_MAX
+        more = len(writing.principal(one).encode()) if has_room else 0
+        if not has_room or size + more > BYTES_MAX:
             left[Left.SIZE] += one.requests
             continue
         fitting.append(one)
