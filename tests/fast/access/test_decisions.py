@@ -86,7 +86,9 @@ def test_a_lookup_that_follows_a_layout_has_the_digest_of_its_own_bytes(
         assert lookup_digest(one, KEYS, learnt) == lookup_digest(one, KEYS) is not None
 
 
-@pytest.mark.parametrize("signature", ['kKm0P8pT3+u4/1c"', "kKm0P8pT3+u4/1\\u", "kKm0P8pT3+u4/1cÜ", "kKm0P8pT3+u4/1", ""])
+@pytest.mark.parametrize(
+    "signature", ['kKm0P8pT3+u4/1c"', "kKm0P8pT3+u4/1\\u", "kKm0P8pT3+u4/1cÜ", "kKm0P8pT3+u4/1", ""]
+)
 def test_another_signature_in_its_place_follows_no_layout(signature: str) -> None:
     """One that needs escaping, and ones of other lengths."""
     assert lookup_digest(signed("T", signature=signature), KEYS, signed("T")) is None
