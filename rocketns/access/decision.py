@@ -10,7 +10,7 @@ from rocketns.access.asked import Asked
 from rocketns.access.classes import Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal, contains
-from rocketns.access.signature import Signed
+from rocketns.access.signing.signature import Signed
 from rocketns.addresses import Address, is_host_of, literal, split
 
 

@@ -12,7 +12,7 @@ from rocketns.access.decision import Decision, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
 from rocketns.access.refusals import Refused, RefusedRequests
-from rocketns.access.signature import access_key_of
+from rocketns.access.signing.signature import access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
 from rocketns.addresses import shown_host

@@ -9,7 +9,7 @@ from functools import cached_property
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.index.principals import Index
 from rocketns.access.principal import Network, Principal
-from rocketns.access.secret import Secret
+from rocketns.access.signing.secret import Secret
 
 SIGNATURE_ALONE = (
     "principal {name} may send admin requests by signature alone. A signature covers neither code nor time: who sees a "

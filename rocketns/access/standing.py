@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rocketns.access.decision import Evidence
 from rocketns.access.policy import Policy
-from rocketns.access.signature import Signed, access_key_of, check
+from rocketns.access.signing.signature import Signed, access_key_of, check
 from rocketns.addresses import Address, literal, split
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection

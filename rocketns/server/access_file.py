@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
 from rocketns.access.classes import RIGHTS, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.reading.errors import PolicyError
@@ -98,6 +99,7 @@ class AccessFile:
         if not self._path:
             log.warning(OPEN_TO_ALL, port)
             return
+        _keep_secrets()
         reading = Reading(self._path).read()
         if reading.error is not None:
             raise StartupError(f"the policy of rocketns.accessFile cannot be used: {reading.error}") from reading.error
@@ -147,6 +149,14 @@ def _tell(policy: Policy) -> None:
     if policy.is_off:
         also = "" if policy.takeover is Mode.ENFORCE else ", and nothing is refused"
         log.warning("access control: the modes of all classes are off%s", also)
+
+
+def _keep_secrets() -> None:
+    """The process has secrets in its memory from now on."""
+    try:
+        keep_secrets_out_of_core_dumps()
+    except OSError as error:
+        log.warning("core dumps of this process may hold secrets: %s", error)
 
 
 def _stamp(path: str) -> Stamp | None:

@@ -13,7 +13,7 @@ from rocketns.access.classes import Access
 from rocketns.access.decision import Evidence, is_known, known
 from rocketns.access.policy import Policy
 from rocketns.access.principal import TEXT_CHARACTERS_MAX, Globs, Network, Principal
-from rocketns.access.signature import Signed
+from rocketns.access.signing.signature import Signed
 from rocketns.addresses import Address
 
 # Few bits differ, so that networks often contain an address, and each other.

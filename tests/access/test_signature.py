@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns.access.secret import Secret
-from rocketns.access.signature import ACCESS_KEY, SIGNATURE, Signed, access_key_of, check
+from rocketns.access.signing.secret import Secret
+from rocketns.access.signing.signature import ACCESS_KEY, SIGNATURE, Signed, access_key_of, check
 from rocketns.protocol.command import RemotingCommand
 from tests.access.vectors import KEY, SECRET, VECTORS, Vector
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rocketns.access.signature import Signed
+from rocketns.access.signing.signature import Signed
 
 KEY, SECRET = "rocketmq", "12345678"
 

@@ -16,7 +16,7 @@ from rocketns.access.principal import Principal
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.secrets_file import add_secret
 from rocketns.access.reading.white_list import networks_of
-from rocketns.access.secret import Secret
+from rocketns.access.signing.secret import Secret
 
 ACCOUNTS_MAX = 1_000
 ORDINARY = frozenset({Access.LOOKUP, Access.READ, Access.SCAN, Access.BROKER})

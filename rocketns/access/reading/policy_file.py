@@ -18,7 +18,7 @@ from rocketns.access.reading import plain_acl
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.secrets_file import add_secret, read_secrets
 from rocketns.access.reading.values import ReadFile, Table
-from rocketns.access.secret import Secret
+from rocketns.access.signing.secret import Secret
 
 FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
 PRINCIPALS_MAX = 1_000

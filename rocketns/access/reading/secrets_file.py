@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocketns.access.reading.errors import PolicyError
-from rocketns.access.secret import Secret
+from rocketns.access.signing.secret import Secret
 
 # In a policy that `rocketns access suggest` wrote.
 TO_BE_FILLED_IN = "<fill in>"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketns._fast.system.trusting import trusting_callback
+from rocketns._fast.system.hardening.trusting import trusting_callback
 from rocketns.config.texts.suites import Suites, chosen_suites
 from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
 from rocketns.errors import TlsContentError, TlsError

@@ -11,7 +11,7 @@ from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.decision import Decision, Evidence, decide, known, why_not
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal
-from rocketns.access.signature import Signed
+from rocketns.access.signing.signature import Signed
 from rocketns.access.words import WHY
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.access.advice import Refusal, advice

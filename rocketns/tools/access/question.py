@@ -9,7 +9,7 @@ from pathlib import Path
 from rocketns.access.asked import Asked, asked_of
 from rocketns.access.decision import Evidence
 from rocketns.access.policy import Policy
-from rocketns.access.signature import ACCESS_KEY, Signed, access_key_of, check
+from rocketns.access.signing.signature import ACCESS_KEY, Signed, access_key_of, check
 from rocketns.access.standing import evidence_of
 from rocketns.addresses import Address, literal, split
 from rocketns.processor.requests import request_of

@@ -16,7 +16,7 @@ from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.decision import Decision, Evidence, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.reading.policy_file import read_policy
-from rocketns.access.signature import Signed
+from rocketns.access.signing.signature import Signed
 from rocketns.addresses import literal
 from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol.command import RemotingCommand

@@ -8,7 +8,7 @@ import sys
 CALL = "keep_secrets_out_of_core_dumps()"
 BEFORE = """
 import ctypes, os, resource
-from rocketns._fast.system.core_dumps import keep_secrets_out_of_core_dumps
+from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
 """
 # Without rights over other users' processes; a changed user alone makes a process not dumpable, so it is made so again.
 AS_NOBODY = """

@@ -13,7 +13,7 @@ from rocketns.access.policy import Policy
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.reading.secrets_file import TO_BE_FILLED_IN
 from rocketns.access.shown import cut, shown_fields
-from rocketns.access.signature import Signed
+from rocketns.access.signing.signature import Signed
 from rocketns.access.standing import evidence_of
 from rocketns.addresses import literal
 from rocketns.journal.encoding import request_record

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from rocketns.access.secret import Secret
+from rocketns.access.signing.secret import Secret
 from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
 from rocketns.protocol.command import RemotingCommand
 
