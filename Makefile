@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test rest test-all check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels helm build clean
+.PHONY: help run test rest test-all check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels locks sbom helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -91,6 +91,15 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 
 wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 3 minutes of CPU time
 	@exec $(PY) packaging/wheels.py $(ARGS)
+
+locks: $(VENV)/dev ## the versions and hashes of what the image installs, again, after a change of pyproject.toml; ARGS=--upgrade takes the newest
+	@exec $(PY) -m tests.check.locks $(ARGS)
+
+sbom: $(VENV)/dev $(VENV)/built ## dist/sbom.cdx.json: what the image would install on this Python and processor (CycloneDX)
+	@mkdir -p build dist
+	@$(PY) -m pip install -q --dry-run --ignore-installed --require-hashes --report build/dependencies.json -r packaging/docker/requirements.txt
+	@$(PY) -m pip install -q --dry-run --ignore-installed --no-deps --no-build-isolation --report build/rocketns.json .
+	@$(PY) packaging/docker/sbom.py build/dependencies.json build/rocketns.json > dist/sbom.cdx.json
 
 helm: $(VENV)/made ## helm itself into .venv, compiled by go; without it the tests of the chart use a library. Minutes of CPU time
 	GOBIN=$(abspath $(VENV))/bin go install -trimpath helm.sh/helm/v3/cmd/helm@v3.22.0

@@ -71,7 +71,7 @@ int main(int count, char **words) {
     int port = number(words[1], 1, 65535), connected = number(words[2], 1, CONNECTIONS_MAX);
     depth = number(words[3], 1, BULK_MAX);
     signal(SIGPIPE, SIG_IGN);                                          /* a failed write then reports itself */
-    make_template(!strcmp(words[4], "rocketmq"));
+    make_template(words[4]);
     int poller = connect_all(port, connected, number(words[5], 1, TOPICS_MAX));
     double seconds = atof(words[6]), start = now(), own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     if (seconds <= 0 || seconds > SECONDS_MAX) fail("SECONDS is up to 60");

@@ -1,6 +1,6 @@
 /* nsload: route lookups against a name server on this machine, as fast as it answers.
  *
- *   nsload PORT PID CONNECTIONS DEPTH json|rocketmq TOPICS SECONDS
+ *   nsload PORT PID CONNECTIONS DEPTH json|rocketmq|json-signed|rocketmq-signed TOPICS SECONDS
  *
  * Keeps DEPTH requests outstanding on each connection: every answer is followed by the next request on its connection.
  *
@@ -87,10 +87,10 @@ static void run(int poller, int connected, double seconds) {
 }
 
 int main(int count, char **words) {
-    if (count != 8) fail("usage: nsload PORT PID CONNECTIONS DEPTH json|rocketmq TOPICS SECONDS");
+    if (count != 8) fail("usage: nsload PORT PID CONNECTIONS DEPTH json|rocketmq|json-signed|rocketmq-signed TOPICS SECONDS");
     if (clock_getcpuclockid(number(words[2], 1, INT32_MAX), &server_clock)) fail("no such process");
     depth = number(words[4], 1, DEPTH_MAX);
-    make_template(!strcmp(words[5], "rocketmq"));
+    make_template(words[5]);
     topics = number(words[6], 1, TOPICS_MAX);
     double seconds = atof(words[7]);
     if (seconds < 0 || seconds > SECONDS_MAX) fail("SECONDS is 0 to 60");

@@ -191,7 +191,7 @@ int main(int count, char **words) {
     int port = number(words[1], 1, 65535), rate = number(words[4], 1, RATE_MAX);
     connected = number(words[3], 1, CONNECTIONS_MAX);
     is_open = !strcmp(words[5], "open");
-    make_template(!strcmp(words[6], "rocketmq"));
+    make_template(words[6]);
     topics = number(words[7], 1, TOPICS_MAX);
     double seconds = atof(words[8]), warm = atof(words[9]);
     if (seconds <= 0 || warm < 0 || seconds + warm > SECONDS_MAX) fail("SECONDS and WARM_S are up to 60 together");

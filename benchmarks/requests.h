@@ -1,7 +1,8 @@
 /* What the load programs share: route requests (GET_ROUTEINFO_BY_TOPIC), frames of answers, clocks, connections.
  *
  * Requests are copies of one template with another topic number and opaque, so a million topics need no more memory
- * and no more time here than one. Topics are named topic-000000 and so on. If the server closes a connection or is
+ * and no more time here than one. Topics are named topic-000000 and so on. Signed requests have the fields of a Java
+ * client with an access key. Each topic has a signature of its own, which ends with the topic's number. If the server closes a connection or is
  * silent for SILENCE_MAX_MS, the program ends with status 1 and a line on stderr.
  */
 #define _GNU_SOURCE
@@ -21,9 +22,12 @@
 #include <unistd.h>
 
 enum { TOPICS_MAX = 1000000, CONNECTIONS_MAX = 16384, DEPTH_MAX = 64, SECONDS_MAX = 60, SILENCE_MAX_MS = 10000 };
-enum { REQUEST_MAX = 256, ANSWER_MAX = 16 << 20, TOPIC_DIGITS = 6, OPAQUE_DIGITS = 9 };
+enum { REQUEST_MAX = 320, ANSWER_MAX = 16 << 20, TOPIC_DIGITS = 6, OPAQUE_DIGITS = 9 };
 
-static struct { size_t size, topic_at, opaque_at; int binary; char bytes[REQUEST_MAX]; } request;
+#define ACCESS_KEY "rocketmq"
+#define SIGNATURE "ayu7NKYdYIN7Dpv6MbQQFj"                             /* its first part */
+
+static struct { size_t size, topic_at, signature_at, opaque_at; int binary; char bytes[REQUEST_MAX]; } request;
 static uint32_t opaque = 100000000;                                  /* always nine digits */
 
 static char where[64];                                               /* added to the text of a failure */
@@ -49,25 +53,32 @@ static inline char *put_pair(char *at, const char *key, const char *value) {
     return mempcpy(put32(at, value_size), value, value_size);
 }
 
-static inline size_t binary_header(char *at) {
-    char *end = put_pair(put_pair(at + 21, "topic", "topic-000000"), "acceptStandardJsonOnly", "true");
+static inline size_t binary_header(char *at, int is_signed) {
+    char *end = at + 21;
+    if (is_signed) end = put_pair(put_pair(end, "Signature", SIGNATURE "000000"), "AccessKey", ACCESS_KEY);
+    end = put_pair(put_pair(end, "topic", "topic-000000"), "acceptStandardJsonOnly", "true");
     memcpy(at, "\0\151\0\2\1", 5);                                    /* code 105, JAVA, version 513 */
     put32(put32(put32(put32(at + 5, 0), 0), 0), end - at - 21);        /* opaque, flag, remark, extFields */
     return end - at;
 }
 
-static inline size_t json_header(char *at) {
-    return sprintf(at, "{\"code\":105,\"extFields\":{\"acceptStandardJsonOnly\":\"true\",\"topic\":\"topic-000000\"},"
+static inline size_t json_header(char *at, int is_signed) {
+    return sprintf(at, "{\"code\":105,\"extFields\":{%s\"acceptStandardJsonOnly\":\"true\",\"topic\":\"topic-000000\"},"
                    "\"flag\":0,\"language\":\"JAVA\",\"opaque\":000000000,"
-                   "\"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}");
+                   "\"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}",
+                   is_signed ? "\"Signature\":\"" SIGNATURE "000000\",\"AccessKey\":\"" ACCESS_KEY "\"," : "");
 }
 
-static inline void make_template(int binary) {
-    char *header = request.bytes + 8;
-    size_t size = (binary ? binary_header : json_header)(header);
+/* ``form`` is json, rocketmq, json-signed or rocketmq-signed. */
+static inline void make_template(const char *form) {
+    char *header = request.bytes + 8, *signature;
+    int binary = !strncmp(form, "rocketmq", 8);
+    size_t size = (binary ? binary_header : json_header)(header, strstr(form, "-signed") != NULL);
     request.binary = binary;
     request.size = 8 + size;
     request.topic_at = (char *)memmem(header, size, "topic-", 6) + 6 - request.bytes;
+    signature = memmem(header, size, SIGNATURE, strlen(SIGNATURE));
+    request.signature_at = signature ? (size_t)(signature + strlen(SIGNATURE) - request.bytes) : 0;
     request.opaque_at = binary ? 8 + 5 : (size_t)((char *)memmem(header, size, "opaque\":", 8) + 8 - request.bytes);
     put32(request.bytes, 4 + size);
     put32(request.bytes + 4, (uint32_t)size | (binary ? 1u << 24 : 0));
@@ -81,6 +92,7 @@ static inline void put_digits(char *at, int digits, uint32_t value) {
 static inline char *put_request(char *at, uint32_t topic) {
     memcpy(at, request.bytes, request.size);
     put_digits(at + request.topic_at, TOPIC_DIGITS, topic);
+    if (request.signature_at) put_digits(at + request.signature_at, TOPIC_DIGITS, topic);
     opaque = opaque < 999999999 ? opaque + 1 : 100000000;
     if (request.binary) put32(at + request.opaque_at, opaque);
     else put_digits(at + request.opaque_at, OPAQUE_DIGITS, opaque);

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 AUDIT = "audit"
-TOOLS = ("get", "diff", "top", "health", "completion")
+TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -43,6 +43,14 @@ def host_of(address: str) -> str:
     return host
 
 
+def shown_host(address: str) -> str:
+    """The host of ``host:port`` as people read it; of IPv6 the network of its first 64 bits, as `host_of` counts it."""
+    found = literal(address.rpartition(":")[0].partition("%")[0])
+    if not isinstance(found, ipaddress.IPv6Address):
+        return address.rpartition(":")[0]
+    return str(ipaddress.IPv6Network((found, 64), strict=False))
+
+
 def unmapped(host: str) -> str:
     """An IPv4 peer of a socket for both families is ``::ffff:10.0.0.1`` there. Java shows it as IPv4."""
     head, _, tail = host.rpartition(":")

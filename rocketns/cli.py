@@ -12,7 +12,7 @@ from rocketns import __version__
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.limits import REACTORS_MAX
 from rocketns.config.sections import OWN
-from rocketns.config.system import SYSTEM_PROPERTIES, parse_definition
+from rocketns.config.texts.system import SYSTEM_PROPERTIES, parse_definition
 from rocketns.config.tls import TLS_PROPERTIES
 
 EXIT_USAGE = 1
@@ -41,8 +41,8 @@ SIGNALS = (
     ("SIGQUIT", "print the stacks of all threads and the lengths of all queues to standard output, and go on"),
     (
         "SIGHUP",
-        "open the log file again (for logrotate), read the TLS files again, and apply those properties of the config "
-        "file that take effect at once or for new connections",
+        "open the log file again (for logrotate), read the TLS files and the tokens again, and apply those properties "
+        "of the config file that take effect at once or for new connections",
     ),
     ("SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGALRM, SIGVTALRM, SIGIO", "ignored"),
 )

@@ -1,13 +1,18 @@
-"""Replaces a file atomically: write a temporary file, sync it, rename it. MixAll.string2File, made atomic."""
+"""Replaces a file atomically: write a temporary file, sync it, rename it. MixAll.string2File, made atomic.
+
+And reads a small one.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -72,6 +77,29 @@ def _link_or_copy(path: Path, name: Path) -> None:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def read_text(path: str, bytes_max: int) -> str:
+    """The text of a small regular file. ValueError says why it cannot be read, and shows nothing of what is in it."""
+    try:
+        content = _read_regular(path, bytes_max + 1)
+    except OSError as error:
+        raise ValueError(f"it cannot be read: {error.strerror}") from error
+    if len(content) > bytes_max:
+        raise ValueError(f"it has more than {bytes_max} bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8") from None
+
+
+def _read_regular(path: str, bytes_max: int) -> bytes:
+    """The first bytes of a regular file. OSError, also for anything else: to open a FIFO would wait for its writer."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:  # noqa: PTH123  it is open
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        return file.read(bytes_max)
 
 
 def make_folder(folder: Path) -> None:

@@ -10,17 +10,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rocketns import files
+from rocketns.access.policy import Policy
 from rocketns.client.connection import Forget, OutgoingConnection
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
 from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
+from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
+from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERVAL_MS
+from rocketns.server.access_file import AccessFile, in_a_thread
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.connections.charged import ChargedConnection
+from rocketns.server.connections.strangers import flagged_networks
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.connections import ConnectionFacts
@@ -49,6 +54,7 @@ FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
 # The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
 IDLE_CHECK_INTERVAL_MS = 1_000
+REFUSED_INTERVAL_MS = 10_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
 ANSWER_WITHIN_S = 0.6
 WRITE_WITHIN_S = 2.4
@@ -80,7 +86,8 @@ class NamesrvController:
         self.name = f"{netty.bind_address}:{self.port}"
         self._timer: asyncio.TimerHandle | None = None
 
-        self.tls = TlsContexts(configuration.read_tls)
+        for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
+        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports)
         state = State(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(state)
@@ -90,6 +97,7 @@ class NamesrvController:
             configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
+        self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
@@ -161,6 +169,7 @@ class NamesrvController:
         add(SCAN, self.core.expiry.scan, first_ms=now_ms + FIRST_SCAN_MS, every_ms=scan_ms)
         add("printAllPeriodically", kv_config.print_all,
             first_ms=now_ms + FIRST_KV_PRINT_MS, every_ms=KV_PRINT_INTERVAL_MS)  # fmt: skip
+        add("countAdminRequests", self._deliver_counted, first_ms=now_ms + COUNTED_EVERY_MS, every_ms=COUNTED_EVERY_MS)
         add("confirmBrokers", self.confirming.tick, first_ms=now_ms + TICK_MS, every_ms=TICK_MS)
         add("closeIdle", self._close_idle, first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)
         add("FileWatchService", self.tls.check_files, first_ms=now_ms + WATCH_INTERVAL_MS, every_ms=WATCH_INTERVAL_MS)
@@ -170,8 +179,17 @@ class NamesrvController:
         if self.balancer is not None and self.balancer.balance.count > 1:
             add("balanceReactors", self.balancer.run,
                 first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)  # fmt: skip
+        if config.access.access_file:
+            add("accessFile", self.access_file.check,
+                first_ms=now_ms + ACCESS_WATCH_INTERVAL_MS, every_ms=ACCESS_WATCH_INTERVAL_MS)  # fmt: skip
+            add("refusedRequests", self._tell_refused,
+                first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
         if self.journal is not None:
             add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
+
+    def _deliver_counted(self) -> None:
+        """Admin requests without effect that were repeated: those since the last call."""
+        self.core.delivery.deliver([*self.core.context.trail.take_counted()], self.clock.now())
 
     def every(self, ms: int, name: str, run: Callable[[], None]) -> None:
         """Add a periodic job of the process itself. Call it before `start`."""
@@ -183,6 +201,7 @@ class NamesrvController:
         It may be cancelled while it looks for routes; `stop` follows in any case.
         """
         self._log_configuration()
+        self.access_file.start(self.port)
         for file in (self.core.context.kv_config.file, self.core.context.config_file):
             files.remove_leftovers(file.path)
         self.core.context.kv_config.load()
@@ -242,6 +261,18 @@ class NamesrvController:
         self.asyncio_transport.close_idle()
         self.asyncio_transport.totals.close_late()
 
+    def _follow_policy(self, policy: Policy) -> None:
+        networks = flagged_networks(policy, self.configuration.access.proxies)
+        self.core.context.guard.follow(policy)
+        self.asyncio_transport.strangers.follow(policy, networks)
+        if self.reactors is not None:
+            self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
+
+    def _tell_refused(self) -> None:
+        now = self.clock.now()
+        self.core.context.note(self.core.context.guard.refusals.due(now.ms))
+        self.core.delivery.deliver(self.core.context.take_events(), now)
+
     def _tick_journal(self) -> None:
         if self.journal is not None and self.journal.is_started:
             self.journal.tick(self.clock.now().epoch_ms)
@@ -279,6 +310,7 @@ class NamesrvController:
         changed = self.configuration.reread()
         self._log_passed_over()
         self.tls.reread()
+        self.access_file.reread()
         self.rates.apply()
         self.fleet.follow(self.port)
         for name, value in changed.items():

@@ -14,19 +14,23 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocketns import cli
 from rocketns._fast.system.allocation import give_back_large_blocks
 from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration
-from rocketns.config.system import system_properties
+from rocketns.config.texts.system import system_properties
 from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.server import listening, signals
 from rocketns.server.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from rocketns.admin.server import AdminServer
 
 log = logging.getLogger("rocketns.main")
 
@@ -91,12 +95,12 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     gc.disable()  # a start makes up to millions of objects that stay, and hardly any garbage
     supervisor = Supervisor(os.environ, os.getpid())
     controller = NamesrvController(configuration, passed=listening.passed(os.environ, os.getpid()))
-    address_server = AddressServer(configuration) if configuration.discovery.address_server else None
+    address_server = AddressServer(configuration, controller.tls) if configuration.discovery.address_server else None
     _say_that_it_lives(controller, supervisor)
     admin = make_admin(controller.facts, CONTROL_NICENESS, log_writer)
     if admin is not None:
         admin.start()
-    signals.reread_at_sighup(partial(_reread, controller, address_server, log_writer, supervisor))
+    signals.reread_at_sighup(partial(_reread, controller, address_server, admin, log_writer, supervisor))
     if await _started(controller, stop):
         signals.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
         _settle_down(controller)
@@ -145,14 +149,17 @@ def _say_that_it_lives(controller: NamesrvController, supervisor: Supervisor) ->
 
 
 def _reread(
-    controller: NamesrvController, address_server: AddressServer | None, log_writer: LogWriter, supervisor: Supervisor
-) -> None:
-    """SIGHUP: open the log file again, re-read the TLS files and the live part of the configuration."""
+    controller: NamesrvController, address_server: AddressServer | None, admin: AdminServer | None,
+    log_writer: LogWriter, supervisor: Supervisor,
+) -> None:  # fmt: skip
+    """SIGHUP: open the log file again, re-read TLS files, tokens and the live part of the configuration."""
     supervisor.reloading()
     log_writer.reopen()
     controller.reread()
     if address_server is not None:
         address_server.reread()
+    if admin is not None:
+        admin.reread()
     supervisor.reloaded()
 
 

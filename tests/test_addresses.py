@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.addresses import host_of
+from rocketns.addresses import host_of, shown_host
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,13 @@ from rocketns.addresses import host_of
 def test_the_host_of_an_address(address: str, host: str) -> None:
     """An IPv4 address, or the first 64 bits of an IPv6 address."""
     assert host_of(address) == host
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [("10.0.0.1:80", "10.0.0.1"), ("2001:db8:0:1:2:3:4:5:80", "2001:db8:0:1::/64"), ("fe80::1%eth0:80", "fe80::/64"),
+     ("::ffff:10.0.0.1:80", "::ffff:10.0.0.1"), ("unknown", "")],
+)  # fmt: skip
+def test_a_host_as_people_read_it(address: str, host: str) -> None:
+    """An access rule can name it."""
+    assert shown_host(address) == host

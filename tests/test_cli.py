@@ -13,7 +13,7 @@ from rocketns.__main__ import main
 from rocketns.cli import Options
 from rocketns.config import properties
 from rocketns.config.sections import CLASSES
-from rocketns.config.system import SYSTEM_PROPERTIES
+from rocketns.config.texts.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 
 

@@ -215,3 +215,20 @@ def test_a_file_that_somebody_removes_meanwhile_is_written(path: Path, monkeypat
     monkeypatch.setattr(os, "link", remove_and_link)
     files.replace_with_backup(path, [NEW])
     assert path.read_bytes() == NEW
+
+
+def test_a_small_file_is_read_whole(path: Path) -> None:
+    path.write_text("é", "utf-8")
+    assert files.read_text(str(path), 2) == "é"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [("kv.json", b"abc", "it has more than 2 bytes"), ("kv.json", b"\xff", "it is no UTF-8"),
+     ("gone", b"", "it cannot be read: No such file"), (".", b"", "it cannot be read: Is a directory"),
+     ("a\0b", b"", "null byte")],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_says_why(path: Path, name: str, content: bytes, why: str) -> None:
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=why):
+        files.read_text(f"{path.parent}/{name}", 2)

@@ -11,12 +11,13 @@ import json
 import shutil
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.admin import cpu, instructions, memory, storm
 from benchmarks.admin.page import page
-from benchmarks.admin.servers import OFF, ON
+from benchmarks.admin.servers import OFF, ON, start
 from benchmarks.servers.machine import commit, facts, load_average
 from interop.harness.ports import free_port
 
@@ -45,8 +46,8 @@ def measured(folder: Path, rounds: int, seconds: float) -> dict[str, Any]:
     found: dict[str, Any] = {"memory_mb": memory.resident(folder / "memory")}
     if shutil.which("valgrind"):
         found["instructions"] = {
-            OFF: instructions.a_lookup(folder / "instructions-off"),
-            ON: instructions.a_lookup(folder / "instructions-on", admin_port=free_port()),
+            OFF: instructions.a_lookup(folder / "instructions-off", start),
+            ON: instructions.a_lookup(folder / "instructions-on", partial(start, admin_port=free_port())),
         }
     found["cpu_us"] = cpu.ratios(folder / "cpu", rounds, seconds)
     found["storm_us"] = storm.latencies(folder / "storm", max(1, rounds // 5))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.admin.servers import CALLGRIND, registered, start
+from benchmarks.admin.servers import CALLGRIND, registered
 from benchmarks.loading.brokers import Shape
 from benchmarks.loading.load import lookups
 from benchmarks.servers.running import Server
@@ -22,17 +23,20 @@ DUMPED_WITHIN_S = 120.0
 TOTAL = re.compile(r"^totals: (\d+)", re.M)
 
 
-def a_lookup(folder: Path, *, admin_port: int = 0) -> float:
-    """Instructions for one lookup: one connection with one outstanding, so each is a round of the reactor."""
+def a_lookup(folder: Path, start: Callable[..., Server], encoding: str = "json") -> float:
+    """Instructions for one lookup: one connection with one outstanding, so each is a round of the reactor.
+
+    ``start`` gets a folder, and the words before the server's command as ``prefix``.
+    """
     folder.mkdir(parents=True)
     out = folder / "callgrind.out"
-    server = start(folder / "ns", admin_port=admin_port, prefix=(*CALLGRIND, f"--callgrind-out-file={out}"))
+    server = start(folder / "ns", prefix=(*CALLGRIND, f"--callgrind-out-file={out}"))
     try:
         brokers = registered(server, SHAPE)
-        _each_topic(server)  # everything is warm, and the reactor's counters are as they stay
+        _each_topic(server, encoding)  # everything is warm, and the reactor's counters are as they stay
         _control(server, "-i", "on")
         for _ in range(ASKED):
-            _each_topic(server)
+            _each_topic(server, encoding)
         _control(server, "-i", "off")
         _control(server, "-d", "lookups")
         most = _busiest(folder)
@@ -42,8 +46,8 @@ def a_lookup(folder: Path, *, admin_port: int = 0) -> float:
     return most / (ASKED * SHAPE.topics)
 
 
-def _each_topic(server: Server) -> None:
-    lookups(server, connections=1, depth=1, encoding="json", topics=SHAPE.topics, seconds=0)
+def _each_topic(server: Server, encoding: str) -> None:
+    lookups(server, connections=1, depth=1, encoding=encoding, topics=SHAPE.topics, seconds=0)
 
 
 def _control(server: Server, *words: str) -> None:

@@ -22,7 +22,7 @@ public class Producer {
     public static void main(String[] args) throws Exception {
         int count = Integer.parseInt(args[2]);
         long pauseMillis = Long.parseLong(args[3]);
-        DefaultMQProducer producer = new DefaultMQProducer("interop-producer");
+        DefaultMQProducer producer = new DefaultMQProducer("interop-producer", Keys.hook());
         if (!args[0].isEmpty()) {
             producer.setNamesrvAddr(args[0]);
         }

@@ -5,6 +5,7 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 
@@ -15,7 +16,7 @@ import org.apache.rocketmq.common.message.MessageExt;
  */
 public class PushConsumer {
     public static void main(String[] args) throws Exception {
-        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[2]);
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[2], Keys.hook(), new AllocateMessageQueueAveragely());
         if (!args[0].isEmpty()) {
             consumer.setNamesrvAddr(args[0]);
         }

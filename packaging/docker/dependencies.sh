@@ -23,7 +23,9 @@ fi
 # The tools are in an environment of their own, so that nothing of them gets into the image.
 python3 -m venv /opt/build
 python3 -m venv --without-pip /opt/rocketns
-/opt/build/bin/pip --python /opt/rocketns install --no-cache-dir --require-hashes -r "$here/requirements.txt"
+/opt/build/bin/pip --python /opt/rocketns install --no-cache-dir --require-hashes -r "$here/requirements.txt" \
+    --report /opt/build/dependencies.json
+/opt/build/bin/pip install --no-cache-dir --require-hashes -r "$here/requirements-sbom.txt"
 if [ -z "${1:-}" ]; then
     /opt/build/bin/pip install --no-cache-dir --require-hashes -r "$here/requirements-build.txt"
 fi

@@ -7,7 +7,10 @@ if [ -z "$wheels" ]; then
     wheels=/tmp/wheels
     /opt/build/bin/pip wheel --no-deps --no-index --no-build-isolation --wheel-dir "$wheels" .
 fi
-/opt/build/bin/pip --python /opt/rocketns install --no-cache-dir --no-deps --no-index --find-links "$wheels" rocketns
+/opt/build/bin/pip --python /opt/rocketns install --no-cache-dir --no-deps --no-index --find-links "$wheels" rocketns \
+    --report /opt/build/rocketns.json
+/opt/build/bin/python packaging/docker/sbom.py /opt/build/dependencies.json /opt/build/rocketns.json \
+    > /opt/rocketns/sbom.cdx.json
 
 home=/image/home/rocketmq
 mkdir -p /image/opt "$home/rocketmq-$ROCKETMQ_VERSION/conf"

@@ -69,7 +69,7 @@ def _answer(method: str, path: str, listed: Callable[[], Listed]) -> web.Respons
 class Accepting:
     """Accepts connections, at most CONNECTIONS_MAX at once. A new one takes the place of the oldest."""
 
-    def __init__(self, listening: socket.socket, make_protocol: Callable[[], Requests]) -> None:
+    def __init__(self, listening: socket.socket, make_protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         self._listening = listening
         self._make_protocol = make_protocol
         self._open: dict[asyncio.BaseTransport, asyncio.TimerHandle] = {}

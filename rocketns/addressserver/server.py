@@ -18,8 +18,10 @@ from rocketns.config import Configuration
 from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError
 from rocketns.protocol.codes import SerializeType
+from rocketns.server.http.secured import TlsPort
 from rocketns.server.listening import bind
 from rocketns.server.sharing import share_python
+from rocketns.server.tls.contexts import TlsContexts
 
 log = logging.getLogger("rocketns.addressserver")
 
@@ -39,8 +41,11 @@ NOTHING_TO_LIST = (
 class AddressServer:
     """Made and called by control, except for the methods that say otherwise."""
 
-    def __init__(self, configuration: Configuration) -> None:
-        """StartupError if its address is not usable, the extra is missing, or there is nothing to list."""
+    def __init__(self, configuration: Configuration, contexts: TlsContexts | None = None) -> None:
+        """``contexts``: for ``addressServerTls``.
+
+        StartupError if its address is not usable, the extra is missing, or there is nothing to list.
+        """
         if importlib.util.find_spec("aiohttp") is None:
             raise StartupError(EXTRA_MISSING)
         netty = configuration.netty
@@ -57,6 +62,7 @@ class AddressServer:
         client = RemotingClient(read_tls, answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG)
         self._probing = Probing(client, self._listing, SerializeType[configuration.serialize_type])
         self._client = client
+        self._tls = TlsPort(contexts) if contexts is not None and config.address_server_tls else None
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._rereading: asyncio.Task[None] | None = None
@@ -65,8 +71,11 @@ class AddressServer:
     def start(self, port: int) -> None:
         """Serve. The name server listens already, at ``port``. Earlier connections have waited."""
         self._port = port
-        log.info("the address server listens at %s", with_port(bare(self._address[0]), self._listening.address[1]))
+        where = with_port(bare(self._address[0]), self._listening.address[1])
+        log.info("the address server listens at %s%s", where, " with TLS" if self._tls is not None else "")
         share_python()
+        if self._tls is not None:
+            self._tls.begin("the address server", self._loop)
         self._thread.start()
 
     def reread(self) -> None:
@@ -75,8 +84,14 @@ class AddressServer:
 
     def stop(self) -> None:
         """End the thread. It is not waited for where it does not end in time."""
-        self._call(self._stop.set)
+        self._call(self._begin_to_stop)
         self._thread.join(STOP_WITHIN_S)
+
+    def _begin_to_stop(self) -> None:
+        """Address server's thread only."""
+        self._stop.set()
+        if self._tls is not None:
+            self._tls.give_up()
 
     def _call(self, function: Callable[[], object]) -> None:
         if self._thread.is_alive():
@@ -106,7 +121,10 @@ class AddressServer:
         from rocketns.addressserver.http import Accepting, make_protocols
 
         loop = asyncio.get_running_loop()
-        accepting = Accepting(self._listening.socket, make_protocols(lambda: self._listing.listed(loop.time())))
+        plain = make_protocols(lambda: self._listing.listed(loop.time()))
+        if self._tls is not None:
+            await self._tls.ready()
+        accepting = Accepting(self._listening.socket, plain if self._tls is None else self._tls.under(plain))
         await self._set_addresses()
         running = [asyncio.ensure_future(work) for work in (accepting.run(), self._probing.run())]
         stopping = asyncio.ensure_future(self._stop.wait())

@@ -1,6 +1,7 @@
 """What the management port serves: the list of its features.
 
-To add one: write a module with a function ``add(app, view)``, and add it to FEATURES.
+To add one: write a module with a function ``add(app, view)`` and its ``PATHS``, and add both to FEATURES. Each path
+needs a class in `rocketns/admin/tokens/classes.py`: without one this module cannot be imported.
 
 * ``app.router.add_get("/path", handler)`` adds a handler: ``async def handler(request) -> web.StreamResponse``.
   It runs on the loop of the management port. It has ``view`` from the closure, or as ``request.app[VIEW]``.
@@ -19,13 +20,35 @@ To add one: write a module with a function ``add(app, view)``, and add it to FEA
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from aiohttp import web
 
 from rocketns.admin import api, page, probes
 from rocketns.admin.metrics import exposition
+from rocketns.admin.tokens import classes
 from rocketns.admin.view import View
 
-Feature = Callable[[web.Application, View], None]
 
-FEATURES: tuple[Feature, ...] = (probes.add, exposition.add, api.add, page.add)
+class Feature(NamedTuple):
+    """``paths``: all that ``add`` adds."""
+
+    add: Callable[[web.Application, View], None]
+    paths: tuple[str, ...]
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature(probes.add, probes.PATHS),
+    Feature(exposition.add, exposition.PATHS),
+    Feature(api.add, api.PATHS),
+    Feature(page.add, page.PATHS),
+)
+for feature in FEATURES:
+    classes.check(feature.paths)
+
+
+def add_features(app: web.Application, view: View) -> None:
+    """Control only. UnclassedPath if a feature adds a path that it does not name."""
+    for one in FEATURES:
+        one.add(app, view)
+    classes.check(resource.canonical for resource in app.router.resources())

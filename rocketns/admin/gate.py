@@ -15,10 +15,12 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
-from rocketns.addresses import host_of
+from rocketns.addresses import host_of, unmapped
+from rocketns.admin.tokens.access import Access
 from rocketns.admin.turns import RequestTurns
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.requests import Requests
+from rocketns.server.http.secured import TlsPort
 
 CONNECTIONS_MAX = 128
 # From its start, until the first request's header is whole.
@@ -44,13 +46,14 @@ class Guard(Requests):
         self.ends_s = math.inf
         self.stall_ends_s = math.inf
         self.is_stream = False
-        self.host = ""
+        self.host = self._peer = ""
         self._head = b""  # of a request that waits for its turn
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
         if peer:
-            self.host = host_of(f"{peer[0]}:{peer[1]}")
+            self._peer = f"{unmapped(peer[0])}:{peer[1]}"
+            self.host = host_of(self._peer)
         self._gate.enter(self, transport)
         super().connection_made(transport)
 
@@ -74,6 +77,11 @@ class Guard(Requests):
     def resume_writing(self) -> None:
         self.stall_ends_s = math.inf
         super().resume_writing()
+
+    def objection(self, head: bytes) -> bytes | None:
+        """Whoever lacks the token of a path gets an answer before anything is made for it."""
+        access = self._gate.access
+        return None if access is None else access.objection(head, self._peer, self._gate.now_s())
 
     def begin(self) -> None:
         """A request's head is whole."""
@@ -100,9 +108,13 @@ class Guard(Requests):
 
 
 class Gate:
-    """All connections, oldest first."""
+    """All connections, oldest first. ``access``: which tokens there are; None if nobody needs one. ``tls``: None
+    without TLS.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, access: Access | None = None, tls: TlsPort | None = None) -> None:
+        self.access = access
+        self.tls = tls
         self._guards: dict[asyncio.BaseTransport, Guard] = {}
         self._timer: asyncio.TimerHandle | None = None
         self.turns = RequestTurns()
@@ -162,6 +174,11 @@ class Gate:
             guard = max(largest, key=lambda one: one.unsent_bytes)
             guards.remove(guard)
             self.closed_unread += 1
+            self._close(guard)
+
+    def end_streams(self) -> None:
+        """Close those whose answer has no end."""
+        for guard in [one for one in self._guards.values() if one.is_stream]:
             self._close(guard)
 
     def close(self) -> None:

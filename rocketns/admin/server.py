@@ -8,24 +8,30 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from rocketns.addresses import with_port
 from rocketns.admin.answers import GATE, HOSTS, VIEW, add_headers, watched
-from rocketns.admin.features import FEATURES
+from rocketns.admin.features import add_features
 from rocketns.admin.gate import Gate
 from rocketns.admin.hosts import Hosts
+from rocketns.admin.tokens.access import Access
+from rocketns.admin.tokens.file import TokenFile
 from rocketns.admin.view import Log, View
 from rocketns.server.facts.facts import Facts
 from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
+from rocketns.server.http.secured import TlsPort
 from rocketns.server.listening import Listening
 from rocketns.server.sharing import share_python
+from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 
 log = logging.getLogger("rocketns.admin")
 
 STOP_WITHIN_S = 2.0
+LOOPBACK = ("127.0.0.1", "::1")
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
@@ -46,8 +52,10 @@ class AdminServer:
     def __init__(self, facts: Facts, listening: Listening, niceness: int = 0, log: Log | None = None) -> None:
         """``niceness``: how much nicer than the process its thread is. It must not be nicer than control.
 
-        Else control would wait for the GIL while this thread holds it and has no core.
+        Else control would wait for the GIL while this thread holds it and has no core. StartupError if the file of
+        tokens is not usable.
         """
+        config = facts.configuration.admin
         self._listening = listening
         self._facts = facts
         self._loop = asyncio.new_event_loop()
@@ -56,7 +64,9 @@ class AdminServer:
         self._runner: web.AppRunner | None = None
         self._niceness = niceness
         self._log = log
-        self.gate = Gate()
+        self._tokens = TokenFile(config.admin_tokens_file) if config.admin_tokens_file else None
+        access = None if self._tokens is None else Access(self._tokens)
+        self.gate = Gate(access, TlsPort(facts.tls) if config.admin_tls else None)
 
     @property
     def port(self) -> int:
@@ -67,12 +77,11 @@ class AdminServer:
         """Control only, on its running loop, before the server starts: probes are answered from then on."""
         view = View(self._facts, asyncio.get_running_loop(), self.gate, self._log)
         view.pulse.start()
-        app = web.Application(middlewares=[watched])
         config = self._facts.configuration.admin
+        app = web.Application(middlewares=[watched])
         app[VIEW], app[GATE] = view, self.gate
         app[HOSTS] = Hosts([socket.gethostname(), config.admin_address, *config.host_names])
-        for add in FEATURES:
-            add(app, view)
+        add_features(app, view)
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(
             app, handle_signals=False, access_log=None, logger=_http_log(), handler_cancellation=True,
@@ -80,16 +89,31 @@ class AdminServer:
             max_line_size=HEAD_BYTES_MAX, max_field_size=HEAD_BYTES_MAX, max_headers=FIELDS_MAX, lingering_time=0,
         )  # fmt: skip
         share_python()
+        if self.gate.tls is not None:
+            self.gate.tls.begin("management port", self._loop)
         self._thread.start()
         host, port = self._listening.address
-        log.info("management port: http://%s", with_port(host, port))
+        log.info("management port: http%s://%s", "s" if config.admin_tls else "", with_port(host, port))
+        if self.gate.tls is None and self.gate.access is not None and host not in LOOPBACK:
+            log.warning("management port: tokens cross the network unencrypted. Set rocketns.adminTls=true, or let "
+                        "only an ingress with TLS reach the port")  # fmt: skip
+
+    def reread(self) -> None:
+        """Control only, at SIGHUP: read the file of tokens again. TLS files are read again by `TlsContexts`."""
+        if self._tokens is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._take_tokens, self._tokens.reread)
 
     def stop(self) -> None:
         """Close all connections. An answer that takes long is cut off."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._loop.call_soon_threadsafe(self._begin_to_stop)
             self._thread.join(STOP_WITHIN_S)
         self._listening.socket.close()
+
+    def _begin_to_stop(self) -> None:
+        self._stopping.set()
+        if self.gate.tls is not None:
+            self.gate.tls.give_up()
 
     def _run(self) -> None:
         """The thread. An error here ends the management port, and nothing else."""
@@ -110,11 +134,27 @@ class AdminServer:
     async def _serve(self) -> None:
         assert self._runner is not None
         await self._runner.setup()
-        make = self._runner.server
-        assert make is not None
-        server = await self._listening.serve(self.gate.guarded(make))
+        handlers = self._runner.server
+        assert handlers is not None
+        make: Callable[[], asyncio.BaseProtocol] = self.gate.guarded(handlers)
+        if self.gate.tls is not None:
+            await self.gate.tls.ready()
+            make = self.gate.tls.under(self.gate.guarded(handlers))
+        server = await self._listening.serve(make)
         self.gate.sweep()
+        if self._tokens is not None:
+            self._follow(self._tokens)
         await self._stopping.wait()
         server.close()
         self.gate.close()
         await self._runner.cleanup()
+
+    def _take_tokens(self, read: Callable[[], bool]) -> None:
+        """Streams began with the tokens before: their readers ask again."""
+        if read():
+            self.gate.end_streams()
+
+    def _follow(self, tokens: TokenFile) -> None:
+        """Look at the file now and then, until the loop ends."""
+        self._take_tokens(tokens.check)
+        self._loop.call_later(WATCH_INTERVAL_MS / 1000, self._follow, tokens)

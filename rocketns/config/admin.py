@@ -16,7 +16,7 @@ HOST_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 @dataclass(slots=True)
 class AdminConfig(OwnConfig):
-    """Where the management port listens, under which host names it answers, and who may ask it for a drain."""
+    """Where the management port listens, under which host names it answers, and whom: by TLS, tokens and networks."""
 
     title = "Management port"
 
@@ -24,7 +24,21 @@ class AdminConfig(OwnConfig):
         0, "port of the HTTP server with metrics, probes and the status page; 0 is off. It needs the extra "
         "rocketns[admin]", START, low=0, high=65_535,
     )  # fmt: skip
-    admin_address: str = prop("127.0.0.1", "address of the management port; it has no passwords", START)
+    admin_address: str = prop(
+        "127.0.0.1", "address of the management port; who reaches it may read it, unless adminTokensFile is set", START
+    )
+    admin_tls: bool = prop(
+        False,
+        "true: the management port takes TLS alone, with the files and the client authentication of "
+        "tls.server.…, whatever tls.server.mode is",
+        START,
+    )
+    admin_tokens_file: str = prop(
+        "",
+        "file of bearer tokens, a line each: classes (probe, scrape, read, drain) and the token. With it, a request "
+        "needs a token of its path's class; empty asks nobody. It is read again when it changes, and at SIGHUP",
+        START,
+    )
     admin_drain_from: str = prop(
         "", "networks that may ask for a drain, in addition to the machine itself: 10.0.0.0/8;192.0.2.7", START
     )

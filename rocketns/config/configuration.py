@@ -14,7 +14,7 @@ from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.limits import Limits
 from rocketns.config.properties import Effect
 from rocketns.config.sections import OwnSections
-from rocketns.config.system import IPV4_ONLY
+from rocketns.config.texts.system import IPV4_ONLY
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
 from rocketns.javatext import parse_boolean, trim
@@ -120,8 +120,8 @@ class Configuration(OwnSections):
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
         Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
-        ``rocketns.peers`` and the rates of hosts are read as well; they are no properties of Java, so they are not among
-        the returned ones.
+        ``rocketns.peers`` and the rates of hosts are read as well; they are no properties of Java, so they are not
+        among the returned ones.
         """
         if self._file is None:
             return {}

@@ -44,6 +44,13 @@ class DiscoveryConfig(OwnConfig):
         high=86_400,
     )
 
+    address_server_tls: bool = prop(
+        False,
+        "true: the address server takes TLS alone, with the files and the client authentication of tls.server.…. "
+        "Brokers and Java clients ask over plain HTTP only",
+        START,
+    )
+
     peer_lookups_per_second: int = prop(
         50,
         "topics whose routes are read from each peer that is not rocketns, to compare them; a round of 10,000 topics "

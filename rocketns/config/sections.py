@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_type_hints
 
 from rocketns.config import properties
+from rocketns.config.access import AccessConfig
 from rocketns.config.admin import AdminConfig
 from rocketns.config.compatible import CompatibleConfig
 from rocketns.config.discovery import DiscoveryConfig
@@ -23,6 +24,7 @@ class OwnSections:
     restore: RestoreConfig
     admin: AdminConfig
     discovery: DiscoveryConfig
+    access: AccessConfig
     compatible: CompatibleConfig
 
     def __init__(self) -> None:

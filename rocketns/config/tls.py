@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rocketns.config import properties
-from rocketns.config.system import SystemProperty
+from rocketns.config.texts.system import SystemProperty
 from rocketns.javatext import parse_boolean
 
 DEFAULT_CONFIG_FILE = "/etc/rocketmq/tls.properties"

@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass
 
 from rocketns.journal import encoding
+from rocketns.journal.chain import BLANK
 from rocketns.journal.segments import Segment, day_of
 from rocketns.journal.writer import Chunk, Writer
 
@@ -32,7 +33,14 @@ LARGE_SHARE_AT_ONCE = 1
 FULL = "the buffer is full. The disk is too slow, or journalBufferBytes too small"
 LARGE_SHARE_USED = "those of more than 16 KiB have had their share of journalBufferBytes"
 # Beyond the buffer, for the last record of all, with a ``drop`` and an ``open`` before it.
-END_BYTES = 1_024
+END_BYTES = 2_048
+# What is handed over ends with a seal where the last one is so many bytes ago, or so old and at least some bytes ago:
+# a server that hears nobody writes a sign of life a minute. So do the start, the end of each file, and what has a
+# record of ``admin`` or ``refused``.
+SEAL_EVERY_BYTES = 1024 * 1024
+SEAL_EVERY_MS, SEALED_BYTES_MIN = 10_000, 1_024
+SEAL_BYTES = 256
+SEAL = b'"ev":"seal"' + BLANK
 
 
 Line = bytes  # `Buffer.bytes` hides the name of the type
@@ -50,7 +58,8 @@ class BufferLimits:
 class Buffer:
     """`at` sets the time of the records that follow, `put` adds one, `flush` hands them to the writer.
 
-    ``lost`` counts records since the last ``drop``, ``lost_total`` all of them, ``losses`` the ``drop`` records.
+    ``lost`` counts records since the last ``drop``, ``lost_total`` all of them, ``losses`` the ``drop`` records,
+    ``seals`` the ``seal`` records.
     """
 
     def __init__(self, writer: Writer, limits: BufferLimits, ns: str, boot: int) -> None:
@@ -58,6 +67,7 @@ class Buffer:
         self.lost = 0
         self.lost_total = 0
         self.losses = 0
+        self.seals = 0
         self._boot = boot
         self._ns = ns
         self._writer = writer
@@ -75,15 +85,18 @@ class Buffer:
         self._ended_bytes = 0
         self._began_ms = 0
         self._ends_ms = 0
+        self._sealed_at = 0
+        self._sealed_ms = 0
+        self._wants_seal = False
         self._loss_logged_ms = -LOSS_LOG_INTERVAL_MS
         self._end_is_logged = False
 
     def at(self, epoch_ms: int) -> None:
         """Set the wall clock of the records that follow. Ends a file whose time is over; `put` begins the next."""
+        if not self._began_ms <= epoch_ms < self._ends_ms:
+            self._end_file()  # its seal has the time of the record before
         self._epoch_ms = epoch_ms
         self._ts = b',"ts":%d000,' % epoch_ms
-        if not self._began_ms <= epoch_ms < self._ends_ms:
-            self._end_file()
 
     def put(self, record: bytes) -> None:
         """Add a record, as `encoding.columns` makes it. Without room for it, it is lost and counted."""
@@ -145,7 +158,7 @@ class Buffer:
         return self._ended_bytes + self._handed_bytes + len(self._front)
 
     def _free_bytes(self) -> int:
-        return self._limits.buffer_bytes + self._reserve_bytes - self._writer.pending_bytes
+        return self._limits.buffer_bytes - SEAL_BYTES + self._reserve_bytes - self._writer.pending_bytes
 
     def _measure_room(self) -> None:
         """Set the size of the buffer at which `put` calls `_put_slowly`."""
@@ -192,6 +205,7 @@ class Buffer:
         if not self._append(encoding.columns("open", columns)):
             return False
         self._number += 1
+        self._wants_seal |= self._number == 1
         self._segment = Segment(day_of(epoch_ms), self._boot, self._number)
         return True
 
@@ -207,9 +221,31 @@ class Buffer:
 
     def _hand_over(self, *, ends: bool = False, sync: bool = True) -> None:
         if self._segment is not None and (self._front or ends):
+            if self.bytes > self._sealed_at and (ends or self._seal_is_due):
+                self._put_seal()
             self._handed_bytes += len(self._front)
             self._writer.push(Chunk(self._segment, self._front, ends), sync=sync)
             self._front = bytearray()
+
+    def want_seal(self) -> None:
+        """The records so far are sealed when they are handed over."""
+        self._wants_seal = True
+
+    @property
+    def _seal_is_due(self) -> bool:
+        unsealed = self.bytes - self._sealed_at
+        is_old = unsealed >= SEALED_BYTES_MIN and not 0 <= self._epoch_ms - self._sealed_ms < SEAL_EVERY_MS
+        return self._wants_seal or is_old or unsealed >= SEAL_EVERY_BYTES
+
+    def _put_seal(self) -> None:
+        """There is always room for it: see `_free_bytes`."""
+        self.seq += 1
+        self.seals += 1
+        self._front += b"%b%d%b%b" % (self._head, self.seq, self._ts, SEAL)
+        self._note_sealed()
+
+    def _note_sealed(self) -> None:
+        self._sealed_at, self._sealed_ms, self._wants_seal = self.bytes, self._epoch_ms, False
 
     def hand_over_soon(self) -> bool:
         """Let the writer write what there is; the next `flush` syncs it. False if the writer is too far behind."""
@@ -242,7 +278,9 @@ class Buffer:
             self._reserve_bytes = END_BYTES
             self.at(epoch_ms)
             self._room = 0
-            self.put(last)
+            self.put(last[:-1] + BLANK[:-1])  # it is its own seal: nothing follows it
+            if self._front.endswith(BLANK):
+                self._note_sealed()
         self.flush(epoch_ms)
         self._end_file()
 

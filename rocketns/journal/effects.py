@@ -13,6 +13,7 @@ from rocketns.journal.pieces.owed import Owed
 from rocketns.journal.settling import Settling, member_columns
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerConflict,
     BrokerDoubted,
     BrokerDown,
@@ -28,6 +29,7 @@ from rocketns.routeinfo.events import (
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
+    RequestRefused,
     Stalled,
     TopicsDeleted,
     TopicsPut,
@@ -102,6 +104,9 @@ class Effects:
                 self._group_changed(event)
             case KvChanged() | ConfigChanged() | Stalled():
                 self._beside_tables(event)
+            case AdminRequested() | RequestRefused():
+                self._buffer.put(encoding.request_record(event))
+                self._buffer.want_seal()
             case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
                 pass  # they change no member and no topic
             case FleetDiffers():

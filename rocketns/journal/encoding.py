@@ -20,6 +20,7 @@ from rocketns.journal.record import (
 )
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
+from rocketns.routeinfo.events import AdminRequested, RequestRefused
 
 BACKSLASH = "\\u005c"
 # Bytes of a topic in a record, without its name.
@@ -104,6 +105,20 @@ def _mapping(topic: str, info: TopicQueueMappingInfo) -> dict[str, Any]:
     columns = {"t": topic, "n": info.topic, "b": info.bname, "ids": ids, "e": info.epoch, "q": info.total_queues,
                "d": info.dirty, "sc": info.scope}  # fmt: skip
     return {name: value for name, value in columns.items() if value is not None}
+
+
+def request_record(event: AdminRequested | RequestRefused) -> bytes:
+    """A record of ``admin`` or ``refused``."""
+    given = {"code": event.code, "from_host": event.host, "principal": event.principal,
+             "access_key": event.access_key, "n": event.count,
+             "fields": [{"k": name, "v": value} for name, value in event.fields] or None}  # fmt: skip
+    match event:
+        case AdminRequested():
+            kind = {"client": event.address, "result": event.result, "before": event.before, "after": event.after}
+            return columns("admin", given | kind)
+        case RequestRefused():
+            kind = {"access": event.access, "reason": event.reason, "enforced": event.is_enforced}
+            return columns("refused", given | kind)
 
 
 Topics = orjson.Fragment | list[dict[str, Any]]

@@ -73,7 +73,7 @@ class Journal:
         self._snapshot = self._new_snapshot()
         self._snapshot_ms, self._snapshot_at = epoch_ms, 0
         self._losses_mended = 0
-        self._seq_seen = 0
+        self._records_seen = 0
         self._quiet_since_ms = epoch_ms
         self._work: deque[Iterator[int]] = deque()
         self._step_is_due = False
@@ -158,12 +158,13 @@ class Journal:
 
     def _put_alive(self, epoch_ms: int) -> None:
         """A sign of life where nothing was written for a minute: at most 110 kB a day, and nothing on a busy server."""
-        if self.buffer.seq == self._seq_seen and 0 <= epoch_ms - self._quiet_since_ms < ALIVE_AFTER_MS:
+        is_quiet = self.buffer.seq - self.buffer.seals == self._records_seen
+        if is_quiet and 0 <= epoch_ms - self._quiet_since_ms < ALIVE_AFTER_MS:
             return
-        if self.buffer.seq == self._seq_seen and not self.buffer.is_half_full:
+        if is_quiet and not self.buffer.is_half_full:
             self.buffer.at(epoch_ms)
             self.buffer.put(ALIVE)
-        self._seq_seen, self._quiet_since_ms = self.buffer.seq, epoch_ms
+        self._records_seen, self._quiet_since_ms = self.buffer.seq - self.buffer.seals, epoch_ms
 
     def _begin_lookups(self, epoch_ms: int) -> None:
         if self.counts_lookups and not 0 <= epoch_ms - self._lookups_since_ms < self._lookup_interval_ms:

@@ -98,13 +98,29 @@ kv
     ``config`` and ``snap``. Only real changes have a record;
     soon after ``start`` each item of the server's file has one.
 
+admin, refused: who asked for what
+    ``admin``: a request of class admin (codes 100, 102, 205, 216, 318, 327) was processed, with access control or
+    without. It comes after the records of what it changed. ``code``, and ``result``, the response code; where the file
+    of the KV table or of the properties cannot be written later on, the sender gets another one. ``from_host`` is the
+    sender's host and ``client`` its ip:port, those of a PROXY header where there was one; ``principal`` and
+    ``access_key`` are null where they are not known. ``fields``: names ``k`` and values ``v`` of the request, cut, and
+    without passwords and signatures. ``before`` and ``after`` say what it changed: the KV item, properties as JSON,
+    permissions and the number of topics, the brokers that have the topic; null where it changed nothing, and for
+    passwords. ``n`` is 1, or how many such requests of the sender the record counts. Only requests that changed
+    nothing are counted together: the first of them has a record, and after some seconds another one counts the
+    others. Host ``*`` is everybody else, where there are many senders. Where many come in one second, fields, before
+    and after are left out.
+    ``refused``: ``n`` requests of ``from_host`` were refused, or would have been, where ``enforced`` is false:
+    ``access`` is their class, ``reason`` why; the other columns as in ``admin``.
+
 config
     ``key``, ``val``: a property that request 318 changed; null for one whose name says that it holds a password.
 
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, after a loss, and after
 many records
-    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open`` or ``drop`` right before
-    it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A record is one of:
+    Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open``, ``drop`` or ``seal``
+    right before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A
+    record is one of:
     a member, with the columns of ``reg`` (without ``timeout_ms`` if the address has no live entry), and of ``doubt`` if
     it is unconfirmed; what ``live`` says (with ``seen`` if it is unconfirmed), after the members; up to
     `TOPICS_IN_RECORD_MAX` ``topics`` of one ``broker``; ``maps``; a KV item (``ns_key``, ``key``, ``val``); the end.
@@ -126,6 +142,14 @@ stall
     The server did not run for at most ``ms`` before ``ts``: its process was stopped, or its machine was suspended. What
     came meanwhile is read and recorded only now. The deadlines of brokers were moved by this time.
 
+seal, and ``prev`` and ``hash`` of stop: the chain of hashes
+    ``hash`` is SHA-256, cut to 40 hexadecimal digits, of the text ``prev`` and of all bytes since the end of the line
+    with the seal before, up to the first digit of ``hash``; files of a boot count as one. ``prev`` is the hash of the
+    seal before. The first seal of a boot continues the last one of the three files before it: ``prev`` is its hash if
+    nothing follows it, or else the same kind of hash of it and of all that follows it. ``prev`` is 40 zeros where these
+    files have no seal. The line ends with ``hash``. A boot's first records and each file that was closed normally end
+    with a seal; others come after 10 s and 1 KiB, after 1 MiB, and soon after ``admin`` and ``refused``.
+
 drop
     ``lost``: the number of records lost because the buffer was full, or the record one of more than 16 KiB and the
     buffer half full, or the share of such records between two flushes used up. Each leaves a gap in ``seq``: the gaps
@@ -143,7 +167,8 @@ VERSION = 1
 # What a record says it is: ``ev``.
 Ev = Literal[
     "start", "stop", "open", "reg", "hb", "down", "doubt", "tput", "tdel", "map", "kv", "config", "snap", "lookup",
-    "drop", "alive", "stall", "group", "list", "live",
+    "drop", "alive", "stall", "group", "list", "live", "admin", "refused",
+    "seal",
 ]  # fmt: skip
 
 DOWN_CAUSES = (
@@ -203,6 +228,18 @@ COLUMNS = {
     "live": "string",
     "from_host": "string",
     "maps": "array<struct<t:string,n:string,b:string,ids:array<array<int>>,e:long,q:int,d:boolean,sc:string>>",
+    "code": "int",
+    "result": "int",
+    "principal": "string",
+    "access_key": "string",
+    "fields": "array<struct<k:string,v:string>>",
+    "before": "string",
+    "after": "string",
+    "access": "string",
+    "reason": "string",
+    "enforced": "boolean",
+    "prev": "string",
+    "hash": "string",
 }
 
 
@@ -239,9 +276,11 @@ DATA_VERSION = ("dvt", "dvc", "dvs")
 _LIVE = (*DATA_VERSION, "timeout_ms", "ha", "fs", "from_host")
 _GROUP = ("gcluster", "zone", "acting")
 _ITEM = ("ns_key", "key", "val")
+_SEAL = ("prev", "hash")
+_REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
 KINDS: dict[str, Kind] = {
     "start": Kind(("ns", "restored", "seeded")),
-    "stop": Kind(()),
+    "stop": Kind((), _SEAL),
     "open": Kind(("ns", "file"), ("rotate_s",)),
     "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
     "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
@@ -262,6 +301,11 @@ KINDS: dict[str, Kind] = {
     "group": Kind(("broker", *_GROUP)),
     "list": Kind(None, ("cluster", "broker", "listed")),
     "live": Kind(("cluster", "live", *_LIVE)),
+    "seal": Kind(None, _SEAL),
+    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"), Kept.ALL,
+                  "{address} sent {request}: {detail}"),
+    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"), Kept.ALL,
+                    "{address} {detail} {request}: {reason} ({count} requests)"),
 }  # fmt: skip
 
 

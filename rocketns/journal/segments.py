@@ -6,6 +6,7 @@ These functions wait for the disk. Only the writer's thread calls them, except `
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 from contextlib import suppress
@@ -15,7 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketns.files import make_folder, sync_folder
+from rocketns.journal import chain
 from rocketns.journal.record import VERSION
+
+log = logging.getLogger("rocketns.journal")
 
 OPEN_PREFIX = ".open-"
 NAME = re.compile(r"(?:\.open-(\d{1,18})-(\d{1,18})|(\d{1,18})-(\d{1,18})\.jsonl)")
@@ -93,6 +97,14 @@ class Store:
         """
         left_open = sorted(self.base.glob(f"dt=*/ns={self.ns}/{OPEN_PREFIX}*"))
         return [closed for path in left_open if (closed := _close_left(path)) is not None]
+
+    def link(self) -> str:
+        """The hash that a new boot's first seal continues. Where the files before cannot be read, a chain begins."""
+        try:
+            return chain.link([path for _, path in self.everything()])
+        except OSError as error:
+            log.warning("the journal's chain of hashes begins anew: the files before cannot be read: %s", error)
+            return chain.NO_HASH
 
     def closed(self) -> list[tuple[Segment, int]]:
         """Every closed file and its bytes, oldest first."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocketns.files import make_folder, sync_folder, sync_if_readable
+from rocketns.journal.chain import Chain
 from rocketns.journal.durable.syncer import Syncer
 from rocketns.journal.segments import RepairedFiles, Segment, Store
 
@@ -28,12 +29,22 @@ SMALL_CHUNKS_MAX = 1_000
 
 @dataclass(slots=True)
 class Chunk:
-    """Whole lines for one file; ``ends`` closes the file after them. ``end`` is their end in the file once written."""
+    """Whole lines for one file; ``ends`` closes the file after them. ``end`` is their end in the file once written.
+
+    ``is_chained``: the chain of hashes has its bytes, and its seal is filled in.
+    """
 
     segment: Segment
     data: bytearray
     ends: bool = False
     end: int | None = None
+    is_chained: bool = False
+
+    def chain(self, chain: Chain) -> None:
+        """Add it to the chain, once."""
+        if not self.is_chained:
+            chain.add(self.data)
+            self.is_chained = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,7 @@ class Writer:
         self._sync_is_wanted = False
         self._lock_descriptor: int | None = None
         self._file: OpenFile | None = None
+        self._chain = Chain()
         self._failing = False
         self._after_attempt: Callable[[], None] = lambda: None
         self._closed_bytes = 0
@@ -220,6 +232,7 @@ class Writer:
             repaired = self._store.repair()
             for path in repaired:
                 log.warning("the journal's file %s was left open by a crash and is closed now", path.name)
+            self._chain = Chain(self._store.link())
             if repaired:  # the first records do not wait for it
                 self._syncer.begin(RepairedFiles(repaired))
         except BaseException:
@@ -232,6 +245,7 @@ class Writer:
         if self._file is None or self._file.segment != chunk.segment:
             self._file = OpenFile(self._store, chunk.segment)
         if chunk.end is None:
+            chunk.chain(self._chain)
             self._file.append(chunk.data)
             chunk.end = self._file.size
         return self._file

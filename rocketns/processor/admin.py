@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from rocketns.errors import ListTooLong, RequestCodeNotSupported, RequestError
 from rocketns.javatext import parse_int
 from rocketns.processor.context import NamesrvContext, Now
+from rocketns.processor.trail import short_json
 from rocketns.protocol.body import bodies
 from rocketns.protocol.bounds import TOPICS_LISTED_MAX, UNIT_QUEUES_READ_MAX
 from rocketns.protocol.codes import DIGEST_BUCKETS
@@ -20,7 +21,7 @@ from rocketns.protocol.headers import (
 )
 from rocketns.routeinfo import topics, view
 from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.events import Event
+from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import RouteTables
 
 log = logging.getLogger("rocketns.admin")
@@ -52,8 +53,19 @@ def _change_write_perm(
     broker_name = decode_header(command, BrokerNameRequestHeader).broker_name
     count, events = change(context.tables, broker_name)
     context.note(events)
+    context.trail.note_change(*_perms(events, count))
     log.info("%s write perm of broker[%s], client: %s, %d", verb, broker_name, peer.address, count)
     return str(count)
+
+
+def _perms(events: list[Event], count: int) -> tuple[str | None, str | None]:
+    """The permissions before and after, as text for the trail."""
+    changes = [change for event in events if isinstance(event, TopicsPut) for change in event.changes]
+    if not changes:
+        return None, None
+    before = sorted({change.old.perm for change in changes if change.old is not None})
+    after = sorted({change.new.perm for change in changes})
+    return short_json({"perm": before}), short_json({"perm": after, "changed": len(changes), "topics": count})
 
 
 def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
@@ -68,7 +80,12 @@ def get_all_topic_list(context: NamesrvContext, _command: RemotingCommand, peer:
 def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
     """DELETE_TOPIC_IN_NAMESRV: always a success; the topic returns with the next full registration."""
     header = decode_header(command, TopicRequestHeader)
-    context.note(topics.delete_topic(context.tables, header.topic, header.cluster_name))
+    events = topics.delete_topic(context.tables, header.topic, header.cluster_name)
+    context.note(events)
+    if events and header.topic is not None:
+        left = context.tables.topic_queue_table.get(header.topic, ())
+        gone = [event.broker_name for event in events if isinstance(event, TopicsDeleted)]
+        context.trail.note_change(short_json({"brokers": gone}), short_json({"brokers": list(left)}))
     return Reply()
 
 

@@ -8,6 +8,8 @@ from functools import partial
 
 from rocketns.errors import BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
+from rocketns.processor.mapped_brokers import check_mapped_brokers
+from rocketns.processor.takeovers import check_takeover
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
@@ -45,6 +47,7 @@ class RegistrationRefused(RequestError):
 def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """REGISTER_BROKER."""
     header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
+    check_takeover(context, header, command, peer, now)
     sender = Sender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
@@ -56,6 +59,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     context.registrations.count(repeated=body is not None)
     if body is None:
         body = _registration_body(context, header, zone_name, command, now)
+        check_mapped_brokers(context, body, header.broker_name, command, peer, now)
     if header.broker_id is None:
         raise RequestError("java.lang.NullPointerException: brokerId is null")
     asked = registration.BrokerRegistration(

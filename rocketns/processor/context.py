@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from rocketns.access.guard import Guard
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.refusals import Refusals
+from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
@@ -109,7 +111,9 @@ class NamesrvContext:
     counts lookups, None counts none. Without a ``registration_reader`` every
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled. ``release`` is the release of RocketMQ that answers follow.
+    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
+    ``principal`` and ``access_key`` are those of the request that is being processed, None where its sender is not
+    known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration
@@ -125,6 +129,10 @@ class NamesrvContext:
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     refusals: Refusals = field(default_factory=Refusals)
+    trail: Trail = field(default_factory=Trail)
+    guard: Guard = field(default_factory=Guard)
+    principal: str | None = None
+    access_key: str | None = None
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
     config_file: WholeFile = field(init=False)
@@ -134,6 +142,10 @@ class NamesrvContext:
         self.release = RELEASES[self.configuration.compatible.compatible_version]
         path = Path(self.configuration.namesrv.config_store_path)
         self.config_file = WholeFile(path, "persist string2File error")
+
+    def asked_by(self, principal: str | None, access_key: str | None) -> None:
+        """Whose request is processed next, as far as that is known."""
+        self.principal, self.access_key = principal, access_key
 
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""

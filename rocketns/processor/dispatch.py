@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 
+from rocketns.access.classes import Access
 from rocketns.errors import RequestError
 from rocketns.processor import product_routes
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.requests import request_of
+from rocketns.processor.trail import Sender
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.connection import Connection
 
@@ -15,7 +17,20 @@ log = logging.getLogger("rocketns.dispatch")
 
 
 def process(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
-    """Answer one request. Never raises: an unforeseen error is logged with its stack and answered SYSTEM_ERROR."""
+    """Answer one request. Never raises: an unforeseen error is logged with its stack and answered SYSTEM_ERROR.
+
+    A request of class admin leaves an event, also where it fails.
+    """
+    known = len(context.events)
+    reply = _answered(context, command, peer, now)
+    if request_of(command.code).access is Access.ADMIN and not context.cluster_test:
+        sender = Sender(peer.address.rpartition(":")[0], peer.address, context.principal, context.access_key)
+        has_changed = len(context.events) > known
+        context.note(context.trail.requested(command, sender, reply.code, now.ms, has_changed=has_changed))
+    return reply
+
+
+def _answered(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     try:
         if context.cluster_test:
             return product_routes.get_route_info_by_topic(context, command, peer, now)

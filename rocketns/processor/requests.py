@@ -1,11 +1,11 @@
-"""The table of requests: what answers each code, who may need it, and whether it must be carried out."""
+"""The table of requests: what answers each code, which right it needs, and whether it must be carried out."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import StrEnum
 from typing import NamedTuple
 
+from rocketns.access.classes import Access
 from rocketns.errors import RequestCodeNotSupported
 from rocketns.processor import admin, broker, client, settings
 from rocketns.processor.admin import Processor, unit_list_processor
@@ -14,16 +14,6 @@ from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo import view
 from rocketns.routeinfo.connection import Connection
-
-
-class Access(StrEnum):
-    """Who sends a request: clients look routes up, tools read, brokers register, administrators change. OFF: nobody."""
-
-    LOOKUP = "lookup"
-    READ = "read"
-    BROKER = "broker"
-    ADMIN = "admin"
-    OFF = "off"
 
 
 class Request(NamedTuple):
@@ -42,7 +32,7 @@ def _refuse(_context: NamesrvContext, command: RemotingCommand, _peer: Connectio
     raise RequestCodeNotSupported(command.code)
 
 
-LOOKUP, READ, BROKER, ADMIN, OFF = Access
+LOOKUP, READ, SCAN, CONFIG, BROKER, ADMIN, OFF = Access
 UNKNOWN_REQUEST = Request(_refuse, OFF)
 SENT_ONLY = frozenset({RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
 
@@ -59,13 +49,13 @@ REQUESTS: dict[int, Request] = {
     RequestCode.DELETE_TOPIC_IN_NAMESRV: Request(admin.delete_topic, ADMIN, has_effect=True),
     RequestCode.REGISTER_TOPIC_IN_NAMESRV: Request(broker.register_topic, BROKER, has_effect=True),
     RequestCode.GET_KVLIST_BY_NAMESPACE: Request(settings.get_kv_list_by_namespace, READ),
-    RequestCode.GET_TOPICS_BY_CLUSTER: Request(admin.get_topics_by_cluster, READ),
+    RequestCode.GET_TOPICS_BY_CLUSTER: Request(admin.get_topics_by_cluster, SCAN),
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: Request(admin.get_system_topic_list, READ),
-    RequestCode.GET_UNIT_TOPIC_LIST: Request(unit_list_processor(view.unit_topics), READ),
-    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_topics), READ),
-    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_ununit_topics), READ),
+    RequestCode.GET_UNIT_TOPIC_LIST: Request(unit_list_processor(view.unit_topics), SCAN),
+    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_topics), SCAN),
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_ununit_topics), SCAN),
     RequestCode.UPDATE_NAMESRV_CONFIG: Request(settings.update_namesrv_config, ADMIN, has_effect=True),
-    RequestCode.GET_NAMESRV_CONFIG: Request(settings.get_namesrv_config, READ),
+    RequestCode.GET_NAMESRV_CONFIG: Request(settings.get_namesrv_config, CONFIG),
     RequestCode.QUERY_DATA_VERSION: Request(broker.query_data_version, BROKER, has_effect=True),
     RequestCode.ADD_WRITE_PERM_OF_BROKER: Request(admin.add_write_perm_of_broker, ADMIN, has_effect=True),
     RequestCode.GET_BROKER_MEMBER_GROUP: Request(broker.get_broker_member_group, BROKER),

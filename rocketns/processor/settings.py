@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from rocketns.config.properties import is_secret
 from rocketns.errors import QueryNotFound, RequestError
 from rocketns.kvconfig.file import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now
+from rocketns.processor.trail import without_secrets
 from rocketns.protocol.body import bodies
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
@@ -34,6 +36,7 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
     change = context.kv_config.put(header.namespace, header.key, header.value)
     if header.value != before:
         context.note([KvChanged(header.namespace, header.key, header.value)])
+        _note_kv_change(context, header.key, before, header.value)
     return _kv_written(context, change)
 
 
@@ -54,7 +57,13 @@ def delete_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: C
     change = context.kv_config.delete(header.namespace, header.key)
     if before is not None and header.namespace is not None and header.key is not None:
         context.note([KvChanged(header.namespace, header.key, None)])
+        _note_kv_change(context, header.key, before, None)
     return _kv_written(context, change)
+
+
+def _note_kv_change(context: NamesrvContext, key: str, before: str | None, after: str | None) -> None:
+    if not is_secret(key):
+        context.trail.note_change(before, after)
 
 
 def _kv_written(context: NamesrvContext, change: KvChange | None) -> Reply:
@@ -85,9 +94,12 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     if command.body is None:
         return Reply()
     context.writer.check_room()
-    for key, value in context.configuration.update(command.body).items():
+    before = context.configuration.items()
+    changed = context.configuration.update(command.body)
+    for key, value in changed.items():
         log.info("Replace, key: %s, value: %s", key, value)
         context.note([ConfigChanged(key, value)])
+    context.trail.note_change(*(without_secrets({key: one.get(key) for key in changed}) for one in (before, changed)))
     if withheld := context.configuration.withheld():
         log.warning("not written to the file, where only the operator may set it: %s", ", ".join(withheld))
     content = context.configuration.file_content()

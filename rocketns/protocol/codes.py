@@ -40,6 +40,11 @@ class RequestCode(IntEnum):
     GET_ROUTE_DIGESTS = 0x524E
 
 
+def request_name(code: int) -> str:
+    """The name of a request code; ``unknown`` for a code that a name server does not answer."""
+    return RequestCode(code).name if code in RequestCode._value2member_map_ else "unknown"
+
+
 class ResponseCode(IntEnum):
     """The response codes that a name server gives."""
 

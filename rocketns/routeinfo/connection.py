@@ -59,6 +59,20 @@ class Connection(Protocol):
     def note_known(self, is_known: bool) -> None:
         """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""
 
+    def allow_lookups(self) -> None:
+        """The policy would refuse its lookups, but is only observed: answer them until it changes, without control."""
+
+    @property
+    def peer_names(self) -> tuple[str, ...]:
+        """The subject and the alternative names of the peer's certificate. Empty unless one was shown and verified."""
+
+    @property
+    def standing(self) -> object | None:
+        """From the last call of `note_standing`; None before."""
+
+    def note_standing(self, standing: object) -> None:
+        """What access control found of the peer: it is the same for each request of the connection."""
+
     @property
     def in_flight(self) -> int:
         """Requests that control has taken and not answered."""

@@ -1,7 +1,7 @@
 """Events: the effects of a mutation of the tables, in the order in which they happened.
 
-`KvChanged`, `ConfigChanged`, `Stalled` and `FleetDiffers` are not changes of the tables. They are delivered in the same
-way.
+`KvChanged`, `ConfigChanged`, `Stalled`, `FleetDiffers`, `AdminRequested` and `RequestRefused` are not changes of the
+tables. They are delivered in the same way.
 
 Add a new event to the union `Event`. Type checking then fails in each consumer until it handles the event, or names it
 among those that it ignores. The consumers are journal/effects.py, admin/recent/ring.py, admin/metrics/tally.py, and in
@@ -216,6 +216,52 @@ class FleetDiffers:
     is_over: bool = False
 
 
+# The names and values of a request's fields: see `access.shown.shown_fields`.
+Fields = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True, frozen=True)
+class AdminRequested:
+    """A request of class admin was carried out, or failed. It comes after the events of what it changed.
+
+    ``result`` is its response code. ``host`` has no port, ``address`` has. ``before`` and ``after`` say what it
+    changed, None where it changed nothing. ``count``: such requests of the same sender, code and result; more than one
+    only where none of them changed anything. Without ``has_details`` fields, before and after are left out, because
+    there were too many requests in this second.
+    """
+
+    code: int
+    result: int
+    host: str
+    address: str
+    principal: str | None
+    access_key: str | None
+    fields: Fields
+    before: str | None
+    after: str | None
+    count: int = 1
+    has_details: bool = True
+
+
+@dataclass(slots=True, frozen=True)
+class RequestRefused:
+    """A request was refused; without ``is_enforced`` it would have been. ``access`` is its class, ``reason`` one word.
+
+    ``count``: requests of the same host, principal, access key, code and reason since the event before. ``host`` has no
+    port. ``fields`` are those of one of these requests.
+    """
+
+    code: int
+    access: str
+    reason: str
+    host: str
+    principal: str | None
+    access_key: str | None
+    is_enforced: bool
+    count: int
+    fields: Fields
+
+
 Event = (
     BrokerRegistered
     | BrokerHeartbeat
@@ -233,4 +279,6 @@ Event = (
     | ConfigChanged
     | Stalled
     | FleetDiffers
+    | AdminRequested
+    | RequestRefused
 )

@@ -6,8 +6,9 @@ Only the control thread touches them. Which mutation does what is in the modules
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rocketns._fast.routes.queue_table import (
@@ -23,11 +24,14 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Cause, Event, TopicChange
 from rocketns.routeinfo.held.broker_topics import UNIT_FLAGS, BrokerTopics
+from rocketns.routeinfo.held.former import FormerMembers
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 # A day. A longer heartbeat timeout of a registration counts as this one: what a peer registers has an end.
 HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
+# Groups of an address that remember it as their member when its live entry ends. A broker is in one.
+NOTED_AT_ONCE_MAX = 8
 
 
 class BrokerAddrInfo(NamedTuple):
@@ -92,6 +96,8 @@ class RouteTables:
 
     ``broker_topics`` has the topics of each broker name. ``routes`` and ``members`` count what the limits bound: routes
     as `held.sizes` does, and the ids of all groups. What adds or removes queues, mappings or filter servers keeps them.
+
+    ``former`` has the addresses that left each group. `remove_live_entry`, `remove_member` and `remove_group` keep it.
     """
 
     topic_queue_table: dict[str, dict[str, QueueData]] = field(default_factory=dict)
@@ -114,6 +120,7 @@ class RouteTables:
     broker_topics: dict[str, BrokerTopics] = field(default_factory=dict, compare=False, repr=False)
     routes: int = field(default=0, compare=False)
     members: int = field(default=0, compare=False)
+    former: FormerMembers = field(default_factory=FormerMembers, compare=False, repr=False)
 
     def known_name(self, broker_name: str) -> str:
         """The object for this name that the tables hold, if they do.
@@ -154,11 +161,17 @@ class RouteTables:
         entry = self.broker_live_table.pop(key, None)
         if key in self.held:
             self.orphans[key] = cause
+            self._note_former(key, islice(self.held[key], NOTED_AT_ONCE_MAX), entry)
         self.put_filter_servers(key, [])
         if entry is not None:
             self._disown(key, entry)
             self.unconfirmed.pop(key, None)
         return entry
+
+    def _note_former(self, key: BrokerAddrInfo, names: Iterable[str], entry: BrokerLiveInfo | None) -> None:
+        if entry is not None:
+            for name in names:
+                self.former.note(name, key.addr, entry.announced_by)
 
     def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         keys = None if entry.channel is None else self.owned.get(entry.channel)
@@ -194,6 +207,7 @@ class RouteTables:
         cluster = self.registrants[name].pop(broker_id)
         _drop(self.memberships, (group.cluster, addr), name, broker_id)
         key = BrokerAddrInfo(cluster, addr)
+        self._note_former(key, (name,), self.broker_live_table.get(key))
         _drop(self.held, key, name, broker_id)
         if key not in self.held:
             self.orphans.pop(key, None)
@@ -205,6 +219,7 @@ class RouteTables:
         name = group.broker_name
         del self.broker_addr_table[name], self.registrants[name]
         self.unheard.pop(name, None)
+        self.former.forget(name)
         assert group.cluster is not None
         self._unlist(group.cluster, name)
 

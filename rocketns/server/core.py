@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
+from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
@@ -73,6 +74,7 @@ class Core:
             route_digests=self.publisher.digests,
             writer=outside.writer,
             tables=tables,
+            guard=Guard(trusts_announced=bool(configuration.access.proxies)),
         )
         version = self.context.release.version
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
@@ -80,7 +82,10 @@ class Core:
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)
 
         product = ProductEnvironment(outside.client, configuration.product_name_servers, serialize_type, version)
-        answering = Answering(self.context, clock, self.delivery, product, serialize_type, outside.when_written)
+        remember = None if self.reactors is None else self.reactors.remember_allowed
+        answering = Answering(
+            self.context, clock, self.delivery, product, serialize_type, outside.when_written, remember
+        )
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
         silence = MassSilence(self.context, clock, self.delivery)

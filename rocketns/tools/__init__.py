@@ -1,1 +1,1 @@
-"""`rocketns get`, `diff`, `top` and `completion`: what a shell asks of any name server."""
+"""`rocketns get`, `diff`, `top`, `access` and `completion`: what a shell asks of any name server, and of a policy."""

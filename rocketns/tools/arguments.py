@@ -1,4 +1,4 @@
-"""The options of `rocketns get`, `diff`, `top`, `health` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health`, `access` and `completion`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import NoReturn
 
-from rocketns.config.system import parse_definition
+from rocketns.config.texts.system import parse_definition
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
 DEFAULT_ADDR = "127.0.0.1:9876"
@@ -17,6 +18,7 @@ SERVERS_MIN, SERVERS_MAX = 2, 16
 SETTLE_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
 INTERVAL_SECONDS = 2.0
+PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
 
 DIFF = """\
@@ -34,6 +36,28 @@ it.
 HEALTH = """\
 One route lookup through the name server's own port, for health checks and scripts. A name server that starts,
 waits for its brokers or drains is not ready.
+"""
+
+CHECK = """\
+Read a policy of access control as the name server does, and say what it allows and what to notice in it. With a request
+say whether it is allowed, and why. A request is words:
+
+  code=105                  or code=GET_ROUTEINFO_BY_TOPIC
+  from=10.1.2.3             the address of its sender
+  key=KEY                   signed by this access key, rightly
+  certificate=CN=broker     a name of the certificate that its sender shows; there may be several
+  body=TEXT, body=@FILE     its body
+  brokerName=broker-a       any other word is one of its fields, also brokerAddr, namespace, topic;
+                            with AccessKey and Signature the signature is verified
+
+rocketns access check policy.toml code=103 from=10.1.2.3 brokerName=broker-a brokerAddr=10.1.2.3:10911
+"""
+
+SUGGEST = """\
+Print the policy that would have allowed what the journals say was refused, or would have been: a principal for each
+access key and for each host that asked without one, with the classes, broker names, addresses and namespaces that were
+seen. Read it and cut it down: whoever asked is in it. Admin requests are in it as comments, and secrets are left to be
+filled in. It needs tomli_w: pip install 'rocketns[tools]'.
 """
 
 COMPLETION = """\
@@ -63,13 +87,14 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top`, `health` and `completion`."""
+    """`get`, `diff`, `top`, `health`, `access` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
     health = _command(commands, "health", "say whether a name server answers route lookups", HEALTH)
     _add_addr(health)
     _add_common(health)
+    _add_access(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
 
@@ -91,6 +116,10 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         if name == "kv":
             thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                                help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
+        if name == "connections":
+            thing.add_argument("--token-file", metavar="FILE",
+                               help="a file with a token of the management port, of the class read; by default the "
+                               "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
         _add_addr(thing)
         _add_common(thing)
 
@@ -114,6 +143,24 @@ def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
                      help="time between two rounds; by default %(default)g")  # fmt: skip
     top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
     _add_common(top)
+
+
+def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
+    doc = "explain a policy of access control, or suggest one"
+    access = commands.add_parser("access", help=doc, description=doc, allow_abbrev=False)
+    things = access.add_subparsers(dest="thing", metavar="WHAT", required=True)
+    check = _command(things, "check", "say what a policy allows, and whether it allows a request", CHECK)
+    check.add_argument("file", metavar="FILE", help="the policy, as rocketns.accessFile")
+    check.add_argument("request", nargs="*", metavar="NAME=VALUE", help="a request")
+    check.add_argument("--json", action="store_true", help="print JSON, for programs")
+    suggest = _command(things, "suggest", "print the policy that would have allowed what was refused", SUGGEST)
+    suggest.add_argument("--journal", action="append", required=True, metavar="PATH",
+                         help="a folder of journals, or a file of one; may be given several times")  # fmt: skip
+    suggest.add_argument("--since", type=_instant, metavar="TIME",
+                         help="leave out what was before: 2026-11-20, or 2026-11-20T08:00:00Z; UTC")  # fmt: skip
+    suggest.add_argument("--networks", type=_prefix, metavar="BITS",
+                         help="join the IPv4 addresses of each network of so many bits, such as 24. By default "
+                         "only addresses that were seen are allowed. A host of IPv6 is its 64 bits")  # fmt: skip
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
@@ -149,6 +196,20 @@ def _addr(text: str) -> str:
     if not ADDRESS.fullmatch(text) or not 0 < int(text.rpartition(":")[2]) < 65_536:
         raise argparse.ArgumentTypeError(f"{text}: HOST:PORT expected")
     return text
+
+
+def _instant(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: a time such as 2026-11-20T08:00:00Z expected") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _prefix(text: str) -> int:
+    if not (text.isdecimal() and PREFIX_MIN <= int(text) <= PREFIX_MAX):
+        raise argparse.ArgumentTypeError(f"{text}: a number from {PREFIX_MIN} to {PREFIX_MAX} expected")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -88,8 +88,8 @@ async def _config(_options: Namespace, server: NameServer) -> Shown:
     return _pairs(properties_value(await server.configuration()))
 
 
-async def _connections(_options: Namespace, server: NameServer) -> Shown:
-    rows = await connections(server)
+async def _connections(options: Namespace, server: NameServer) -> Shown:
+    rows = await connections(options, server)
     columns = ("peer", "language", "versionName", "since", "requests", "waiting")
     shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in columns) for row in rows]
     return Shown(rows, [TextTable(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)])

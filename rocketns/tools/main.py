@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.config.system import system_properties
+from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
 from rocketns.tools.arguments import check_addrs, parse
@@ -37,6 +37,10 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_FOUND
     logging.getLogger("rocketns").addHandler(logging.NullHandler())
     try:
+        if options.command == "access":
+            from rocketns.tools.access.run import run as access  # it reads policies, which other commands need not
+
+            return access(options)
         if options.command not in ONE_SERVER and (
             wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)
         ):

@@ -1,13 +1,28 @@
-"""What only the management port of a rocketns tells: its connections."""
+"""What only the management port of a rocketns tells: its connections.
+
+The name server says by request 319 where this port is, and whether it takes TLS alone. Its certificate is always
+verified, because a token is sent.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import http.client
 import json
+import os
+import re
+import ssl
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.config.texts.system import system_properties
+from rocketns.config.tls import TlsConfig
 from rocketns.tools.values import properties_value
 
 HERE = ("127.0.0.1", "::1", "localhost")
@@ -19,12 +34,76 @@ PAGES_MAX = 100
 PORT_MAX = 65_535
 # Every management port has this name. Other names than addresses are refused, for the sake of browsers.
 NAMED = {"Host": "localhost"}
+TOKEN_VARIABLE = "ROCKETNS_ADMIN_TOKEN"
+TOKEN_BYTES_MAX = 1024
+TOKEN = re.compile("[!-~]+")
+Connect = Callable[[], HTTPConnection]
+WHY_REFUSED = {
+    http.HTTPStatus.UNAUTHORIZED: f"asks for a token that it knows: give one by --token-file or {TOKEN_VARIABLE}",
+    http.HTTPStatus.FORBIDDEN: "needs a token of the class read",
+}
 
 
-async def connections(server: NameServer) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Port:
+    """Where to ask, and how. The token is shown nowhere."""
+
+    host: str
+    port: int
+    connect: Connect = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"its management port {self.host}:{self.port}"
+
+
+async def connections(options: Namespace, server: NameServer) -> list[dict[str, Any]]:
     """The rows of `/api/v1/connections`, 50,000 at most. UnusableError if there is no management port to ask."""
-    host, port = _address(server, properties_value(await server.configuration()))
-    return await asyncio.to_thread(_rows, host, port)
+    properties = properties_value(await server.configuration())
+    host, port = _address(server, properties)
+    token = _token(options)
+    headers = NAMED | ({"Authorization": f"Bearer {token}"} if token else {})
+    tls = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
+    is_tls = properties.get("rocketns.adminTls", "").lower() == "true"
+    if token and tls.client.trust_cert_path and not is_tls:  # whoever answers in its place would like to have it
+        raise UnusableError("its management port takes no TLS, so the token is not sent. Leave out "
+                            "tls.client.trustCertPath to send it unencrypted")  # fmt: skip
+    connect = _by_tls(host, port, tls) if is_tls else partial(HTTPConnection, host, port, timeout=ANSWER_WITHIN_S)
+    return await asyncio.to_thread(_rows, _Port(host, port, connect, headers))
+
+
+def _token(options: Namespace) -> str:
+    """From the file that the option names, else from the environment; empty if there is none."""
+    where = options.token_file or TOKEN_VARIABLE
+    token = _read(options.token_file) if options.token_file else os.environ.get(TOKEN_VARIABLE, "").strip()
+    if (options.token_file or token) and not TOKEN.fullmatch(token):
+        raise UnusableError(f"{where} must have one token and nothing else")
+    return token
+
+
+def _read(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(TOKEN_BYTES_MAX).decode("latin-1").strip()
+    except OSError as error:
+        raise UnusableError(f"the token in {path} cannot be read: {error.strerror}") from error
+
+
+def _by_tls(host: str, port: int, config: TlsConfig) -> Connect:
+    context = _context(config)
+    return lambda: http.client.HTTPSConnection(host, port, timeout=ANSWER_WITHIN_S, context=context)
+
+
+def _context(config: TlsConfig) -> ssl.SSLContext:
+    """``tls.client.trustCertPath``, or else the machine's certificates, verify the server."""
+    side = config.client
+    try:
+        context = ssl.create_default_context(cafile=side.trust_cert_path or None)
+        if side.cert_path:
+            context.load_cert_chain(side.cert_path, side.key_path or None, side.key_password or None)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise UnusableError(f"the files of tls.client.… cannot be used for its management port: {error}") from error
+    return context
 
 
 def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
@@ -37,32 +116,32 @@ def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
     return (host if address in (*HERE, *EVERYWHERE) else address), int(port)
 
 
-def _rows(host: str, port: int) -> list[dict[str, Any]]:
+def _rows(asked: _Port) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for _ in range(PAGES_MAX):
-        rows, total = _page(host, port, len(found))
+        rows, total = _page(asked, len(found))
         found += rows
         if not rows or len(found) >= total:
             break
     return found
 
 
-def _page(host: str, port: int, offset: int) -> tuple[list[dict[str, Any]], int]:
+def _page(port: _Port, offset: int) -> tuple[list[dict[str, Any]], int]:
     """The rows from ``offset`` on, as many as the server gives, and how many there are."""
-    asked = http.client.HTTPConnection(host, port, timeout=ANSWER_WITHIN_S)
+    asked = port.connect()
     try:
         path = f"/api/v1/connections?sort=peer&limit={ROWS_IN_PAGE}&offset={offset}"
-        asked.request("GET", path, headers=NAMED)
+        asked.request("GET", path, headers=port.headers)
         answer = asked.getresponse()
         body = answer.read(ANSWER_BYTES_MAX)
         page: dict[str, Any] = json.loads(body) if answer.status == http.HTTPStatus.OK else {"items": None, "total": 0}
         rows, total = page["items"], int(page["total"])
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise UnusableError(f"its management port {host}:{port} cannot be read: {error}") from error
+        raise UnusableError(f"{port} cannot be read: {error}") from error
     finally:
         asked.close()
+    if answer.status in WHY_REFUSED:
+        raise UnusableError(f"{port} {WHY_REFUSED[http.HTTPStatus(answer.status)]}")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UnusableError(
-            f"its management port {host}:{port} answers {answer.status}, or without a list of connections"
-        )
+        raise UnusableError(f"{port} answers {answer.status}, or without a list of connections")
     return rows, total

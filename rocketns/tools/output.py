@@ -31,6 +31,16 @@ EXIT_STATUSES = {
         (EXIT_DIFFERENT, "it answers, and is not ready; the message has its reason"),
         _TROUBLE,
     ),
+    "check": (
+        (EXIT_FOUND, "the policy can be used, and allows the request"),
+        (EXIT_DIFFERENT, "the policy cannot be used; or it refuses the request, or would where it only observes"),
+        (EXIT_UNREADABLE, "a wrong option, or words that are no request"),
+    ),
+    "suggest": (
+        (EXIT_FOUND, "printed"),
+        (EXIT_DIFFERENT, "nothing was refused"),
+        (EXIT_UNREADABLE, "a journal cannot be read, or a wrong option"),
+    ),
     "completion": ((EXIT_FOUND, "printed"), (EXIT_UNREADABLE, "a wrong option")),
     "diff": ((EXIT_FOUND, "the name servers say the same"), (EXIT_DIFFERENT, "they do not"), _TROUBLE),
 }
@@ -58,6 +68,23 @@ def plain(table: TextTable) -> str:
 
 def _line(row: Iterable[str], widths: Sequence[int]) -> str:
     return GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+# Sentences and tables, one after the other.
+Report = list[str | TextTable]
+
+
+def print_report(report: Report) -> None:
+    """Sentences as lines, and an empty line around each table."""
+    before: str | TextTable | None = None
+    for part in report:
+        if before is not None and TextTable in (type(before), type(part)):
+            print()
+        if isinstance(part, TextTable):
+            print_table(part)
+        else:
+            print_line(part)
+        before = part
 
 
 def print_line(text: str) -> None:

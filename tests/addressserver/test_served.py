@@ -18,6 +18,9 @@ from rocketns.addressserver.listing import LISTED_S
 from rocketns.addressserver.server import AddressServer
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
+from tests.support.certificates import Files, authority
+from tests.support.tlsclient import any_server
+from tests.support.tlsfiles import tls_properties
 
 Start = Callable[..., RocketnsServer]
 
@@ -95,6 +98,20 @@ def test_a_name_server_that_takes_tls_alone_is_asked_over_tls(start: Start) -> N
     port = free_port()
     server = start({"rocketns.addressServer": port}, options=["-Dtls.server.mode=enforcing"])
     assert ask(port) == (200, f"127.0.0.1:{server.port}")
+
+
+def test_it_takes_tls_alone_where_a_property_says_so(start: Start, tmp_path: Path) -> None:
+    """With the certificate of the name server; who asks over plain HTTP gets nothing."""
+    identity = authority("ours").issue("localhost")
+    files = Files.write(tmp_path / "tls", identity)
+    port = free_port()
+    server = start(tls_properties(files) | {"rocketns.addressServer": port, "rocketns.addressServerTls": "true"})
+    asked = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=any_server())
+    asked.request("GET", "/rocketmq/nsaddr")
+    assert asked.sock.getpeercert(binary_form=True) == identity.der
+    assert asked.getresponse().read() == f"127.0.0.1:{server.port}".encode()
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        ask(port)
 
 
 def test_a_list_is_kept_for_as_long_as_the_property_says(tmp_path: Path) -> None:

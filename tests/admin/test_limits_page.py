@@ -9,9 +9,10 @@ from rocketns.admin.api import answers, paging, routes
 from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
+from rocketns.admin.tokens import access, reading
 from rocketns.config import admin
 from rocketns.config.texts.networks import NETWORKS_MAX
-from rocketns.server.http import heads
+from rocketns.server.http import heads, secured
 from tests.check.source import ROOT
 
 ROWS = {
@@ -33,6 +34,10 @@ ROWS = {
     "characters of a name; of a value": f"{answers.NAME_CHARACTERS_MAX}; {answers.VALUE_CHARACTERS_MAX:,}",
     "kept changes": f"{ring.EVENTS_MAX:,}",
     "series of one metric; characters of a label": f"{family.SERIES_MAX}; {family.LABEL_CHARACTERS_MAX}",
+    "tokens in `rocketns.adminTokensFile`; characters of one; bytes of the file": f"{reading.TOKENS_MAX}; "
+    f"{reading.TOKEN_CHARACTERS_MIN} to {reading.TOKEN_CHARACTERS_MAX}; {reading.FILE_BYTES_MAX >> 10} KiB",
+    "log lines about requests without the right token": f"one in {access.LOG_INTERVAL_S:g} s",
+    "TLS handshakes of a port": f"{100 / (1 + secured.HANDSHAKES_REST):g} % of a core",
     "names in `rocketns.adminHosts`, networks in `rocketns.adminDrainFrom`": f"{admin.NAMES_MAX}",
 }
 

@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     one.kill()
 
 
-@pytest.mark.parametrize("encoding", ["json", "rocketmq"])
+@pytest.mark.parametrize("encoding", ["json", "rocketmq", "json-signed", "rocketmq-signed"])
 def test_nsload_counts_the_answers_of_a_closed_loop(server: Server, encoding: str) -> None:
     found = load.lookups(server, connections=3, depth=4, encoding=encoding, topics=10, seconds=0.05)
     assert found.requests >= 12

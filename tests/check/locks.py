@@ -1,4 +1,4 @@
-"""Versions and hashes of what the image installs: ``python -m tests.check.locks`` writes them again with uv."""
+"""Versions and hashes of what the image installs: ``make locks`` writes them again with uv."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "packaging" / "docker"
 # For every processor and every Python that the package allows.
-UV = ("uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--generate-hashes",
-      "--custom-compile-command", "python -m tests.check.locks")  # fmt: skip
+UV = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
+      "--generate-hashes", "--custom-compile-command", "python -m tests.check.locks")  # fmt: skip
 PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>\S+)")
 VIA = re.compile(r"# +(?:via )?(?P<name>\S+)")
 
@@ -33,10 +33,12 @@ class Pin:
 def wanted() -> dict[Path, list[Requirement]]:
     """The lists of pyproject.toml by the file that pins them. The image has the management port, too."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    installed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["admin"]]
+    extras = project["project"]["optional-dependencies"]
+    installed = [*project["project"]["dependencies"], *extras["admin"]]
     return {
         FOLDER / "requirements.txt": list(map(Requirement, installed)),
         FOLDER / "requirements-build.txt": list(map(Requirement, project["build-system"]["requires"])),
+        FOLDER / "requirements-sbom.txt": list(map(Requirement, extras["sbom"])),
     }
 
 
@@ -54,12 +56,13 @@ def pins(path: Path) -> dict[str, Pin]:
     return found
 
 
-def main() -> int:
+def main(options: list[str]) -> int:
+    """Write all files; ``options`` are uv's (``--upgrade``). Without them a version stays while it is allowed."""
     for path, requirements in wanted().items():
         lines = "".join(f"{one}\n" for one in requirements)
-        subprocess.run([*UV, "--output-file", str(path), "-"], input=lines, text=True, check=True, cwd=ROOT)
+        subprocess.run([*UV, *options, "--output-file", str(path), "-"], input=lines, text=True, check=True, cwd=ROOT)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -14,7 +14,7 @@ from rocketns import cli
 from rocketns.config import Configuration, properties
 from rocketns.config.checks.refused import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
 from rocketns.config.properties import OwnConfig
-from rocketns.config.system import SYSTEM_PROPERTIES, SystemProperty
+from rocketns.config.texts.system import SYSTEM_PROPERTIES, SystemProperty
 from rocketns.config.tls import TLS_PROPERTIES
 from tests.check.source import ROOT
 

@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from tests.check import locks
 
-HINT = "Next step: python -m tests.check.locks (needs uv on the PATH)"
+HINT = "Next step: make locks"
 
 
 @pytest.mark.parametrize("path", locks.wanted(), ids=lambda path: path.name)

@@ -19,7 +19,7 @@ from tests.check.source import ROOT
 UNITS = ROOT / "packaging" / "systemd"
 ANALYZE = shutil.which("systemd-analyze")
 # systemd's exposure score of a service, 0 to 10, in tenths: lower is safer. Most services of a system have 90.
-EXPOSURE_MAX = 20
+EXPOSURE_MAX = 12
 installed = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed")
 
 

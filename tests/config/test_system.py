@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.config.system import system_properties
+from rocketns.config.texts.system import system_properties
 
 
 @pytest.mark.parametrize(

@@ -39,11 +39,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         + "0" * 64, "networkPolicy.clients[0].namespaceSelector.matchLabels.team=a", "clusterDomain=cluster.local",
         "networkPolicy.monitoring[0].namespaceSelector.matchLabels.name=prometheus", "persistence.storageClass=fast",
     ),
+    "tokens": ("admin.enabled=true", "admin.tokensSecret=rocketns-tokens", "serviceMonitor.enabled=true"),
     "all the rest": (
         "service.type=NodePort", "service.annotations.a=b", "persistence.annotations.a=b", "podLabels.a=b",
         "podAnnotations.a=b", "priorityClassName=high", "nodeSelector.disk=ssd", "tolerations[0].key=a",
         "tolerations[0].operator=Exists", "imagePullSecrets[0].name=a", "extraEnv[0].name=A", "extraEnv[0].value=b",
-        "podDisruptionBudget.maxUnavailable=50%",
+        "podDisruptionBudget.maxUnavailable=50%", "localhostProfile=rocketns.json",
         "topologySpreadConstraints[0].maxSkew=1", "topologySpreadConstraints[0].topologyKey=zone",
         "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway", "fullnameOverride=rocketns",
     ),
@@ -104,6 +105,16 @@ def test_the_pods_may_do_little() -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
+
+
+def test_the_pods_take_the_seccomp_profile_of_their_nodes_where_one_is_named() -> None:
+    def profile(*settings: str) -> object:
+        pod = of_kind(rendered(*settings), "StatefulSet")["spec"]["template"]["spec"]
+        return pod["securityContext"]["seccompProfile"]
+
+    assert profile() == {"type": "RuntimeDefault"}
+    named = profile("localhostProfile=profiles/rocketns.json")
+    assert named == {"type": "Localhost", "localhostProfile": "profiles/rocketns.json"}
 
 
 def test_the_version_of_the_chart_is_that_of_rocketns() -> None:
@@ -171,6 +182,29 @@ def drains(command: list[str], tmp_path: Path) -> bool:
 
 def test_the_hook_of_the_chart_drains(tmp_path: Path) -> None:
     assert drains(hook(container(rendered("admin.enabled=true", "admin.drain.seconds=0"))), tmp_path)
+
+
+def test_tokens_of_a_secret_are_asked_for_and_the_hook_and_prometheus_have_theirs(tmp_path: Path) -> None:
+    """The hook's script is run by this Python, with the Secret as a folder."""
+    found = rendered(*SETTINGS["tokens"], "admin.drain.seconds=0")
+    token, port = "token-of-drain-0123456789", free_port()
+    named = configuration(found, tmp_path).admin.admin_tokens_file
+    server = container(found)
+    [mount] = [one["mountPath"] for one in server["volumeMounts"] if one["name"] == "tokens"]
+    assert named == f"{mount}/tokens"
+    credentials = of_kind(found, "ServiceMonitor")["spec"]["endpoints"][0]["authorization"]["credentials"]
+    assert credentials == {"name": "rocketns-tokens", "key": "scrape"}
+    (tmp_path / "tokens").write_text(f"drain {token}\nprobe anyone\n")
+    (tmp_path / "drain").write_text(f"{token}\n")
+    running = ReactorServer(
+        tmp_path / "server", {"rocketns.adminPort": port, "rocketns.adminTokensFile": tmp_path / "tokens"}
+    )
+    try:
+        script = hook(server)[-1].replace("127.0.0.1:9877", f"127.0.0.1:{port}").replace(mount, str(tmp_path))
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+        assert Http(port).ask("/readyz").text == "not ready: it drains\n"
+    finally:
+        running.stop()
 
 
 def test_the_hook_of_the_documentation_drains(tmp_path: Path) -> None:

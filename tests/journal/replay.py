@@ -24,6 +24,11 @@ def parsed(data: bytes) -> list[Record]:
     return [orjson.loads(line) for line in data.splitlines()]
 
 
+def kinds(records: Iterable[Record]) -> list[str]:
+    """The kinds of the records without seals."""
+    return [one["ev"] for one in records if one["ev"] != "seal"]
+
+
 def check_columns(one: Record) -> None:
     """A record has the columns of its kind, each of its type, and no nulls."""
     assert {"boot", "seq", "ts", "ev"} <= one.keys()

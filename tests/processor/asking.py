@@ -24,6 +24,12 @@ class Connection:
 
     address: str = "10.9.9.9:1234"
     is_announced: bool = False
+    host: str = "10.9.9.9"
+    peer_names: tuple[str, ...] = ()
+    standing: object | None = None
+
+    def note_standing(self, standing: object) -> None:
+        self.standing = standing
 
 
 class World:

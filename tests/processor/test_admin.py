@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocketns.protocol.command import Reply
-from rocketns.routeinfo.events import TopicsDeleted, TopicsPut
+from rocketns.routeinfo.events import AdminRequested, TopicsDeleted, TopicsPut
 from tests.processor.asking import World
 
 
@@ -22,7 +22,8 @@ def test_permissions_are_counted_and_told(world: World) -> None:
     world.context.take_events()
     assert world.ask(205, {"brokerName": "broker-a"}) == Reply(ext_fields={"wipeTopicCount": "2"})
     assert world.ask(327, {"brokerName": "broker-a"}) == Reply(ext_fields={"addTopicCount": "2"})
-    assert [type(event) for event in world.context.take_events()] == [TopicsPut, TopicsPut]
+    events = [type(event) for event in world.context.take_events()]
+    assert events == [TopicsPut, AdminRequested, TopicsPut, AdminRequested]
     for ext in (None, {}, {"brokerName": "nobody"}):
         assert world.ask(205, ext) == Reply(ext_fields={"wipeTopicCount": "0"})
         assert world.ask(327, ext) == Reply(ext_fields={"addTopicCount": "0"})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
+from rocketns.access.classes import Access
 from rocketns.processor.context import Now
-from rocketns.processor.requests import REQUESTS, Access, check_rows, request_of
+from rocketns.processor.requests import REQUESTS, check_rows, request_of
 from tests.processor.asking import World
 
 WRITABLE, READ_ONLY = topic_config("T1"), topic_config("T2", perm=4)
@@ -18,7 +19,9 @@ BODIES = {
 }
 CLASSES = {
     Access.LOOKUP: {105},
-    Access.READ: {101, 106, 206, 219, 224, 304, 311, 312, 313, 319, 21070},
+    Access.READ: {101, 106, 206, 219, 304, 21070},
+    Access.SCAN: {224, 311, 312, 313},
+    Access.CONFIG: {319},
     Access.BROKER: {103, 104, 217, 322, 901, 904},
     Access.ADMIN: {100, 102, 205, 216, 318, 327},
 }

@@ -11,6 +11,7 @@ import pytest
 from rocketns import files
 from rocketns.filewriter import FileWriter
 from rocketns.protocol.command import Reply
+from rocketns.routeinfo.events import AdminRequested
 from tests.processor.asking import World
 
 NK = {"namespace": "ns", "key": "k"}
@@ -55,7 +56,7 @@ def test_a_value_beyond_a_limit_is_refused(tmp_path: Path, name: str, value: str
     reply = world.ask(100, NK | {"value": value})
     assert (reply.code, f"more than rocketns.{name}=" in (reply.remark or "")) == (1, True)
     assert (world.context.kv_config.config_table, (tmp_path / "kv.json").exists()) == ({}, False)
-    assert world.context.take_events() == []
+    assert [type(event) for event in world.context.take_events()] == [AdminRequested]
 
 
 def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:

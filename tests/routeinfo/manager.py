@@ -44,6 +44,7 @@ class Broker:
     zone: str | None = None
     timeout_ms: int | None = None
     channel: Connection | None = field(default_factory=object)
+    announced_by: str | None = None
 
     def but(self, **changes: object) -> Broker:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -94,7 +95,7 @@ class Manager:
     ) -> RegisterBrokerResult:
         asked = BrokerRegistration(
             broker.cluster, broker.addr, broker.name, broker.id, broker.ha_addr, broker.zone, broker.timeout_ms,
-            broker.acting, wrapper, filters, broker.channel,
+            broker.acting, wrapper, filters, broker.channel, announced_by=broker.announced_by,
         )  # fmt: skip
         result = register_broker(self.tables, self.config, asked, self.now_ms)
         self.note(result.events)

@@ -8,14 +8,16 @@ cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memmove
+from libc.stdlib cimport abort, calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memmove
 
+from rocketns._fast.access.decisions cimport LookupKeys, digest_lookup
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.codec.route_reply cimport put_uint32
 from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport HANDED_OVER, Routes
+from rocketns._fast.system.keyed_digest cimport Digest
 from rocketns._fast.system.threads cimport (
     pthread_mutex_destroy,
     pthread_mutex_init,
@@ -134,6 +136,7 @@ cdef struct Reader:
     int64_t handed_over
     Layout layout
     bint has_layout
+    LookupKeys keys
 
 
 cdef void answer(Reader *reader, const Routes *routes, const RouteRequest *request) noexcept nogil:
@@ -155,23 +158,34 @@ cdef void answer(Reader *reader, const Routes *routes, const RouteRequest *reque
     pthread_mutex_unlock(&reader.mutex)
 
 
+cdef bint have_one_digest(const RouteRequest *one, const RouteRequest *other, const LookupKeys *keys) noexcept nogil:
+    """Of a signed lookup that was recognised in two ways: an allowed one must not stand for another."""
+    cdef Digest first, second
+    cdef bint has_first = digest_lookup(one, keys, &first), has_second = digest_lookup(other, keys, &second)
+    return has_first == has_second and (not has_first or memcmp(&first, &second, sizeof(Digest)) == 0)
+
+
 cdef size_t read_frame(Reader *reader, const Routes *routes, uint8_t *data, size_t size) noexcept nogil:
     """One frame as a reactor reads it. How long it was, if it was recognised, or 0."""
     cdef RouteRequest request, like
     cdef int64_t length
+    cdef bint is_like
     if size >= 4 and chance(&reader.state) % 16:
         put_uint32(data, <uint32_t>(size - 4))
     length = frame_size(data, size, FRAME_BYTES_MAX)
     if length <= 0:
         return 0
     reader.whole += 1
-    if reader.has_layout and follows_layout(data, <size_t>length, &reader.layout, &like):
+    is_like = reader.has_layout and follows_layout(data, <size_t>length, &reader.layout, &like)
+    if is_like:
         reader.like += 1
         answer(reader, routes, &like)
     if not recognise_request(data, <size_t>length, &request):
         return 0
     reader.recognised += 1
     answer(reader, routes, &request)
+    if is_like and not have_one_digest(&like, &request, &reader.keys):
+        abort()
     if chance(&reader.state) % 8 == 0:
         reader.has_layout = learn_layout(data, <size_t>length, &request, &reader.layout)
     return <size_t>length

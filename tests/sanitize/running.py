@@ -28,7 +28,7 @@ class Amount:
 WHOLE = Amount(("tests/fast",), 3_600, 60)
 SHARE = Amount(("tests/fast", "-k", "not every_byte and not planted"), 6, 4, examples_over=16)
 # A thread alone races with none: in a share, ThreadSanitizer has the tests with several.
-WITH_THREADS = ("reactor", "connections", "routes/test_torn.py", "routes/test_readers.py")
+WITH_THREADS = ("access/test_lane.py", "reactor", "connections", "routes/test_torn.py", "routes/test_readers.py")
 SHARES = {
     "address": SHARE,
     "thread": replace(SHARE, tests=(*(f"tests/fast/{place}" for place in WITH_THREADS), *SHARE.tests[1:])),

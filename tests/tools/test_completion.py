@@ -35,6 +35,8 @@ def test_the_command_prints_the_script(shell: str, capsys: pytest.CaptureFixture
         (["get", "b"], {"brokers"}),
         (["get", "route", "--js"], {"--json"}),
         (["diff", "--set"], {"--settle"}),
+        (["access", "su"], {"suggest"}),
+        (["access", "suggest", "--net"], {"--networks"}),
         (["audit", "ru"], {"run"}),
         (["--configF"], {"--configFile"}),
     ],

@@ -41,11 +41,17 @@ func resolver(text string) primitive.NsResolver {
 	return primitive.NewPassthroughResolver(strings.Split(text, ";"))
 }
 
+// Empty ones sign nothing.
+func credentials() primitive.Credentials {
+	return primitive.Credentials{AccessKey: os.Getenv("INTEROP_ACCESS_KEY"), SecretKey: os.Getenv("INTEROP_SECRET_KEY")}
+}
+
 func produce(servers primitive.NsResolver, topic string, count int) {
 	p, err := rocketmq.NewProducer(
 		producer.WithNsResolver(servers),
 		producer.WithGroupName("interop-go-producer"),
 		producer.WithSendMsgTimeout(10*time.Second),
+		producer.WithCredentials(credentials()),
 	)
 	check(err)
 	check(p.Start())
@@ -69,6 +75,7 @@ func consume(servers primitive.NsResolver, topic string, group string) {
 		consumer.WithNsResolver(servers),
 		consumer.WithGroupName(group),
 		consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
+		consumer.WithCredentials(credentials()),
 	)
 	check(err)
 	var printing sync.Mutex

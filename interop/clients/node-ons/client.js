@@ -10,10 +10,11 @@ const sendMsgTimeout = 10000;
 const logger = { info() {}, debug() {}, warn: console.error, error: console.error };
 
 // Required, and used only by those who look their name servers up on a web server.
-const unused = { httpclient: {} };
+const keys = { accessKey: process.env.INTEROP_ACCESS_KEY, secretKey: process.env.INTEROP_SECRET_KEY };
+const common = { httpclient: {}, ...(keys.accessKey ? keys : {}) };
 
 async function produce(nameSrv, topic, count) {
-  const producer = new Producer({ ...unused, nameSrv, producerGroup: 'interop-node-producer', sendMsgTimeout, logger });
+  const producer = new Producer({ ...common, nameSrv, producerGroup: 'interop-node-producer', sendMsgTimeout, logger });
   producer.on('error', (error) => console.log('FAILED', error));
   await producer.ready();
   console.log('READY');
@@ -30,7 +31,7 @@ async function produce(nameSrv, topic, count) {
 }
 
 async function consume(nameSrv, topic, group) {
-  const consumer = new Consumer({ ...unused, nameSrv, consumerGroup: group, isBroadcast: false, logger });
+  const consumer = new Consumer({ ...common, nameSrv, consumerGroup: group, isBroadcast: false, logger });
   consumer.on('error', (error) => console.log('FAILED', error));
   consumer.subscribe(topic, '*', async (message) => console.log(`GOT ${message.body.toString()}`));
   await consumer.ready();

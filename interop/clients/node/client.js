@@ -10,7 +10,8 @@ const sendMsgTimeout = 10000;
 
 const logger = { info() {}, debug() {}, warn: console.error, error: console.error };
 // httpclient is required, and used only by those who look their name servers up on a web server.
-const common = { httpclient: {}, logger };
+const keys = { accessKey: process.env.INTEROP_ACCESS_KEY, secretKey: process.env.INTEROP_SECRET_KEY };
+const common = { httpclient: {}, logger, ...(keys.accessKey ? keys : {}) };
 
 function* produce(namesrvAddr, topic, count) {
   const producer = new Producer({ ...common, namesrvAddr, producerGroup: 'interop-node-producer', sendMsgTimeout });

@@ -20,9 +20,16 @@ def say(*words: object) -> None:
     os.write(sys.stdout.fileno(), (" ".join(map(str, words)) + "\n").encode())
 
 
+def sign(client: Producer | PushConsumer) -> None:
+    """Without keys it adds empty ones and a signature by them."""
+    if key := os.environ.get("INTEROP_ACCESS_KEY"):
+        client.set_session_credentials(key, os.environ["INTEROP_SECRET_KEY"], "ALIYUN")
+
+
 def produce(servers: str, topic: str, count: int) -> None:
     producer = Producer("interop-python-producer", timeout=SEND_TIMEOUT_MS)
     producer.set_namesrv_addr(servers)
+    sign(producer)
     producer.start()
     say("READY")
     for n in range(count):
@@ -39,6 +46,7 @@ def consume(servers: str, topic: str, group: str) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     consumer = PushConsumer(group)
     consumer.set_namesrv_addr(servers)
+    sign(consumer)
     consumer.subscribe(topic, lambda message: say("GOT", message.body.decode()))
     consumer.start()
     say("READY")

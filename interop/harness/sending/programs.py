@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,11 +48,13 @@ class Program:
     def prepare(self) -> Path:
         return built(self.folder, *self.build)
 
-    def start(self, mode: str, server: str, topic: str, last: object, fleet: Fleet) -> JavaClient:
+    def start(
+        self, mode: str, server: str, topic: str, last: object, fleet: Fleet, more_env: Mapping[str, str] = {}
+    ) -> JavaClient:
         """Start it to ``produce`` (last: how many messages) or ``consume`` (last: the group)."""
         folder = str(self.prepare())
         command = [word.format(folder=folder) for word in self.command]
-        env = {name: value.format(folder=folder) for name, value in self.env.items()}
+        env = {name: value.format(folder=folder) for name, value in self.env.items()} | dict(more_env)
         return fleet.program(mode, [*command, mode, server, topic, str(last)], env)
 
     def case(self, shows: str) -> object:
@@ -62,10 +64,12 @@ class Program:
         return pytest.param(self, id=self.folder, marks=[row, pytest.mark.skipif(bool(reason), reason=reason)])
 
 
-def assert_program_sends_and_receives(program: Program, server: str, broker: Broker, fleet: Fleet) -> None:
+def assert_program_sends_and_receives(
+    program: Program, server: str, broker: Broker, fleet: Fleet, env: Mapping[str, str] = {}
+) -> None:
     """``server`` is what the client is told: name servers, or a proxy. Each message arrives exactly once."""
     group = f"readers-{program.folder}"
     create_group(broker.port, group, program.topic)
-    consumer = program.start("consume", server, program.topic, group, fleet)
-    producer = program.start("produce", server, program.topic, MESSAGES, fleet)
+    consumer = program.start("consume", server, program.topic, group, fleet, env)
+    producer = program.start("produce", server, program.topic, MESSAGES, fleet, env)
     assert_each_arrives_once(producer, consumer, MESSAGES)

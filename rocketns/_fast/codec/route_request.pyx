@@ -102,6 +102,8 @@ cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, in
     """One ext field; False where it needs the reference."""
     cdef int field = ext_field(key)
     if field == 0:
+        if is_text(key, "Signature", 9) and value.length:
+            request.is_signed, request.signature = True, value[0]
         return True
     if seen[0] & field or field == ZONE:
         return False
@@ -178,7 +180,11 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     if member == LANGUAGE:
         return scan_language(cursor, request)
     if member == EXT_FIELDS:
-        return scan_ext_fields(cursor, request)
+        request.ext = cursor.at
+        if not scan_ext_fields(cursor, request):
+            return False
+        request.ext_around_topic = <size_t>(cursor.at - request.ext) - request.topic.length
+        return True
     if member == SERIALIZE_TYPE:
         return scan_printable(cursor, &ignored)
     return member == REMARK and skip_value(cursor, 0)
@@ -241,10 +247,12 @@ cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil
         return False
     if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
         return False
+    request.ext = cursor.at
     while left(cursor):
         pairs += 1
         if pairs > PAIRS_MAX or not take_pair(cursor, &key, &value) or not take_ext(request, &key, &value, &seen):
             return False
+    request.ext_around_topic = <size_t>(cursor.end - request.ext) - request.topic.length
     return (seen & TOPIC) != 0
 
 
@@ -260,8 +268,10 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     cursor.end = cursor.at + header_length
     request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
-    request.standard = False
-    if word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ:
+    request.standard = request.is_signed = False
+    request.is_binary = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ
+    request.has_body = header_length != size - HEAD_BYTES
+    if request.is_binary:
         recognised = recognise_binary(&cursor, request)
     else:
         recognised = recognise_json(&cursor, request)
@@ -275,18 +285,45 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
     cdef const uint8_t *end = header + (read_uint32(frame + HEADER_WORD_AT) & HEADER_LENGTH_MASK)
     cdef const uint8_t *behind_topic = request.topic.start + request.topic.length
     cdef const uint8_t *behind_opaque = request.opaque_digits.start + request.opaque_digits.length
+    cdef size_t signed = request.signature.length if request.is_signed else 0
     if request.opaque_digits.length == 0 or request.opaque_digits.start < behind_topic:
         return False
-    if <size_t>(end - header) - request.topic.length - request.opaque_digits.length > LAYOUT_BYTES_MAX:
+    if signed and request.signature.start > request.topic.start:
         return False
-    layout.before_topic = <uint32_t>(request.topic.start - header)
+    if <size_t>(end - header) - request.topic.length - request.opaque_digits.length - signed > LAYOUT_BYTES_MAX:
+        return False
+    layout.signature_length = <uint32_t>signed
+    layout.before_signature = <uint32_t>(request.signature.start - header) if signed else 0
+    layout.before_ext = <uint32_t>(request.ext - header)
+    layout.ext_around_topic = <uint32_t>request.ext_around_topic
+    layout.before_topic = <uint32_t>(<size_t>(request.topic.start - header) - signed)
     layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
     layout.behind = <uint32_t>(end - behind_opaque)
     layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
-    memcpy(layout.data, header, layout.before_topic)
+    memcpy(layout.data, header, layout.before_signature)
+    memcpy(layout.data + layout.before_signature, header + layout.before_signature + signed,
+           layout.before_topic - layout.before_signature)
     memcpy(layout.data + layout.before_topic, behind_topic, layout.before_opaque)
     memcpy(layout.data + layout.before_topic + layout.before_opaque, behind_opaque, layout.behind)
     return True
+
+
+cdef bint take_signed(
+    Cursor *cursor, const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request
+) noexcept nogil:
+    """The bytes before the topic, with another signature of the same length."""
+    if left(cursor) < layout.before_topic + layout.signature_length:
+        return False
+    if not take_bytes(cursor, <const char *>layout.data, layout.before_signature):
+        return False
+    request.signature.start, request.signature.length = cursor.at, layout.signature_length
+    cursor.at += layout.signature_length
+    request.is_signed, request.is_binary = True, False
+    request.has_body = read_uint32(frame + HEADER_WORD_AT) != size - HEAD_BYTES
+    request.ext, request.ext_around_topic = frame + HEAD_BYTES + layout.before_ext, layout.ext_around_topic
+    return is_printable(&request.signature) and take_bytes(
+        cursor, <const char *>layout.data + layout.before_signature, layout.before_topic - layout.before_signature
+    )
 
 
 cdef bint follows_layout(
@@ -300,7 +337,11 @@ cdef bint follows_layout(
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + word
-    if not take_bytes(&cursor, <const char *>expected, layout.before_topic):
+    request.is_signed = False
+    if layout.signature_length:
+        if not take_signed(&cursor, frame, size, layout, request):
+            return False
+    elif not take_bytes(&cursor, <const char *>expected, layout.before_topic):
         return False
     request.topic.start = cursor.at
     skip_printable(&cursor)

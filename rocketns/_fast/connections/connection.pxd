@@ -3,12 +3,19 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.connections.messages cimport Message
 
 # Kinds of bytes that a connection holds: input that is not worked off, and answers that the peer has not taken.
 cdef enum:
     INPUT = 0
     OUTPUT = 1
+
+# Which lookups of a connection a reactor answers.
+cdef enum Lookups:
+    FREE = 0  # all
+    OBSERVED = 1  # all, and counts them: control would refuse them if it enforced the policy
+    GUARDED = 2  # the signed ones that control has allowed
 
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
 # but where its comment says so. A MOVE message hands the whole connection to another reactor. The mutexes of the two
@@ -44,6 +51,11 @@ cdef struct Connection:
     int ending  # messages.Ending
     bint is_ending  # to be closed when its output is sent
     bint is_failed  # to be closed at the end of this turn
+    # What it may do, see admission.pyx.
+    Peer peer
+    uint32_t access_generation  # of the policy that it was judged by
+    uint8_t access_flags  # of its networks then
+    uint8_t lookups  # one of Lookups
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt

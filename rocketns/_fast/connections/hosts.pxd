@@ -3,6 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport uint16_t, uint64_t
 
+from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.system.hashing cimport HashKey
 
 cdef enum:
@@ -13,4 +14,4 @@ cdef const char *find_host(const char *address, char *room, size_t *length) noex
 cdef uint16_t number_of(const char *host, size_t length, const HashKey *key) noexcept nogil
 cdef uint16_t host_number(const char *address, const HashKey *key) noexcept nogil
 cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil
-cdef void write_peer(int fd, char *out) noexcept nogil
+cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil

@@ -9,6 +9,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, strchr, strlen, strncmp, strrchr
 
+from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.sockets cimport (
@@ -87,8 +88,8 @@ cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil:
     return hash_bytes(<const uint8_t *>host, length, key)
 
 
-cdef void write_peer(int fd, char *out) noexcept nogil:
-    """Any thread. The peer's address as host:port; ``out`` has ADDRESS_ROOM bytes.
+cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
+    """Any thread. The peer's address, and as host:port; ``out`` has ADDRESS_ROOM bytes.
 
     An IPv4 peer of a socket for both families is ::ffff:10.0.0.1 there, and is written as IPv4:
     `rocketns.addresses.unmapped`.
@@ -101,6 +102,7 @@ cdef void write_peer(int fd, char *out) noexcept nogil:
     snprintf(out, ADDRESS_ROOM, "?")
     if getpeername(fd, <sockaddr *>&address, &length) < 0:
         return
+    read_socket_address(&address, peer)
     if getnameinfo(<sockaddr *>&address, length, host, HOST_ROOM, port, PORT_ROOM,
                    NI_NUMERICHOST | NI_NUMERICSERV) == 0:
         if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:

@@ -25,7 +25,7 @@ cpdef enum MessageKind:
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]
     ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: as of ADOPTED, 0, bytes behind the header]
-    REPLY = 7  # [number: requests that are done; data: answers], `moment` of the bits below
+    REPLY = 7  # [number: requests that are done; data: answers], `moment` of the bits and the number below
     END = 8  # close after the unsent answers
     ABORT = 9  # close at once
     CLOSE_IDLE = 10  # close the connections that are idle at `moment`, in milliseconds
@@ -35,10 +35,12 @@ cpdef enum MessageKind:
     MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 
-# The bits of a REPLY's `moment`.
+# The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass
+# observed, or 0.
 cdef enum:
     REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
     REPLY_TO_KNOWN = 2  # a broker registered from the connection
+    REPLY_GENERATION_SHIFT = 2
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:
@@ -52,6 +54,7 @@ cpdef enum Ending:
     TOO_MUCH_UNSENT_IN_ALL = 7
     STALLED_FRAME = 8
     STALLED_ANSWERS = 9
+    STRANGER = 10
 
 cdef struct Message:
     Message *next

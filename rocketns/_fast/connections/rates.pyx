@@ -11,6 +11,7 @@ from libc.string cimport memcpy, memset, strncpy
 
 import os
 
+from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host, write_peer
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
@@ -55,11 +56,12 @@ cdef void note_name(Host *host, const char *name, int fd) noexcept nogil:
     """Any thread, under the mutex of the set. Without a name, that of the socket's peer."""
     cdef char address[ADDRESS_ROOM]
     cdef char room[TEXT_ROOM]
+    cdef Peer peer
     cdef size_t length
     if host.name[0]:
         return
     if name == NULL:
-        write_peer(fd, address)
+        write_peer(fd, address, &peer)
         name = find_host(address, room, &length)
         length = min(length, <size_t>(HOST_BYTES - 1))
         strncpy(host.name, name, length)

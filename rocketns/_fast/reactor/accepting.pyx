@@ -5,8 +5,10 @@ All functions are for the reactor's thread.
 
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 
+from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, write_peer
 from rocketns._fast.connections.messages cimport ADD, Message, new_message
+from rocketns._fast.connections.admission cimport turn_stranger_away
 from rocketns._fast.connections.rates cimport CONNECTIONS, OF_CONNECTIONS, Rates, take
 from rocketns._fast.reactor.connection_table cimport add_connection
 from rocketns._fast.reactor.reactor_state cimport Limits, Shared, assert_reactor, send_message
@@ -26,6 +28,9 @@ from rocketns._fast.system.sockets cimport (
     epoll_ctl,
     epoll_event,
     set_int,
+    sockaddr,
+    sockaddr_storage,
+    socklen_t,
 )
 
 cdef enum:
@@ -61,10 +66,11 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
 cdef bint may_connect(Reactor *reactor, int fd) noexcept nogil:
     """Reactor thread only. Whether the peer's host may open a connection now."""
     cdef char address[ADDRESS_ROOM]
+    cdef Peer peer
     cdef Rates *rates = reactor.shared.rates
     if not load(&rates.cost_ns[CONNECTIONS]):
         return True
-    write_peer(fd, address)
+    write_peer(fd, address, &peer)
     return take(rates, host_hash(address, &rates.key), OF_CONNECTIONS, reactor.now_ms, NULL, fd)
 
 
@@ -75,15 +81,20 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
     connection is counted before the count is compared, so reactors that accept at the same time keep the limit.
     """
     cdef Limits *limits = &reactor.shared.limits
+    cdef sockaddr_storage address
+    cdef socklen_t length
     cdef int fd
     assert_reactor(reactor, "accept_some")
     for _ in range(ACCEPTED_AT_ONCE_MAX):
-        fd = accept4(reactor.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+        length = sizeof(sockaddr_storage)
+        fd = accept4(reactor.listen_fd, <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
         if fd < 0:
             if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
                 listen_again(reactor, False)
             if errno != EINTR:
                 return
+            continue
+        if load(&reactor.shared.policy.closes_strangers) and turn_stranger_away(&reactor.shared.policy, fd, &address):
             continue
         if not may_connect(reactor, fd):
             close(fd)

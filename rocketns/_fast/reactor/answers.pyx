@@ -7,8 +7,9 @@ from libc.errno cimport EAGAIN, EINTR, errno
 from libc.string cimport memcpy
 
 from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.connections.connection cimport output_space, unsent
+from rocketns._fast.connections.connection cimport OBSERVED, output_space, unsent
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
+from rocketns._fast.connections.admission cimport may_look_up
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
@@ -145,6 +146,8 @@ cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame,
         return False
     if not recognise(reactor, connection, frame, size, &request):
         return False
+    if connection.lookups and not may_look_up(&reactor.known_policy, connection, &request):
+        return False
     written.size = NO_ROOM
     if unsent(connection) == 0:
         answer_in_scratch(reactor, connection, &request, &written)
@@ -158,4 +161,6 @@ cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame,
         return False
     count_one(&connection.answered)
     add(&reactor.absent if written.is_absent else &reactor.answered, 1)
+    if connection.lookups:
+        add(&reactor.observed_lookups if connection.lookups == OBSERVED else &reactor.signed_lookups, 1)
     return True

@@ -223,7 +223,7 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
         return False
     if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
         connection.is_new, connection.is_detecting = False, True
-        write_peer(connection.fd, address)
+        write_peer(connection.fd, address, &connection.peer)
         if report_opened(reactor, connection, OPENED, address):
             return True
     elif got == 1 and hand_off(reactor, connection):

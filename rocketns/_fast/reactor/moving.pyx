@@ -13,6 +13,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, unsent
 from rocketns._fast.connections.messages cimport FAILED, MOVE, MOVED, Message, free_message, new_message, push
+from rocketns._fast.access.policy cimport know_policy
 from rocketns._fast.reactor.connection_table cimport insert_connection, release_connection, remove_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, id_of, send_message
 from rocketns._fast.system.sockets cimport EPOLL_CTL_DEL, EPOLLIN, epoll_ctl
@@ -90,6 +91,8 @@ cdef void take_moving(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection = <Connection *>message.data
     message.data = NULL
     connection.layout, connection.layouts_learnt = 0, 0
+    # The connection may have been judged by a policy that this reactor has not seen.
+    know_policy(&reactor.shared.policy, &reactor.known_policy)
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, FAILED)
         free_message(message)

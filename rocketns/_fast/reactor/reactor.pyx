@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strlen
 
+from rocketns._fast.access.peers cimport read_text
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, keep_input, output_space, send_output, unsent
 from rocketns._fast.connections.holders cimport note_known
 from rocketns._fast.connections.messages cimport (
@@ -18,6 +19,7 @@ from rocketns._fast.connections.messages cimport (
     MOVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
+    REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
     SHED,
@@ -27,6 +29,7 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again
+from rocketns._fast.connections.admission cimport observe_lookups
 from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, report_opened
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.latency cimport begin_sample, end_sample
@@ -108,6 +111,9 @@ cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
     if connection == NULL:
         return
     connection.is_new = False
+    connection.peer.is_known = False  # any peer may announce any address, unless only certain ones may announce
+    if reactor.shared.limits.trusts_announced:
+        read_text(<char *>message.data, &connection.peer)
     if not report_opened(reactor, connection, ADOPTED, <char *>message.data):
         connection.is_failed = True
     elif keep_input(connection, message.data + input, message.size - input):
@@ -140,6 +146,8 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
+    if message.moment >> REPLY_GENERATION_SHIFT:
+        observe_lookups(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         if add_output(connection, message):

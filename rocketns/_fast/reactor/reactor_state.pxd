@@ -8,6 +8,7 @@ Control creates a reactor before its thread starts and frees it after its thread
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals
 from rocketns._fast.routes.lookup_counts cimport Counts
@@ -46,6 +47,7 @@ cdef struct Limits:
     int serialize_type
     int version  # of RocketMQ, which the answers follow
     bint takes_plain
+    bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
 
 cdef struct Shared:
     # Fixed.
@@ -77,6 +79,8 @@ cdef struct Shared:
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
     # Control writes, reactors read. Atomic.
     Ages ages_of_loop[2]  # by kind, of the connections of control's loop
+    # access/policy.pxd says who writes which field, and under what.
+    Policy policy
     # Reactors write, control takes. Under its own mutex.
     Queue to_control
 
@@ -105,6 +109,8 @@ cdef struct Reactor:
     int64_t rounds  # times that all ready sockets were served
     int64_t answered  # lookups with a route
     int64_t absent  # lookups without one
+    int64_t observed_lookups  # of the two: of connections that control would refuse them
+    int64_t signed_lookups  # of the two: allowed by an earlier decision about the same bytes
     int64_t latency[2][LATENCY_BUCKETS]  # sampled lookups with a route [0] and without [1], by their time
     int64_t latency_ns[2]  # their times added up
     # Reactor thread only, from here on.
@@ -134,6 +140,7 @@ cdef struct Reactor:
     size_t out_size
     Layout layouts[LAYOUTS]
     uint8_t next_layout
+    KnownPolicy known_policy  # at least as new as that of each connection's last turn
 
 # A connection's id: the reactor's number, the index in its connection table, and the generation at that index.
 cdef enum:

@@ -3,6 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from rocketns._fast.access.networks cimport Networks
 from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport MessageKind, Message
 from rocketns._fast.reactor.reactor_state cimport Shared
@@ -11,6 +12,7 @@ from rocketns._fast.routes.routes cimport RouteSlots
 cdef class Reactors:
     cdef Shared shared
     cdef Message *waiting  # taken from `shared.to_control`, not yet given to Python. Control only
+    cdef Networks networks  # of `shared.policy`, which has a pointer into them. Control only
     cdef readonly RouteSlots slots  # fixed
     cdef readonly int count  # fixed
     cdef readonly HostRates rates  # fixed

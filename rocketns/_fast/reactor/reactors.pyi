@@ -38,6 +38,8 @@ class Limits(TypedDict):
     """The release of RocketMQ that the answers follow, as its number in headers."""
     takes_plain: bool
     """False hands every connection to control's loop."""
+    trusts_announced: bool
+    """Whether the address of a PROXY header says in which networks its peer is. False: it is in none."""
 
 class Receiver(Protocol):
     """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
@@ -110,11 +112,33 @@ class Reactors:
         data: bytes | bytearray | memoryview,
         awaits_taken: bool = False,
         is_known: bool = False,
+        observed_in: int = 0,
     ) -> None:
         """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
         With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
         ``is_known``: a broker registered from the connection. It stays so until the next answer.
+        ``observed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation.
+        """
+
+    def set_access(self, lookups_guarded: bool, close_strangers: bool, networks: list[tuple[bytes, int, int]]) -> None:
+        """Control only. Put a policy in force for all reactors; until the first call nothing is checked.
+
+        ``networks`` as of `rocketns._fast.access.networks.Networks`, with `NetworkFlag`s. ``lookups_guarded``: reactors
+        answer a lookup only if the network has MAY_LOOK_UP, or `remember_allowed` or ``observed_in`` of `reply` let it
+        pass. All other lookups are handed over. ``close_strangers``: a connection from an address without flags is
+        closed when it is accepted, and an open one at its next frame. Balancers that send PROXY headers need a flag.
+
+        What was remembered and observed under an earlier policy is forgotten. ValueError and MemoryError come before
+        any change.
+        """
+
+    def remember_allowed(self, frame: bytes | memoryview) -> bool:
+        """Control only. Let reactors answer lookups with the same ext fields, under the present policy.
+
+        Only for a lookup whose signature control has verified, and which everybody may send who has that signature: the
+        decision must not depend on the connection. False, and nothing is remembered, if the frame has no signature, has
+        a body, has more than 4 KiB of ext fields, or is none that a reactor can answer.
         """
 
     def host_number(self, host: str) -> int:
@@ -221,8 +245,20 @@ class Reactors:
         """Open connections, with those handed to control's loop."""
 
     @property
+    def access_generation(self) -> int:
+        """Any thread. How often `set_access` was called."""
+
+    @property
+    def strangers_closed(self) -> int:
+        """Connections that were closed because their address has no flags."""
+
+    @property
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
+
+    def allowed_lookups(self) -> list[tuple[int, int]]:
+        """For each reactor: lookups answered only because control observes (``observed_in`` of `reply`), and those that
+        `remember_allowed` let pass. All of them count in `counters`, too."""
 
     def counters(self) -> list[tuple[int, int]]:
         """For each reactor: lookups answered with a route, and with "topic not exist"."""

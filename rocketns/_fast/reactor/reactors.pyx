@@ -11,13 +11,16 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from rocketns._fast.access.networks cimport Networks
+from rocketns._fast.access.policy cimport put_in_force, remember_frame
+from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT
 from rocketns._fast.connections.delivery cimport deliver_one
 from rocketns._fast.connections.holders cimport HOSTS, add_held
 from rocketns._fast.connections.hosts cimport number_of
+from rocketns._fast.routes.lookup_counts cimport Counts, add_rows, free_counts, make_counts
 from rocketns._fast.connections.rates cimport HostRates
-from rocketns._fast.routes.lookup_counts cimport Count, Counts, free_counts, make_counts
 from rocketns._fast.connections.messages cimport (
     ABORT,
     ADOPT,
@@ -27,6 +30,7 @@ from rocketns._fast.connections.messages cimport (
     GIVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
+    REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
     STOP,
@@ -44,28 +48,10 @@ from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, find_victim, loop_of
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.system.threads cimport (
-    assert_owner,
-    disown,
-    own,
-    pthread_mutex_destroy,
-    pthread_mutex_init,
-    pthread_mutex_lock,
-    pthread_mutex_unlock,
+    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
 )
 
 REACTORS_MAX = READERS_MAX
-
-
-cdef int add_rows(list rows, const Counts *counts) except -1:
-    """Control only, on counts that no reactor has."""
-    cdef const Count *count
-    for place in range(counts.mask + 1):
-        count = &counts.table[place]
-        if count.topic != NULL:
-            topic = count.topic[:count.topic_length].decode("ascii")
-            client = None if count.client == NULL else count.client.decode("ascii", "replace")
-            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
-    return 0
 
 
 # The garbage collector must not clear the slots before __dealloc__ has used them.
@@ -76,6 +62,7 @@ cdef class Reactors:
         memset(&self.shared, 0, sizeof(Shared))
         self.shared.to_control.wake_fd = -1
         pthread_mutex_init(&self.shared.to_control.mutex, NULL)
+        pthread_mutex_init(&self.shared.policy.mutex, NULL)
         self.slots, self.count = slots, count
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
@@ -115,6 +102,8 @@ cdef class Reactors:
             free_message(message)
         close(self.shared.to_control.wake_fd)
         pthread_mutex_destroy(&self.shared.to_control.mutex)
+        pthread_mutex_destroy(&self.shared.policy.mutex)
+        free(self.shared.policy.decisions)
 
     def run(self, int number):
         """The reactor's thread."""
@@ -212,13 +201,30 @@ cdef class Reactors:
         return number
 
     def reply(
-        self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False, bint is_known=False
+        self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
+        bint is_known=False, int64_t observed_in=0
     ):
         """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
-        cdef int bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
+        cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
+        bits |= observed_in << REPLY_GENERATION_SHIFT
         self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
+
+    def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
+        """Control only. The former networks are freed at the end, when no reactor reads them any more."""
+        cdef Networks made = Networks(networks)
+        assert_owner(&self.shared.control, "set_access")
+        put_in_force(&self.shared.policy, made, lookups_guarded, close_strangers)
+        self.networks = made
+
+    def remember_allowed(self, const unsigned char[::1] frame not None):
+        """Control only."""
+        cdef size_t size = <size_t>frame.shape[0]
+        assert_owner(&self.shared.control, "remember_allowed")
+        if size == 0 or frame_size(&frame[0], size, self.shared.limits.frame_bytes_max) != <int64_t>size:
+            return False
+        return remember_frame(&self.shared.policy, &frame[0], size)
 
     def host_number(self, str host not None):
         cdef bytes text = host.encode("ascii", "replace")
@@ -374,6 +380,20 @@ cdef class Reactors:
     @property
     def turned_away(self):
         return load(&self.shared.turned_away)
+
+    @property
+    def access_generation(self):
+        return load(&self.shared.policy.generation)
+
+    @property
+    def strangers_closed(self):
+        return load(&self.shared.policy.strangers_closed)
+
+    def allowed_lookups(self):
+        return [
+            (load(&self.shared.reactors[number].observed_lookups), load(&self.shared.reactors[number].signed_lookups))
+            for number in range(self.count)
+        ]
 
     def counters(self):
         return [

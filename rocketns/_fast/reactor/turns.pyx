@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from rocketns._fast.connections.admission cimport admit
 from rocketns._fast.reactor.answers cimport answer, send_scratch
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
@@ -17,6 +18,7 @@ from rocketns._fast.connections.messages cimport (
     FRAME,
     MALFORMED_FRAME,
     PEER_CLOSED,
+    STRANGER,
     TAKEN,
     TOO_MUCH_UNSENT,
     Message,
@@ -147,6 +149,10 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
         connection.is_detecting = False
     connection.has_frames = False
     reactor.turn_bytes = 0
+    if connection.access_generation != load(&reactor.shared.policy.generation) and not admit(
+        &reactor.shared.policy, &reactor.known_policy, connection
+    ):
+        end_connection(reactor, connection, STRANGER)
     while not connection.is_detecting and not must_wait(reactor, connection):
         length = frame_size(data + at, size - at, reactor.shared.limits.frame_bytes_max)
         if length == NEED_MORE:

@@ -44,6 +44,7 @@ cdef struct Counts:
 
 cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil
 cdef void free_counts(Counts *counts) noexcept nogil
+cdef int add_rows(list rows, const Counts *counts) except -1
 cdef Count *new_count(
     Counts *counts, uint64_t hash, const RouteRequest *request, const char *client
 ) noexcept nogil

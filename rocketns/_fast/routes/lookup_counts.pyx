@@ -74,3 +74,15 @@ cdef Count *new_count(
     count.hash, count.topic, count.topic_length = hash, topic, <uint16_t>request.topic.length
     count.version, count.language_code, count.client = request.version, <int16_t>request.language_code, kept
     return count
+
+
+cdef int add_rows(list rows, const Counts *counts) except -1:
+    """Control only, on counts that no reactor has."""
+    cdef const Count *count
+    for place in range(counts.mask + 1):
+        count = &counts.table[place]
+        if count.topic != NULL:
+            topic = count.topic[:count.topic_length].decode("ascii")
+            client = None if count.client == NULL else count.client.decode("ascii", "replace")
+            rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
+    return 0

@@ -27,6 +27,7 @@ cdef extern from "<sys/socket.h>" nogil:
     int accept4(int fd, sockaddr *address, socklen_t *length, int flags)
     int getpeername(int fd, sockaddr *address, socklen_t *length)
     int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+    const int AF_INET, AF_INET6
     const int SOCK_NONBLOCK, SOCK_CLOEXEC, SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, MSG_PEEK, MSG_NOSIGNAL, MSG_DONTWAIT
 
 cdef extern from * nogil:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from rocketns.admin.api.handlers import add_handlers
+from rocketns.admin.api.handlers import PATHS, add_handlers
 from rocketns.admin.api.tables import Source
 from rocketns.admin.recent.ring import Recent
 from rocketns.admin.view import View
+
+__all__ = ["PATHS", "SOURCE", "add"]
 
 SOURCE = web.AppKey("source", Source)
 

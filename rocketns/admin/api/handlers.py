@@ -21,6 +21,9 @@ from rocketns.admin.api.tables import TABLES, ApiTable, Source
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+PATHS = tuple(f"{ROOT}/{name}" for name in ("status", "route", "openapi.json", *(table.name for table in TABLES)))
+
+
 def add_handlers(app: web.Application, source: Source) -> None:
     """Before the server starts."""
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)

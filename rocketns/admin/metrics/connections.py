@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from rocketns._fast.connections.messages import Ending
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
+from rocketns.admin.tokens.access import Reason
 from rocketns.config import Limits, properties
 from rocketns.server.connections import asyncio_transport as transport
 from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNSENT_HERE
+from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 
 BY_REACTORS = {
@@ -25,6 +27,7 @@ BY_REACTORS = {
     Ending.TOO_MUCH_UNSENT_IN_ALL: "outgoing_bytes_total_max",
     Ending.STALLED_FRAME: "progress_seconds",
     Ending.STALLED_ANSWERS: "progress_seconds",
+    Ending.STRANGER: "stranger",
 }
 BY_LOOP = {
     "channel_idle": "idle",
@@ -35,6 +38,7 @@ BY_LOOP = {
     STALLED_FRAME: "progress_seconds",
     STALLED_ANSWERS: "progress_seconds",
     STALLED_HANDSHAKE: "progress_seconds",
+    UNTRUSTED: "untrusted_proxy",
     transport.TOO_FAST: "host_connections_per_second",
     transport.TOO_MANY: "connections_max",
     transport.NOT_TAKEN: "server",
@@ -60,6 +64,7 @@ def _closed(scene: Scene) -> Iterator[Sample]:
     for ending, number in list(connections.ended_by_reactors.items()):
         counted[BY_REACTORS[Ending(ending)]] += number
     counted["connections_max"] += connections.turned_away
+    counted["stranger"] = connections.strangers_closed  # with those closed before they count as connections
     counted["host_connections_per_second"] += connections.turned_away_by_rate
     yield from (((reason,), number) for reason, number in counted.items())
 
@@ -93,6 +98,17 @@ def _certificate(scene: Scene) -> Iterator[Sample]:
         yield (), ends_s
 
 
+def _refused(scene: Scene) -> Iterator[Sample]:
+    access = scene.gate.access
+    yield from (((reason,), 0 if access is None else access.refused[reason]) for reason in Reason)
+
+
+def _port_handshakes(scene: Scene) -> Iterator[Sample]:
+    tls = scene.gate.tls
+    yield ("succeeded",), 0 if tls is None else tls.handshakes.succeeded
+    yield ("failed",), 0 if tls is None else tls.handshakes.failed
+
+
 TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, and all of them without reactors"}
 
 FAMILIES: tuple[Family, ...] = (
@@ -101,8 +117,10 @@ FAMILIES: tuple[Family, ...] = (
             _opened, TRANSPORT),
     counter(
         "rocketns_connections_closed_total", "Connections closed, by the reason.", _closed,
-        {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `server`: its broker "
-         "expired, TLS failed, or the server stops; otherwise the limit that was reached"},
+        {"reason": "`peer`: the peer closed it; `failed`: it broke; `idle`; `malformed_frame`; `stranger`: no "
+         "network of the access policy has its address; `untrusted_proxy`: a PROXY header from an address that is not "
+         "in rocketns.trustedProxies; `server`: its broker expired, TLS failed, or the server stops; otherwise the "
+         "limit that was reached"},
     ),
     counter(
         "rocketns_beyond_rates_total", "What was refused because its host made too much of it in a second.",
@@ -133,4 +151,12 @@ FAMILIES: tuple[Family, ...] = (
          "that had the most; `unread`: answers that peers did not take were too large together, and it had the most of "
          "that host"},
     ),
+    counter("rocketns_admin_requests_refused_total", "Requests that the management port refused for their token.",
+            _refused, {"reason": "`no_token`; `wrong_token`: it is not in `rocketns.adminTokensFile`; `wrong_class`: "
+                       "it is, without the class of the path"}),
+    counter("rocketns_admin_tokens_reload_failures_total",
+            "Failed reads of `rocketns.adminTokensFile`. The former tokens stay in force.",
+            single(lambda s: 0 if s.gate.access is None else s.gate.access.file.failures)),
+    counter("rocketns_admin_tls_handshakes_total", "TLS handshakes of the management port that ended.",
+            _port_handshakes, {"result": "`succeeded` or `failed`"}),
 )  # fmt: skip

@@ -26,6 +26,7 @@ TEXT_AGE_S = 1.0
 FORMATS_MAX = 8
 ACCEPT_CHARACTERS_MAX = 512
 
+PATHS = ("/metrics",)
 CUT = "rocketns_metrics_cut_total"
 CUT_MEANING = (
     "Metrics that had too many series, or too long labels, so that some were left out. Counted at each scrape."
@@ -39,7 +40,7 @@ MADE = {
 
 def add(app: web.Application, view: View) -> None:
     """Control only, before the server starts: from now on it counts."""
-    app.router.add_get("/metrics", Metrics(view).answer)
+    app.router.add_get(*PATHS, Metrics(view).answer)
 
 
 class Metrics:

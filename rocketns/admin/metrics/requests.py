@@ -59,8 +59,24 @@ def _lookup_durations(scene: Scene) -> Iterator[Sample]:
         yield (result,), measured
 
 
+def _allowed(scene: Scene) -> Iterator[Sample]:
+    observed, signed = scene.facts.connections.allowed_lookups
+    yield ("observed",), observed
+    yield ("signature",), signed
+
+
 def _handed_over(scene: Scene) -> Iterator[Sample]:
     yield (), scene.facts.connections.lookups_handed_over
+
+
+def _admin(scene: Scene) -> Iterator[Sample]:
+    for (code, result), number in list(scene.tally.admin_requests.items()):
+        yield names_of(code, result), number
+
+
+def _refused(scene: Scene) -> Iterator[Sample]:
+    for (access, is_enforced, reason), number in list(scene.tally.refused.items()):
+        yield (access, "enforce" if is_enforced else "observe", reason), number
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -76,6 +92,11 @@ FAMILIES: tuple[Family, ...] = (
     counter(
         "rocketns_lookups_total", "Route lookups answered.", _lookups,
         {"by": "`reactors` or `control`", "result": FOUND + "; `refused`: any other answer"},
+    ),
+    counter(
+        "rocketns_lookups_allowed_total", "Route lookups that reactors answered, and whose network may not look up.",
+        _allowed, {"why": "`observed`: the policy would refuse them, but is only observed; `signature`: control has "
+                   "verified the same one before"},
     ),
     counter(
         "rocketns_lookups_handed_over_total",
@@ -108,5 +129,15 @@ FAMILIES: tuple[Family, ...] = (
         "rocketns_broker_heartbeat_gap_seconds",
         "Time between two signs of life of a broker: registrations and heartbeats.",
         lambda scene: [((), scene.tally.gaps)],
+    ),
+    counter(
+        "rocketns_admin_requests_total", "Requests of class admin that were processed: 100, 102, 205, 216, 318, 327. "
+        "The journal and the log say who sent them, and what they changed. Repeated ones that changed nothing are "
+        "counted after 10 s.", _admin, {"code": CODE, "result": RESULT},
+    ),
+    counter(
+        "rocketns_access_decisions_total", "Requests that access control refused, or would have refused.", _refused,
+        {"class": "the class of the request: `lookup`, `read`, `broker`, `admin` …",
+         "mode": "`enforce`: it was refused; `observe`: it was answered", "reason": "why, in one word"},
     ),
 )  # fmt: skip

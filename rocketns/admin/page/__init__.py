@@ -5,12 +5,14 @@ from __future__ import annotations
 from aiohttp import web
 
 from rocketns.admin.api import SOURCE
-from rocketns.admin.page.files import add_files
-from rocketns.admin.page.stream import add_stream
+from rocketns.admin.page import stream
+from rocketns.admin.page.files import FILES, add_files
 from rocketns.admin.view import View
+
+PATHS = (*FILES, stream.PATH)
 
 
 def add(app: web.Application, _: View) -> None:
     """Control only, after the API."""
     add_files(app)
-    add_stream(app, app[SOURCE])
+    stream.add_stream(app, app[SOURCE])

@@ -14,14 +14,16 @@ POLICY = "; ".join([
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     "require-trusted-types-for 'script'", "trusted-types 'none'",
 ])  # fmt: skip
+FILES = {
+    "/" if file.name == "index.html" else f"/page/{file.name}": file
+    for file in files(__package__).joinpath("static").iterdir()
+}
 
 
 def add_files(app: web.Application) -> None:
     """Before the server starts."""
-    for file in files(__package__).joinpath("static").iterdir():
-        name = file.name
-        path = "/" if name == "index.html" else f"/page/{name}"
-        app.router.add_get(path, partial(_file, file.read_bytes(), TYPES[name.rpartition(".")[2]]))
+    for path, file in FILES.items():
+        app.router.add_get(path, partial(_file, file.read_bytes(), TYPES[file.name.rpartition(".")[2]]))
 
 
 async def _file(content: bytes, content_type: str, _: web.Request) -> web.Response:

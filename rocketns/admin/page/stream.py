@@ -25,6 +25,7 @@ from rocketns.admin.recent.ring import BEATS_MAX, Recorded
 from rocketns.admin.recent.words import event_row
 from rocketns.admin.view import Busy
 
+PATH = f"{ROOT}/stream"
 PERIOD_S = 1.0
 KEPT_MAX = 8
 CHANGES_MAX = 100  # in a message
@@ -123,4 +124,4 @@ def add_stream(app: web.Application, source: Source) -> None:
         finally:
             broadcast.leave()
 
-    app.router.add_get(f"{ROOT}/stream", stream, allow_head=False)
+    app.router.add_get(PATH, stream, allow_head=False)

@@ -12,7 +12,9 @@ from typing import NamedTuple, assert_never
 
 from rocketns.config.properties import is_secret
 from rocketns.processor.context import Now
+from rocketns.protocol.codes import ResponseCode, request_name
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerConflict,
     BrokerDoubted,
     BrokerDown,
@@ -27,6 +29,7 @@ from rocketns.routeinfo.events import (
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
+    RequestRefused,
     Stalled,
     TopicsDeleted,
     TopicsPut,
@@ -42,9 +45,10 @@ NAME_CHARACTERS_MAX = 300
 
 
 class Recorded(NamedTuple):
-    """One change. ``detail``: the holder of the id in a conflict, or the new value. ``amount``: topics, or ms.
+    """One change. ``detail``: the holder of the id in a conflict, the new value, or what became of a request.
+    ``amount``: topics, ms, or requests.
 
-    ``names``: topics, or namespace and key, or the property.
+    ``names``: topics, or namespace and key, or the property, or the name of a request and who sent it.
     """
 
     seq: int
@@ -107,10 +111,10 @@ class Recent:
             case BrokerConflict(cluster, name, number, holder, addr):
                 self._add(at, "conflict", cluster, name, number, addr, detail=holder)
             case BrokerRefused(name, number, addr):
-                self._add(at, "refused", None, name, number, addr)
+                self._add(at, "unregistered", None, name, number, addr)
             case TopicsPut() | TopicsDeleted() | MappingsPut():
                 self._note_topics(event, at)
-            case KvChanged() | ConfigChanged() | Stalled():
+            case KvChanged() | ConfigChanged() | Stalled() | AdminRequested() | RequestRefused():
                 self._note_beside_tables(event, at)
             case BrokerIdsLeft() | GroupChanged() | MinBrokerIdChanged() | FleetDiffers():
                 pass  # events about brokers say the first three; the API has a list of what differs in the fleet
@@ -134,7 +138,9 @@ class Recent:
         names = tuple(map(_cut, topics))
         self._add(at, event, None, broker, cause=cause, amount=amount, names=names)
 
-    def _note_beside_tables(self, event: KvChanged | ConfigChanged | Stalled, at: int) -> None:
+    def _note_beside_tables(
+        self, event: KvChanged | ConfigChanged | Stalled | AdminRequested | RequestRefused, at: int
+    ) -> None:
         """Changes outside of the route tables."""
         match event:
             case KvChanged(namespace, key, value):
@@ -142,8 +148,23 @@ class Recent:
             case ConfigChanged(key, value):
                 shown = None if is_secret(key) else value
                 self._add(at, "config", detail=shown, names=(_cut(key),))
+            case AdminRequested() | RequestRefused():
+                self._note_request(event, at)
             case Stalled(ms):
                 self._add(at, "stall", amount=ms)
+
+    def _note_request(self, event: AdminRequested | RequestRefused, at: int) -> None:
+        """Requests of administrators, and refused ones."""
+        by = event.principal or event.access_key
+        names = (request_name(event.code), *([] if by is None else [_cut(by)]))
+        match event:
+            case AdminRequested():
+                detail = "done" if event.result == ResponseCode.SUCCESS else f"failed with code {event.result}"
+                self._add(at, "admin", None, None, None, event.address, detail=detail, amount=event.count, names=names)
+            case RequestRefused():
+                detail = "was refused" if event.is_enforced else "would be refused"
+                self._add(at, "refused", None, None, None, event.host, _cut(event.reason), detail=detail,
+                          amount=event.count, names=names)  # fmt: skip
 
     def _add(self, at: int, event: str, cluster: str | None = None, broker: str | None = None,
              number: int | None = None, addr: str | None = None, cause: str | None = None, *,

@@ -12,8 +12,9 @@ RECORDED = {name: kind.words for name, kind in KINDS.items() if kind.words is no
 WORDS = RECORDED | {
     "back": "{who} is back: it sent a sign of life",
     "conflict": "{who} was refused: {holder} has its id",
-    "refused": "{who} was refused: it is not registered",
+    "unregistered": "{who} was refused: it is not registered",
 }
+COUNTED = ("tput", "tdel", "map", "admin", "refused")
 WITHOUT_VALUE = {"kv": "was deleted", "config": "is set"}
 
 
@@ -24,15 +25,16 @@ class EventRow:
     seq: Annotated[int, "1, 2, 3 … since the start"]
     at: Annotated[int, "when it happened"]
     event: Annotated[str, f"as in the journal: {', '.join(RECORDED)}; and beside them "
-                     "back (it was unconfirmed), conflict, refused"]  # fmt: skip
+                     "back (it was unconfirmed), conflict, unregistered"]  # fmt: skip
     text: Annotated[str, "the same in words"]
     cluster: str | None
     broker: str | None
     id: int | None
     address: str | None
     cause: str | None
-    count: Annotated[int | None, "of topics"]
-    names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property"]
+    count: Annotated[int | None, "of topics; of requests"]
+    names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
+                     "of admin and refused the request, and its principal or access key"]  # fmt: skip
 
 
 GONE = {
@@ -66,7 +68,7 @@ def event_row(change: Recorded) -> EventRow:
         id=change.id,
         address=change.address,
         cause=None if change.cause is None else str(change.cause),
-        count=change.amount if change.event in ("tput", "tdel", "map") else None,
+        count=change.amount if change.event in COUNTED else None,
         names=change.names,
     )
 
@@ -83,6 +85,10 @@ def in_words(change: Recorded) -> str:
         names=" ".join(change.names),
         state=WITHOUT_VALUE.get(change.event) if change.detail is None else f"is {change.detail}",
         holder=change.detail,
+        detail=change.detail,
+        address=change.address,
+        request=" as ".join(change.names),
+        count=change.amount,
         time=_seconds(change.amount or 0),
     )
 

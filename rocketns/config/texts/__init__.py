@@ -1,1 +1,1 @@
-"""Properties whose texts have a form: addresses, networks, cipher suites."""
+"""Properties whose texts have a form: addresses, networks, cipher suites, definitions of the JVM."""

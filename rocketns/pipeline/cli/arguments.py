@@ -13,6 +13,7 @@ from rocketns.pipeline.cli.values import (
     duration,
     event_count,
     folder,
+    head,
     instant,
     percent,
     setting,
@@ -40,6 +41,8 @@ Examples:
       the route of order_topic on each name server at that moment
   rocketns audit stream --journal /var/rocketns/journal --out /var/rocketns/alerts --webhook http://localhost:8080/hook
       keep running, and alert while it happens
+  rocketns audit verify --journal /var/rocketns/journal
+      check that no line of the journals was changed or removed
 
 Exit status:
   0 nothing found   1 findings   2 wrong usage or unreadable input   70 the audit itself failed
@@ -165,6 +168,13 @@ DEMO = (
     *SPARK,
 )  # fmt: skip
 
+VERIFY = (
+    _option("--journal", required=True, type=folder, metavar="PATH",
+        help="folder on this machine that holds v=1/dt=.../ns=.../*.jsonl"),
+    _option("--head", action="append", default=[], type=head, metavar="HEAD",
+        help="a head that an earlier check printed: it must still be in its chain; may be repeated"),
+)  # fmt: skip
+
 COMMANDS = {
     "run": ("read journals, run every job, write the report",
         "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
@@ -189,4 +199,9 @@ COMMANDS = {
         "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
         "Exit status 0: every fault was found, and nothing else.",
         DEMO),
+    "verify": ("check that no line of the journals was changed or removed",
+        "Check the chain of hashes through each name server's journal, and print its head. Keep heads on another\n"
+        "machine: with --head a later check shows that what they covered is unchanged. Needs no Spark.\n"
+        "Exit status: 0 intact, 1 broken (file, line and what is wrong), 2 cannot tell.",
+        VERIFY),
 }  # fmt: skip

@@ -95,6 +95,14 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
+def _verify(options: argparse.Namespace, say: Progress) -> int:
+    from rocketns.pipeline.cli.verify import verify
+
+    verified = verify(options.journal, options.head, say)
+    print("\n".join(verified.lines))
+    return verified.exit_status
+
+
 def _demo(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.cli.demo import demo
@@ -111,4 +119,5 @@ HANDLERS: dict[str, Callable[[argparse.Namespace, Progress], int]] = {
     "explain": _explain,
     "stream": _stream,
     "demo": _demo,
+    "verify": _verify,
 }

@@ -6,6 +6,8 @@ import argparse
 import re
 from datetime import UTC, datetime
 
+from rocketns.pipeline.cli.verify import Head
+
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
 EVENTS_MAX = 100_000_000  # of a demo
@@ -80,6 +82,14 @@ def folder(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty: name a folder")
     return text
+
+
+def head(text: str) -> Head:
+    """The head of a chain of hashes."""
+    found = Head.of(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no head: write one as 'rocketns audit verify' prints it")
+    return found
 
 
 def event_count(text: str) -> int:

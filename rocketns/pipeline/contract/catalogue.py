@@ -199,6 +199,21 @@ JOBS = (
         "fleet", "growth", meanings.LIMITS, ("used desc", "measure"),
     ),
     Job(
+        "admin_changes", "a request of an administrator, or several that changed nothing",
+        schema.ADMIN_CHANGES, "fleet.access.admin_changes", ("events", "observation"),
+        "fleet", "access", meanings.ADMIN_CHANGES, ("t desc", "ns", "code"),
+    ),
+    Job(
+        "refused_requests", "a host and a kind of request that was refused, or would have been",
+        schema.REFUSED_REQUESTS, "fleet.access.refused_requests", ("events", "observation"),
+        "fleet", "access", meanings.REFUSED, ("n desc", "host", "access", "code", "reason", "enforced"),
+    ),
+    Job(
+        "new_addresses", "a host from which a broker had not registered before",
+        schema.NEW_ADDRESSES, "fleet.access.new_addresses", ("events", "observation"),
+        "fleet", "access", meanings.NEW_ADDRESSES, ("t desc", "broker", "bid", "cluster", "host"),
+    ),
+    Job(
         "clock_days", "a name server's clock on a day",
         schema.CLOCK_DAYS, "history.clocks.clock_days", ("estimates", "earlier_clocks"),
         "clocks", "quality", meanings.CLOCKS,

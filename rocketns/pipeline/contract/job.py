@@ -18,7 +18,7 @@ STAGES = {
     "input": "what is missing from the journals",
     "brokers": "brokers and departures",
     "topics": "topics and lookups",
-    "fleet": "clients, error budgets, single points of failure, storms, growth",
+    "fleet": "clients, error budgets, single points of failure, storms, growth, administrators",
 }
 
 # Sections of the page, in their order, with their titles.
@@ -37,6 +37,7 @@ SECTIONS = {
     "storms": "Registration storms",
     "ordered": "Ordered keys",
     "growth": "Growth",
+    "access": "Administrators and access",
     "quality": "Data quality",
 }
 

@@ -284,3 +284,34 @@ QUALITY = Meaning(
     "server wrote nothing for longer than it should. Any of these makes the run incomplete, and never clean.",
     ("A lost record may hold anything: a window that began or ended there is too short, too long or missing.",),
 )
+
+ADMIN_CHANGES = Meaning(
+    "Requests that change a name server: KV items, properties, permissions of a broker, deleted topics. “Before” and "
+    "“after” say what changed. Where both are empty, nothing did, or it is a password.",
+    (
+        "Each name server gets its own request: one change of a fleet is a row for each of them.",
+        "Requests that changed nothing may be counted together. Where many come within a second, fields, before and "
+        "after are left out.",
+        "The response code is that of the moment of the change. If the file of the KV items or properties could not be "
+        "written afterwards, the sender got an error, and the log has it.",
+        "Lost records may hide requests. `rocketns audit verify` checks that none was removed from the files.",
+    ),
+)
+REFUSED = Meaning(
+    "Requests that access control refused, by host, class, request and reason. Where a class is only observed, they "
+    "were answered, and would be refused.",
+    (
+        "First and last are times of records. A record counts requests of some seconds.",
+        "Behind a proxy without a PROXY header, all peers have the proxy's host.",
+        "An access key of a request without a valid signature is what its sender claims.",
+    ),
+)
+NEW_ADDRESSES = Meaning(
+    "Hosts from which a broker (cluster, name and id) registered for the first time. The first host of each broker is "
+    "not listed. Who takes a broker's place from elsewhere is in this list; so is a pod that returns with another "
+    "address.",
+    (
+        "What was before the journals begin is not known: the first host that they name counts as known.",
+        "A broker behind a PROXY header is left out: its host is not recorded.",
+    ),
+)

@@ -16,7 +16,10 @@ TOPIC = columns(" ".join(f"{name}:{kind}" for name, kind in record.TOPIC_FIELDS.
 MAPPING = columns(
     "t:string n:string b:string ids:ids e:long q:int d:boolean sc:string", ids=ArrayType(ArrayType(IntegerType()))
 )
-NESTED = {"topics": ArrayType(TOPIC), "maps": ArrayType(MAPPING), "fs": ArrayType(StringType())}
+FIELD = columns("k:string v:string")
+NESTED = {
+    "topics": ArrayType(TOPIC), "maps": ArrayType(MAPPING), "fs": ArrayType(StringType()), "fields": ArrayType(FIELD),
+}  # fmt: skip
 RECORD = columns(
     " ".join(f"{name}:{name if name in NESTED else kind}" for name, kind in record.COLUMNS.items()), **NESTED
 )
@@ -206,3 +209,19 @@ GROWTH = columns(
 )
 # measure: registration | topic_list; reached: us, null if the line does not get there in ten years.
 GROWTH_LIMITS = columns("measure:string now:long limit:long used:double per_day:double reached:long")
+
+# t: when; n: requests of the row; host, client: the sender's host, and its ip:port; what: the fields as name=value.
+ADMIN_CHANGES = columns(
+    "ns:string t:long code:int result:int n:long host:string client:string principal:string access_key:string "
+    "what:string before:string after:string"
+)
+# n: requests; t1, t2: of the first and the last record; enforced: refused, or else only observed; principals and
+# access_keys: the first ten of each.
+REFUSED_REQUESTS = columns(
+    "host:string access:string code:int reason:string enforced:boolean n:long t1:long t2:long ns:strings "
+    "principals:strings access_keys:strings"
+)
+# t, ns, addr: of the first record that names the host; before: the host that was new before it; hosts: how many were.
+NEW_ADDRESSES = columns(
+    "cluster:string broker:string bid:int host:string before:string hosts:int t:long ns:string addr:string"
+)

@@ -23,6 +23,7 @@ from rocketns.pipeline.report.grid import Grid, packed
 from rocketns.pipeline.report.links import Links
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.scripts import in_html, isolated
+from rocketns.pipeline.report.sections.access import access_section
 from rocketns.pipeline.report.sections.brokers import brokers_section
 from rocketns.pipeline.report.sections.departures import departures_section
 from rocketns.pipeline.report.sections.divergence import divergence_section
@@ -61,6 +62,7 @@ BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
     "storms": storms_section,
     "ordered": ordered_section,
     "growth": growth_section,
+    "access": access_section,
     "quality": quality_section,
 }
 

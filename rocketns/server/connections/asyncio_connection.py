@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from rocketns._fast.codec.wire import next_frame
 from rocketns.addresses import host_of, unmapped
 from rocketns.config import Limits
-from rocketns.errors import MalformedFrame, TlsError
+from rocketns.errors import MalformedFrame, TlsError, UntrustedProxy
 from rocketns.protocol.frame import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.handshake import Handshake
 from rocketns.server.connections.totals import Totals
+from rocketns.server.connections.trusted import TrustedProxies
 from rocketns.server.control.control import Control
 from rocketns.server.requests.holders import INPUT, OUTPUT, PROGRESS_BYTES
 from rocketns.server.requests.traffic import Traffic
@@ -42,6 +43,7 @@ class Owner(Protocol):
     tls: TlsContexts
     handshakes: Handshakes
     totals: Totals
+    trusted: TrustedProxies
 
     @property
     def idle_ms_max(self) -> int: ...
@@ -115,6 +117,8 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             self.address = f"{unmapped(peer[0])}:{peer[1]}"
             host = host_of(self.address)
             self.place = host, host
+        if self._handshake is not None and not self._owner.trusted.trusts(self.address):
+            self._handshake.refuse_proxies()
         self._owner.opened(self, transport)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -181,6 +185,9 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             if self._handshake is not None:
                 self._shake_hands(self._handshake)
             self._read_frames()
+        except UntrustedProxy as error:
+            self._owner.trusted.note(self.address, self.last_active_ms)
+            self.close(str(error))
         except MalformedFrame as error:
             self.close(str(error))
         if self._tls is not None and self._tls.ended is not None:  # after the frames that came before the end
@@ -232,6 +239,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         if stream.is_handshaken:
             if self._handshake is not None:
                 self._owner.handshakes.note_end(succeeded=True)
+                self.peer_names = stream.peer_names() if self._owner.tls.verifies_peers else ()
             self._handshake = None
         if self._transport is not None:
             self._transport.write(stream.outgoing())

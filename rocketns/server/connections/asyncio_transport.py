@@ -18,7 +18,10 @@ from rocketns.server.connections.asyncio_connection import (
     TOO_MUCH_UNSENT_HERE,
     AsyncioConnection,
 )
+from rocketns.server.connections.handshake import UNTRUSTED
+from rocketns.server.connections.strangers import Strangers
 from rocketns.server.connections.totals import Totals
+from rocketns.server.connections.trusted import TrustedProxies
 from rocketns.server.control.control import Control
 from rocketns.server.listening import Listening
 from rocketns.server.requests.holders import (
@@ -38,11 +41,12 @@ log = logging.getLogger("rocketns.transport")
 
 NOT_TAKEN = "its last answers were not taken"
 TOO_MANY = "more connections than connectionsMax"
+STRANGER = "the access policy allows its address nothing"
 TOO_FAST = "its host opens more connections than hostConnectionsPerSecond"
 OTHER_END = "other"
 ENDS = frozenset({
-    NOT_TAKEN, TOO_FAST, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE, MALFORMED_FRAME,
-    STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, str(Cause.CHANNEL_IDLE),
+    NOT_TAKEN, STRANGER, TOO_FAST, TOO_MANY, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, TOO_MUCH_UNSENT_HERE,
+    MALFORMED_FRAME, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, UNTRUSTED, str(Cause.CHANNEL_IDLE),
 })  # fmt: skip
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
@@ -63,6 +67,8 @@ class AsyncioTransport:
         self.limits = configuration.limits
         self.tls = tls
         self.totals = Totals(configuration.limits, reactors, clock)
+        self.trusted = TrustedProxies(configuration.access.proxies)
+        self.strangers = Strangers()
         self.handshakes = Handshakes(clock.spent_ns)
         self.rates: Rates = HostRates() if reactors is None else reactors.rates
         self.connections: set[AsyncioConnection] = set()
@@ -127,6 +133,9 @@ class AsyncioTransport:
             return
         if len(self.connections) > self.limits.connections_max:
             connection.abort(Cause.CHANNEL_CLOSE, TOO_MANY)
+            return
+        if self.strangers.is_one(connection.address):
+            connection.abort(Cause.CHANNEL_CLOSE, STRANGER)
             return
         self._set_options(transport)
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", connection.address)

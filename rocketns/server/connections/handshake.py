@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rocketns.config.tls import TlsMode
-from rocketns.errors import MalformedFrame
+from rocketns.errors import MalformedFrame, UntrustedProxy
 from rocketns.protocol import proxy
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
+
+UNTRUSTED = "a PROXY header from an address that is not in rocketns.trustedProxies"
 
 
 class Handshake:
@@ -14,7 +16,7 @@ class Handshake:
     ``source`` is the peer's address that a PROXY header announced. ``is_waiting``: TLS waits for its context.
     """
 
-    __slots__ = ("_mode", "_seen_proxy", "is_plain", "is_tls", "is_waiting", "source")
+    __slots__ = ("_may_announce", "_mode", "_seen_proxy", "is_plain", "is_tls", "is_waiting", "source")
 
     def __init__(self, mode: TlsMode) -> None:
         self._mode = mode
@@ -22,11 +24,16 @@ class Handshake:
         self.is_plain = False
         self.is_tls = False
         self.is_waiting = False
+        self._may_announce = True
         self.source: str | None = None
 
     def wait(self) -> None:
         """TLS begins when its context is ready."""
         self.is_waiting = True
+
+    def refuse_proxies(self) -> None:
+        """A PROXY header of this peer is an UntrustedProxy."""
+        self._may_announce = False
 
     def take(self, received: bytearray) -> int:
         """The number of bytes to remove. MalformedFrame if the connection must be closed."""
@@ -45,6 +52,8 @@ class Handshake:
         if not proxy.is_proxied(bytes(received[: proxy.DETECTION_BYTES])):
             self._seen_proxy = True
             return 0
+        if not self._may_announce:
+            raise UntrustedProxy(UNTRUSTED)
         header = proxy.parse(bytes(received[: proxy.V2_BYTES_MAX]))
         if header is None:
             return 0

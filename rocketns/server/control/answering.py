@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from rocketns.access.classes import Access
+from rocketns.access.guard import Verdict
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext
@@ -37,11 +39,13 @@ class Answering:
     """Runs on control's thread. Answers that wait for the disk, or for the product environment, are sent later.
 
     ``when_written`` calls back when the journal has written the change of routes that was delivered last, or soon.
+    ``remember_allowed`` is told of lookups that whoever sends the same bytes may send.
     """
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
         serialize_type: SerializeType, when_written: Callable[[Callable[[], None]], None] | None = None,
+        remember_allowed: Callable[[bytes | memoryview], object] | None = None,
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
@@ -50,6 +54,7 @@ class Answering:
         self._serialize_type = serialize_type
         self._version = context.release.version
         self._when_written = when_written
+        self._remember_allowed = remember_allowed
         self._measures: Measures | None = None
         self._began_ns = 0
 
@@ -69,15 +74,43 @@ class Answering:
             connection.note_sender(LANGUAGES.get(request.language, OTHER), request.version)
         if request is None or request.is_response:
             connection.end_request()
-        elif refusal is not None:
+        elif not connection.is_open and not request_of(request.code).has_effect:
+            connection.end_request()  # the answer would reach nobody
+        elif self._is_permitted(connection, request, frame):
+            self._serve(connection, request, refusal)
+        return request is not None
+
+    def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
+        """False for a request to which the peer has no right: it is answered."""
+        context, now = self._context, self._clock.now()
+        if context.guard.is_off:
+            context.asked_by(None, None)  # a policy may have ended
+            return True
+        verdict = context.guard.ask(connection, request, request_of(request.code).access, now.ms, context.tables)
+        context.asked_by(verdict.principal, verdict.access_key)
+        if verdict.event is not None:
+            context.note([verdict.event])
+            self._delivery.deliver(context.take_events(), now)
+        if verdict.error is not None:
+            self._answer(connection, request, dispatch.reply_of(verdict.error))
+        elif request_of(request.code).access is Access.LOOKUP:
+            self._let_pass(connection, frame, verdict)
+        return verdict.error is None
+
+    def _let_pass(self, connection: Connection, frame: bytes | memoryview, verdict: Verdict) -> None:
+        """Let the reactors answer such lookups from now on."""
+        if verdict.is_observed:
+            connection.allow_lookups()
+        elif verdict.depends_on_bytes_alone and self._remember_allowed is not None:
+            self._remember_allowed(frame)
+
+    def _serve(self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None) -> None:
+        if refusal is not None:
             self._answer(connection, request, dispatch.reply_of(refusal))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-        elif connection.is_open or request_of(request.code).has_effect:
+        else:
             self._process(connection, request)
-        else:  # the answer would reach nobody
-            connection.end_request()
-        return request is not None
 
     def _decode(self, connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:
         """The request. None if the frame is malformed: then its connection is closed."""

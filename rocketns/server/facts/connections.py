@@ -66,6 +66,11 @@ class ConnectionFacts:
         return 0 if self._reactors is None else self._reactors.turned_away
 
     @property
+    def strangers_closed(self) -> int:
+        """Connections that the reactors closed because no network of the access policy has their address."""
+        return 0 if self._reactors is None else self._reactors.strangers_closed
+
+    @property
     def turned_away_by_rate(self) -> int:
         """Likewise, because their host opened too many in a second."""
         return 0 if self._reactors is None else self._reactors.rates.refused_connections
@@ -113,6 +118,15 @@ class ConnectionFacts:
     @property
     def lookups_handed_over(self) -> int:
         return 0 if self._carried is None else self._carried.lookups_handed_over
+
+    @property
+    def allowed_lookups(self) -> tuple[int, int]:
+        """Lookups that reactors answered only because the policy is observed, and by a signature that control verified.
+
+        Both are in ``lookups``, too.
+        """
+        counted = [] if self._reactors is None else self._reactors.allowed_lookups()
+        return sum(observed for observed, _ in counted), sum(signed for _, signed in counted)
 
     def lookup_latencies(self) -> list[tuple[list[int], int]]:
         """With a route, then without: the counts by bucket of BOUNDS_S, and the sum in ns. Empty without reactors."""

@@ -35,7 +35,7 @@ class JournalFacts(NamedTuple):
 class Facts:
     """Any thread may read the numbers, also how many entries a table has, but no entry.
 
-    Control only: what is in ``tables`` and ``kv``, and all methods but `now`.
+    Control only: what is in ``tables`` and ``kv``, the methods of ``tls``, and all methods but `now`.
 
     Nothing is changed through it, but by `drain`, and by what makes the server count: `measure`, `watch` and
     `tell_clients`, which are called before it starts.
@@ -52,7 +52,7 @@ class Facts:
         self.kv: Mapping[str, Mapping[str, str | None]] = core.context.kv_config.config_table
         self.connections = connections
         self._core = core
-        self._tls = tls
+        self.tls = tls
         self._fleet = fleet
         self._writer = writer
         self._read_journal = read_journal
@@ -173,11 +173,11 @@ class Facts:
     @property
     def certificate_ends_s(self) -> float | None:
         """In seconds since 1970; None until TLS is used."""
-        return self._tls.certificate_ends_s
+        return self.tls.certificate_ends_s
 
     @property
     def tls_load_failures(self) -> int:
-        return self._tls.load_failures
+        return self.tls.load_failures
 
     def counts(self) -> dict[str, int]:
         """Any thread. The lengths of queues and the numbers of connections, for the thread dump."""

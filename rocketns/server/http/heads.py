@@ -58,9 +58,9 @@ def is_other_protocol(begun: bytes) -> bool:
     return begun[:1] not in METHOD_BEGINS
 
 
-def refused(status: HTTPStatus) -> bytes:
-    """The answer, after which the connection is closed."""
-    body = f"{TEXTS[status]}\n".encode()
-    return (b"HTTP/1.1 %d %b\r\nServer: rocketns\r\nCache-Control: no-store\r\nConnection: close\r\n"
+def refused(status: HTTPStatus, text: str = "", fields: bytes = b"") -> bytes:
+    """The answer, after which the connection is closed. ``fields``: further header fields, each with its line end."""
+    body = f"{text or TEXTS[status]}\n".encode()
+    return (b"HTTP/1.1 %d %b\r\nServer: rocketns\r\nCache-Control: no-store\r\nConnection: close\r\n%b"
             b"Content-Type: text/plain\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\n\r\n%b"
-            % (status, status.phrase.encode(), len(body), body))  # fmt: skip
+            % (status, status.phrase.encode(), fields, len(body), body))  # fmt: skip

@@ -88,9 +88,9 @@ class Requests(asyncio.BufferedProtocol):
             self._hold(begun[size:])
             self._pass_on(begun[:size])
         elif is_other_protocol(begun):
-            self._refuse(HTTPStatus.BAD_REQUEST)
+            self._refuse(refused(HTTPStatus.BAD_REQUEST))
         elif self._size == HEAD_BYTES_MAX:
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            self._refuse(refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
 
     def _hold(self, rest: bytes) -> None:
         assert self.transport is not None
@@ -99,13 +99,18 @@ class Requests(asyncio.BufferedProtocol):
 
     def _pass_on(self, head: bytes) -> None:
         status = refusal(head)
-        if status is None:
+        answer = self.objection(head) if status is None else refused(status)
+        if answer is None:
             self.begin()
             self.give(head)
         else:
-            self._refuse(status)
+            self._refuse(answer)
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def objection(self, _head: bytes) -> bytes | None:
+        """The answer to a valid head that is not passed on for what it asks. None passes it on, as by default."""
+        return None
+
+    def _refuse(self, answer: bytes) -> None:
         assert self.transport is not None
-        self.transport.write(refused(status))
+        self.transport.write(answer)
         self.transport.close()

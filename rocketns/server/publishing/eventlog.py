@@ -8,7 +8,9 @@ from itertools import accumulate
 from typing import assert_never
 
 from rocketns.protocol.body.route import QueueData
+from rocketns.protocol.codes import request_name
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerConflict,
     BrokerDoubted,
     BrokerDown,
@@ -23,6 +25,7 @@ from rocketns.routeinfo.events import (
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
+    RequestRefused,
     Stalled,
     TopicChange,
     TopicsDeleted,
@@ -81,8 +84,8 @@ def _log(event: Event) -> None:
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case FleetDiffers():
-            _log_disagreement(event)
+        case FleetDiffers() | AdminRequested() | RequestRefused():
+            _log_beside_tables(event)
         case (
             BrokerIdsLeft()
             | GroupChanged()
@@ -97,11 +100,46 @@ def _log(event: Event) -> None:
             assert_never(event)
 
 
+def _log_beside_tables(event: FleetDiffers | AdminRequested | RequestRefused) -> None:
+    match event:
+        case FleetDiffers():
+            _log_disagreement(event)
+        case AdminRequested():
+            _log_admin(event)
+        case RequestRefused():
+            _log_refusal(event)
+
+
 def _log_disagreement(event: FleetDiffers) -> None:
     if event.is_over:
         log.info("name servers agree again about the %s %s", event.kind, event.name)
     else:
         log.warning("name servers disagree about the %s %s: %s", event.kind, event.name, event.sides)
+
+
+def _log_admin(event: AdminRequested) -> None:
+    """Beyond `DETAILED_PER_SECOND_MAX` events in a second only the journal has them, and the lines of what changed."""
+    if not event.has_details and event.count == 1:
+        return
+    change = "nothing changed" if event.before is event.after is None else f"from {event.before} to {event.after}"
+    log.info(
+        "admin request %d (%s) of %s, principal %s, access key %s: response code %d, %s; fields: %s; requests: %d",
+        event.code, request_name(event.code), event.address, event.principal, event.access_key, event.result, change,
+        _fields(event), event.count,
+    )  # fmt: skip
+
+
+def _log_refusal(event: RequestRefused) -> None:
+    """Has what a rule that allows the request must name."""
+    log.warning(
+        "%s request %d (%s) of class %s of %s, principal %s, access key %s: %s; fields: %s; requests: %d",
+        "refused" if event.is_enforced else "would refuse", event.code, request_name(event.code), event.access,
+        event.host, event.principal, event.access_key, event.reason, _fields(event), event.count,
+    )  # fmt: skip
+
+
+def _fields(event: AdminRequested | RequestRefused) -> str:
+    return " ".join(f"{name}={value}" for name, value in event.fields) or "none"
 
 
 def _log_sign_of_life(event: BrokerRegistered | BrokerHeartbeat) -> None:

@@ -10,6 +10,7 @@ from rocketns.config import NamesrvConfig
 from rocketns.protocol.codes import V5_5_0, RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerConflict,
     BrokerDoubted,
     BrokerDown,
@@ -24,6 +25,7 @@ from rocketns.routeinfo.events import (
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
+    RequestRefused,
     Stalled,
     TopicsDeleted,
     TopicsPut,
@@ -66,7 +68,7 @@ class MinBrokerNotifier:
                 pass
             case KvChanged() | ConfigChanged():
                 pass
-            case Stalled() | FleetDiffers():
+            case Stalled() | FleetDiffers() | AdminRequested() | RequestRefused():
                 pass
             case _:
                 assert_never(event)

@@ -9,6 +9,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerConflict,
     BrokerDoubted,
     BrokerDown,
@@ -23,6 +24,7 @@ from rocketns.routeinfo.events import (
     KvChanged,
     MappingsPut,
     MinBrokerIdChanged,
+    RequestRefused,
     Stalled,
     TopicsDeleted,
     TopicsPut,
@@ -84,7 +86,7 @@ class Publisher:
                 pass  # the tables list the static topics
             case BrokerConflict() | BrokerRefused() | BrokerDoubted() | GroupChanged():
                 pass  # no route depends on them
-            case KvChanged() | ConfigChanged() | Stalled() | FleetDiffers():
+            case KvChanged() | ConfigChanged() | Stalled() | FleetDiffers() | AdminRequested() | RequestRefused():
                 pass  # likewise
             case _:
                 assert_never(event)

@@ -53,4 +53,5 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "serialize_type": SerializeType[configuration.serialize_type],
         "version": RELEASES[configuration.compatible.compatible_version].version,
         "takes_plain": tls_mode is not TlsMode.ENFORCING,
+        "trusts_announced": bool(configuration.access.proxies),
     }

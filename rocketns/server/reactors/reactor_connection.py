@@ -28,6 +28,7 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
     Ending.TOO_MUCH_UNSENT_IN_ALL: (Cause.CHANNEL_CLOSE, TOO_MUCH_UNSENT),
     Ending.STALLED_FRAME: (Cause.CHANNEL_CLOSE, STALLED_FRAME),
     Ending.STALLED_ANSWERS: (Cause.CHANNEL_CLOSE, STALLED_ANSWERS),
+    Ending.STRANGER: (Cause.CHANNEL_CLOSE, "no network of the access policy has its address"),
 }
 
 
@@ -42,6 +43,7 @@ class ReactorConnection(Traffic):
         "_high_water_bytes",
         "_host_number",
         "_number",
+        "_observed_in",
         "_reactors",
         "_replies",
         "_reply_bytes",
@@ -70,6 +72,7 @@ class ReactorConnection(Traffic):
         self._awaited = 0  # of these, the bytes that the reactor was asked about
         self._taken = 0
         self._cause: Cause | None = None
+        self._observed_in = 0  # for the next answer, see `allow_lookups`
         self.address = address
         self._answered = 0  # lookups that reactors answered, when they were read last
         self.is_open = True
@@ -110,13 +113,18 @@ class ReactorConnection(Traffic):
         if self.is_open and (done or replies):
             self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
 
+    def allow_lookups(self) -> None:
+        """The reactor hears of it with the next answer, so before the peer can send a request that follows it."""
+        self._observed_in = self._reactors.access_generation
+
     def _give(self, done: int, answers: bytes) -> None:
         """Ask the reactor to report when the answers are taken: at half of the high-water mark, so that a peer that
         takes its answers never waits for the report."""
         awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
         if awaits:
             self._awaited = self._untaken
-        self._reactors.reply(self._number, done, answers, awaits, self.is_known)
+        observed_in, self._observed_in = self._observed_in, 0
+        self._reactors.reply(self._number, done, answers, awaits, self.is_known, observed_in)
 
     def answers_were_taken(self) -> None:
         """The peer took the answers that the reactor was asked about."""

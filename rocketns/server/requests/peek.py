@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rocketns.processor.requests import REQUESTS, Access
+from rocketns.access.classes import Access
+from rocketns.processor.requests import REQUESTS
 from rocketns.protocol.codes import SerializeType
 
 UNKNOWN = -1

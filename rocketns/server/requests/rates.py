@@ -1,8 +1,8 @@
 """How many connections and requests a second each host may make: token buckets in a bounded table.
 
 A bucket is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also called
-GCRA). A full one has one second's worth. It is full when that time is over, so a host that asked for nothing in the last
-second needs no bucket at all.
+GCRA). A full one has one second's worth. It is full when that time is over, so a host that asked for nothing in the
+last second needs no bucket at all.
 
 Reactors have the compiled twin: rocketns/_fast/connections/rates.pyx.
 """
@@ -39,7 +39,7 @@ class Rates(Protocol):
         """Take the token of a new connection."""
 
     def take_refused(self) -> list[tuple[str, int, int]]:
-        """Hosts of which requests or connections were refused since the last call, and how many. Not those forgotten."""
+        """Hosts of which requests or connections were refused since the last call, and how many; not forgotten ones."""
 
     @property
     def refused_requests(self) -> int:

@@ -6,7 +6,18 @@ from __future__ import annotations
 class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
-    __slots__ = ("in_flight", "is_announced", "is_known", "language", "place", "received", "since_epoch_ms", "version")
+    __slots__ = (
+        "in_flight",
+        "is_announced",
+        "is_known",
+        "language",
+        "peer_names",
+        "place",
+        "received",
+        "since_epoch_ms",
+        "standing",
+        "version",
+    )
 
     def __init__(self, since_epoch_ms: int, place: tuple[str, str], *, is_announced: bool = False) -> None:
         """``place``: the socket's host, and the announced one or that of the socket again."""
@@ -18,6 +29,8 @@ class Traffic:
         self.received = 0  # requests that control took
         self.language: str | None = None
         self.version: int | None = None
+        self.peer_names: tuple[str, ...] = ()
+        self.standing: object | None = None
 
     @property
     def host(self) -> str:
@@ -32,6 +45,12 @@ class Traffic:
 
     def note_known(self, is_known: bool) -> None:
         self.is_known = is_known
+
+    def note_standing(self, standing: object) -> None:
+        self.standing = standing
+
+    def allow_lookups(self) -> None:
+        """Control answers the lookups of most connections, and decides about each of them."""
 
     def begin_request(self) -> None:
         self.in_flight += 1

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from rocketns.errors import TlsError
 
 if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
     from OpenSSL.SSL import Connection, Context, Error
 
 HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
 RECORD_BYTES = 16 * 1024
+NAMES_MAX = 64  # of a certificate
 
 
 class TlsStream:
@@ -25,14 +27,14 @@ class TlsStream:
         from OpenSSL import SSL
 
         self._ssl = SSL
-        self._context = context
+        self.context = context
         self.is_handshaken = False
         self.ended: str | None = None
 
     @cached_property
     def _connection(self) -> Connection:
         """Made at its first use: making it costs a tenth of a handshake."""
-        connection = self._ssl.Connection(self._context, None)
+        connection = self._ssl.Connection(self.context, None)
         connection.set_accept_state()
         return connection
 
@@ -51,6 +53,14 @@ class TlsStream:
         except self._ssl.Error as error:
             self.ended = f"TLS failed: {reason_of(error)}"
         return b"".join(plain)
+
+    def peer_names(self) -> tuple[str, ...]:
+        """The subject of the peer's certificate (RFC 4514) and its alternative names; empty if it showed none.
+
+        They mean something only if the context verifies certificates.
+        """
+        certificate = self._connection.get_peer_certificate()
+        return () if certificate is None else names_of(certificate.to_cryptography())
 
     def _shake_hands(self) -> None:
         if not self.is_handshaken:
@@ -79,6 +89,20 @@ class TlsStream:
                 parts.append(self._connection.bio_read(1 << 20))
         except self._ssl.WantReadError:
             return b"".join(parts)
+
+
+def names_of(certificate: Certificate) -> tuple[str, ...]:
+    """The first NAMES_MAX of a certificate's names. One that cannot be read has none: peers make it."""
+    from cryptography import x509
+
+    try:
+        alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        others = [str(getattr(name, "value", name)) for name in alternative]
+    except x509.ExtensionNotFound:
+        others = []
+    except ValueError:
+        return ()
+    return (certificate.subject.rfc4514_string(), *others)[:NAMES_MAX]
 
 
 def reason_of(error: Error | TypeError) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError, TlsContentError, TlsError
+from rocketns.server.following import Followed
 from rocketns.server.tls import server as tls_server
 
 if TYPE_CHECKING:
@@ -28,15 +28,20 @@ class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
     ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
+    ``verifies_peers``: whether a certificate that a peer shows is verified by the context in use.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
+    ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
     """
 
-    def __init__(self, read_config: Callable[[], TlsConfig]) -> None:
+    def __init__(self, read_config: Callable[[], TlsConfig], *, for_ports: bool = False) -> None:
         self._read_config = read_config
         config = read_config()
         self.mode = config.mode
-        self._test_mode = config.test_mode
+        self.test_mode = config.test_mode
+        self._for_ports = for_ports
+        self._is_used = for_ports or self.mode is not TlsMode.DISABLED
         self._context: Context | None = None
+        self.verifies_peers = False
         self._loaded = False
         self.certificate_ends_s: float | None = None
         self.load_failures = 0
@@ -46,28 +51,37 @@ class TlsContexts:
         self._trust = config.server.trust_cert_path
         self._pair = {config.server.cert_path, config.server.key_path}
         files = (path for path in {*self._pair, self._trust} if path and Path(path).exists())
-        self._digests = {path: _digest(path) for path in files} if self.mode is not TlsMode.DISABLED else {}
+        self._followed = Followed(files if self._is_used else ())
         self._changed: set[str] = set()
         log.info("Server is running in TLS %s mode", self.mode)
+
+    @property
+    def context(self) -> Context | None:
+        """Any thread. The one in use; None until `when_ready` called back."""
+        return self._context
 
     async def start(self) -> None:
         """Make the context now if it comes from files: their content at start counts.
 
-        StartupError where Java does not start either: the files exist, but their content is not usable.
+        StartupError where Java does not start either: the files exist, but their content is not usable. Where a port
+        takes TLS alone, whatever is wrong with them.
         """
-        if self.mode is TlsMode.DISABLED or self._test_mode:
+        if not self._is_used or self.test_mode:
             return
         error = await self._load()
-        if isinstance(error, TlsContentError):
+        if isinstance(error, TlsContentError) or (error is not None and self._for_ports):
             raise StartupError(f"TLS cannot be set up: {error}")
 
     def when_ready(self, callback: WhenReady) -> None:
-        """Call back with the context, None if there is none: at once, or as soon as it is made."""
+        """Call back with the context, None if there is none: at once, or as soon as it is made.
+
+        One from files is made by `start`.
+        """
         if self._loaded:
             callback(self._context)
             return
         self._waiting.append(callback)
-        if len(self._waiting) == 1:
+        if len(self._waiting) == 1 and self.test_mode:
             self._load_soon()
 
     def _load_soon(self) -> None:
@@ -88,17 +102,19 @@ class TlsContexts:
             self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
-            self._context = made
-            self.certificate_ends_s = tls_server.certificate_ends_s(made)
+            self._context, self.verifies_peers = made
+            self.certificate_ends_s = tls_server.certificate_ends_s(made[0])
             log.info("SslContext created for server")
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(self._context)
         return made if isinstance(made, TlsError) else None
 
-    def _make(self) -> Context | TlsError:
+    def _make(self) -> tuple[Context, bool] | TlsError:
+        """The context, and whether it verifies certificates of peers."""
         try:
-            return tls_server.build_server_context(self._read_config())
+            config = self._read_config()
+            return tls_server.build_server_context(config), config.server.verify_peer and not config.test_mode
         except TlsError as error:
             return error
         except Exception as error:
@@ -107,11 +123,8 @@ class TlsContexts:
 
     def check_files(self) -> None:
         """Reload if files have changed. A deleted file changes nothing."""
-        for path, digest in self._digests.items():
-            new = _digest(path)
-            if new and new != digest:
-                self._digests[path] = new
-                self._on_changed(path)
+        for path in self._followed.changed():
+            self._on_changed(path)
 
     def reread(self) -> None:
         """Make a new context from the present content of the files."""
@@ -131,10 +144,3 @@ class TlsContexts:
         log.info(why)
         if self._loaded:  # otherwise the files are read when they are first needed
             self._load_soon()
-
-
-def _digest(path: str) -> bytes:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).digest()
-    except OSError:
-        return b""

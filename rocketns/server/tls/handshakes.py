@@ -25,10 +25,15 @@ class Peer(Protocol):
 
 
 class Handshakes:
-    """Hosts take turns by what their handshakes have cost, and so do the connections of a host: see `HostTurns`."""
+    """Hosts take turns by what their handshakes have cost, and so do the connections of a host: see `HostTurns`.
 
-    def __init__(self, spent_ns: Callable[[], int]) -> None:
+    After a turn the next one waits for ``rest`` times its length, so handshakes take at most 1 / (1 + rest) of a core.
+    """
+
+    def __init__(self, spent_ns: Callable[[], int], rest: float = 0) -> None:
         self._spent_ns = spent_ns
+        self._rest = rest
+        self._rests_until_s = 0.0  # of the loop's clock
         self._turns: HostTurns[Peer] = HostTurns()
         self._turn_is_due = False
         self.succeeded = self.failed = 0
@@ -47,15 +52,22 @@ class Handshakes:
     def _want_turn(self) -> None:
         if not self._turn_is_due:
             self._turn_is_due = True
-            asyncio.get_running_loop().call_soon(self._turn)
+            loop = asyncio.get_running_loop()
+            if self._rest and loop.time() < self._rests_until_s:
+                loop.call_at(self._rests_until_s, self._turn)
+            else:
+                loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         self._turn_is_due = False
-        ends_ns = self._spent_ns() + TURN_NS
+        began_ns = self._spent_ns()
+        ends_ns = began_ns + TURN_NS
         try:
             while self._turns.wanting and self._spent_ns() < ends_ns:
                 self._serve(self._turns.next())
         finally:
+            spent_s = (self._spent_ns() - began_ns) / 1e9
+            self._rests_until_s = asyncio.get_running_loop().time() + self._rest * spent_s
             if self._turns.wanting:
                 self._want_turn()
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketns._fast.system.hardening.trusting import trusting_callback
 from rocketns.config.texts.suites import Suites, chosen_suites
 from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
 from rocketns.errors import TlsContentError, TlsError
@@ -117,13 +118,22 @@ def _verify_client(context: Context, wanted: ClientAuth, side: TlsSide | None) -
         ClientAuth.REQUIRE: SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT,
     }[wanted]
     if side is not None and not side.verify_peer:
-        context.set_verify(flags, lambda *_: True)
+        _trust_any(context, flags)
         return
     if side is not None and side.trust_cert_path:
         _trust(context, side.trust_cert_path)
     else:
         context.set_default_verify_paths()
     context.set_verify(flags)
+
+
+def _trust_any(context: Context, flags: int) -> None:
+    """``context.set_verify(flags, lambda *_: True)`` without code that is made at run time, for which pyOpenSSL has no
+    public function."""
+    from OpenSSL._util import ffi, lib
+
+    callback = ffi.cast("int (*)(int, X509_STORE_CTX *)", trusting_callback())
+    lib.SSL_CTX_set_verify(context._context, flags, callback)
 
 
 def _trust(context: Context, path: str) -> None:

@@ -24,12 +24,20 @@ TOLD = {
         e.BrokerDoubted("C", "b", "a:1", 0, DOUBT, None), "b:0 at a:1 is unconfirmed: known from the journal only"
     ),
     "conflict": (e.BrokerConflict("C", "b", 0, "a:2", "a:1"), "b:0 at a:1 was refused: a:2 has its id"),
-    "refused": (e.BrokerRefused("b", 0, "a:1"), "b:0 at a:1 was refused: it is not registered"),
+    "unregistered": (e.BrokerRefused("b", 0, "a:1"), "b:0 at a:1 was refused: it is not registered"),
     "tput": (e.TopicsPut("b", [CHANGE], e.Cause.REGISTER), "b has topics T (register)"),
     "tdel": (e.TopicsDeleted("b", ["T", "U"], e.Cause.ADMIN), "b no longer has topics T, U (admin)"),
     "map": (e.MappingsPut("b", [("T", TopicQueueMappingInfo())]), "b has queue mappings of T"),
     "kv": (e.KvChanged("n", "{k}", None), "KV item n {k} was deleted"),
     "config": (e.ConfigChanged("tls.server.keyPassword", "secret"), "property tls.server.keyPassword is set"),
+    "admin": (
+        e.AdminRequested(216, 0, "a", "a:1", "ops", "key", (("topic", "T"),), None, None),
+        "a:1 sent DELETE_TOPIC_IN_NAMESRV as ops: done",
+    ),
+    "refused": (
+        e.RequestRefused(216, "admin", "not_granted", "a", None, None, True, 3, ()),
+        "a was refused DELETE_TOPIC_IN_NAMESRV: not_granted (3 requests)",
+    ),
     "stall": (e.Stalled(2_000), "this name server did not run for 2.0 s"),
 }  # fmt: skip
 NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffers}

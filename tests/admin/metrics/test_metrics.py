@@ -50,6 +50,16 @@ def test_lookups_are_counted_by_who_answered_and_by_result(managed: Managed, scr
         assert seen("rocketns_requests_total", code="REGISTER_BROKER", result="SUCCESS") == 1
 
 
+def test_admin_requests_are_counted_by_code_and_result(managed: Managed, scrape: Scrape) -> None:
+    with managed.connect() as client:
+        for _ in range(3):
+            client.request(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": "nope"})
+        client.request(codes.PUT_KV_CONFIG, {"key": "no namespace"})
+    seen = scrape()
+    assert seen("rocketns_admin_requests_total", code="DELETE_TOPIC_IN_NAMESRV", result="SUCCESS") == 1
+    assert seen("rocketns_admin_requests_total", code="PUT_KV_CONFIG", result="SYSTEM_ERROR") == 1
+
+
 def test_about_one_lookup_in_64_is_measured(managed: Managed, scrape: Scrape, names: Names) -> None:
     """A sample is taken after 32 to 95 rounds, so 1000 rounds have 10 to 31 samples."""
     with managed.connect() as client:

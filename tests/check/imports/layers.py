@@ -1,13 +1,14 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
 [addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet, client] →
-processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup → __main__
+access → processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup →
+__main__
 
-Of ``_fast``, whose rooms have an order of their own (system → codec → routes → connections → reactor), each layer may
-import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and decodes itself
-what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal, because a start
-reads millions. ``server`` has all rooms. ``admin`` has the names of the reasons for which reactors close connections,
-and ``startup`` sets up the memory allocation.
+Of ``_fast``, whose rooms have an order of their own (system → codec → access → routes → connections → reactor), each
+layer may import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and
+decodes itself what that declines. ``routeinfo`` has the routes, because a registration is 10,000 steps; the journal,
+because a start reads millions. ``server`` has all rooms. ``admin`` has the names of the reasons for which reactors
+close connections, and ``startup`` sets up the memory allocation.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ ORDER = (
     {"addresses", "errors", "files", "filewriter", "javatext", "logtext", "config"},
     {"protocol"},
     {"routeinfo", "kvconfig", "fleet", "client"},
+    {"access"},
     {"processor"},
     {"server"},
     {"addressserver", "admin"},
@@ -33,9 +35,21 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
-    "tools": {"errors", "logtext", "config", "protocol", "fleet", "client"},
+    "tools": {
+        "addresses",
+        "errors",
+        "files",
+        "logtext",
+        "config",
+        "protocol",
+        "fleet",
+        "client",
+        "access",
+        "processor",
+        "journal",
+    },  # fmt: skip
 }
-ROOMS = ("system", "codec", "routes", "connections", "reactor")  # each may import those before it
+ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
     "protocol": {"system", "codec"},
     "routeinfo": {"routes"},
@@ -54,7 +68,10 @@ IO_MODULES = {
     "asyncio", "concurrent", "multiprocessing", "queue", "sched", "select", "selectors", "signal", "socket",
     "socketserver", "ssl", "subprocess", "threading", "time",
 }  # fmt: skip
-FORBIDDEN_MODULES = {"protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES}
+FORBIDDEN_MODULES = {
+    "protocol": IO_MODULES | {"logging"}, "routeinfo": IO_MODULES, "fleet": IO_MODULES,
+    "access": IO_MODULES | {"logging", "pathlib"},
+}  # fmt: skip
 
 
 def violations(root: Path) -> list[str]:

@@ -130,7 +130,9 @@ steps = st.lists(
 
 
 @given(st.integers(0, 9), st.integers(0, 9), steps)
-def test_both_versions_decide_the_same(requests: int, connections: int, steps: list[tuple[str, bool | None, int]]) -> None:
+def test_both_versions_decide_the_same(
+    requests: int, connections: int, steps: list[tuple[str, bool | None, int]]
+) -> None:
     both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, CompiledRates)]
     now_ms = NOW_MS
     for host, is_known, passed_ms in steps:

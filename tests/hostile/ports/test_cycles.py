@@ -13,7 +13,10 @@ from aiohttp.web import BaseRequest, RequestHandler
 
 from interop.harness.wire import eventually
 from rocketns.admin.gate import Guard
+from rocketns.server.http.secured import Secured, SecuredTransport
+from rocketns.server.tls.connection import TlsStream
 from tests.admin.conftest import Managed
+from tests.support.tlsclient import any_server
 
 COUNT = 20
 GET = b"GET %b HTTP/1.1\r\nHost: localhost\r\n%b\r\n"
@@ -41,6 +44,13 @@ def managed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
     made.stop()
 
 
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
+    made = Managed(tmp_path_factory.mktemp("secured"), {"rocketns.adminTls": "true"})
+    yield made
+    made.stop()
+
+
 @pytest.fixture
 def no_collection() -> Iterator[None]:
     gc.collect()
@@ -51,7 +61,8 @@ def no_collection() -> Iterator[None]:
 
 def kept() -> list[object]:
     """Objects of connections, which hold all others of a connection."""
-    return [one for one in gc.get_objects() if isinstance(one, Guard | RequestHandler | BaseRequest)]
+    kinds = Guard | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
+    return [one for one in gc.get_objects() if isinstance(one, kinds)]
 
 
 def ask(managed: Managed, request: bytes, *, reads: bool) -> None:
@@ -87,3 +98,26 @@ def test_connections_that_end_during_a_stall_are_freed(tmp_path: Path) -> None:
     finally:
         goes_on.set()
         managed.stop()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("request_", [*REQUESTS.values(), b""], ids=[*REQUESTS, "nothing"])
+def test_a_tls_connection_that_ended_is_freed_by_its_last_reference(secured: Managed, request_: bytes) -> None:
+    for number in range(COUNT):
+        with secured.http.connect() as raw, suppress(OSError), any_server().wrap_socket(raw) as peer:
+            peer.settimeout(2)
+            peer.sendall(request_)
+            if number % 2 and request_ not in (b"", REQUESTS["no end"]):
+                peer.recv(100)
+    eventually(lambda: not secured.admin.gate.connections)  # type: ignore[union-attr]
+    eventually(lambda: not kept())
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n\r\n"])
+def test_a_handshake_that_was_left_is_freed_by_its_last_reference(secured: Managed, sent: bytes) -> None:
+    for _ in range(COUNT):
+        with secured.http.connect() as peer:
+            peer.sendall(sent)
+    eventually(lambda: not secured.admin.gate.connections)  # type: ignore[union-attr]
+    eventually(lambda: not kept())

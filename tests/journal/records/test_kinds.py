@@ -23,6 +23,7 @@ from rocketns.pipeline.jobs.earlier import keeping
 VALUES = {
     "string": "x", "long": 1, "int": 1, "boolean": True, "array<string>": ["x"],
     record.COLUMNS["topics"]: [{"t": "T", "r": 1, "w": 1, "p": 6, "s": 0}], record.COLUMNS["maps"]: [{"t": "T"}],
+    record.COLUMNS["fields"]: [{"k": "x", "v": "x"}],
 }  # fmt: skip
 
 

@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 
 from rocketns.journal import encoding, record
+from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerHeartbeat,
     Cause,
     ConfigChanged,
     Event,
     KvChanged,
+    RequestRefused,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -64,7 +67,8 @@ class Told:
         records = self.writer.take()
         for one in records:
             check_columns(one)
-        return [{k: v for k, v in one.items() if k not in ("boot", "seq", "ts")} for one in records]
+        return [{k: v for k, v in one.items() if k not in ("boot", "seq", "ts")} for one in records
+                if one["ev"] != "seal"]  # fmt: skip
 
 
 @pytest.fixture
@@ -79,6 +83,7 @@ def test_the_first_records_are_open_and_start() -> None:
         head | {"seq": 1, "ev": "open", "ns": "n1", "file": 1, "rotate_s": 600},
         head | {"seq": 2, "ev": "start", "ns": "n1"},
         head | {"seq": 3, "ev": "kv", "ns_key": "ns", "key": "k", "val": "v"},
+        head | {"seq": 4, "ev": "seal", "prev": NO_HASH, "hash": NO_HASH},  # the writer fills it in
     ]
 
 
@@ -329,3 +334,21 @@ def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
         told.journal.record([BrokerHeartbeat(CLUSTER, ADDR, 0)], 0, BOOT_MS)
     assert told.events(ConfigChanged("a", "b")) == [{"ev": "drop", "lost": 3}, {"ev": "config", "key": "a", "val": "b"}]
     assert caplog.text.count("could not be made") == 1
+
+
+def test_an_admin_request_says_who_sent_what(told: Told) -> None:
+    fields = (("topic", "T"), ("ev", "seal"))
+    event = AdminRequested(216, 1, "10.0.0.9", "10.0.0.9:5", "ops", "key-1", fields, "before", None, count=3)
+    assert told.events(event) == [
+        {"ev": "admin", "code": 216, "result": 1, "from_host": "10.0.0.9", "client": "10.0.0.9:5", "principal": "ops",
+         "access_key": "key-1", "n": 3, "fields": [{"k": "topic", "v": "T"}, {"k": "ev", "v": "seal"}],
+         "before": "before"}
+    ]  # fmt: skip
+
+
+def test_a_refusal_says_why_and_whether_it_was_enforced(told: Told) -> None:
+    event = RequestRefused(105, "lookup", "no_evidence", "10.0.0.9", None, None, False, 7, ())
+    assert told.events(event) == [
+        {"ev": "refused", "code": 105, "access": "lookup", "reason": "no_evidence", "from_host": "10.0.0.9", "n": 7,
+         "enforced": False}
+    ]  # fmt: skip

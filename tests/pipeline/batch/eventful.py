@@ -63,6 +63,7 @@ def eventful_journals() -> Journals:
         added += [{"ev": "reg", "after_s": 80 + 2 * n, **_slave(n)} for n in range(5)]
         added += [{"ev": "reg", "after_s": 95, **_slave(9), "broker": "broker-a"}]
         added += [{"ev": "tput", "after_s": 95, "broker": "broker-a", "cause": "topic", "topics": [topic("beside")]}]
+        added += _moved() + _asked_for()
         added += [{"ev": "lookup", "after_s": second, **_asked("T")} for second in range(100, 2 * QUIET_S, 100)]
         if ns == "n2":
             for broker, name in (("broker-a", "beside"), ("broker-b", "alone")):
@@ -87,6 +88,34 @@ def _asked(name: str) -> Record:
 
 def _alone(queues: int) -> Record:
     return {"broker": "broker-b", "cause": "topic", "topics": [topic("alone", w=queues)]}
+
+
+def _moved() -> list[Record]:
+    """A slave that comes back from another host."""
+    went = {"ev": "down", "after_s": 98, **_slave(20), "cause": "unregister"}
+    came = {"ev": "reg", "after_s": 99, **_slave(20), "addr": "10.0.7.20:10911", "from_host": "10.0.7.20"}
+    return [{"ev": "reg", "after_s": 97, **_slave(20), "from_host": "10.0.8.20"}, went, came]
+
+
+def _asked_for() -> list[Record]:
+    """Requests of an administrator, and refused ones."""
+    by = {"from_host": "10.0.6.1", "principal": "ops", "access_key": "key-1", "n": 1}
+    fields = [{"k": "namespace", "v": "ns"}, {"k": "key"}]
+    put = {
+        "ev": "admin",
+        "code": 100,
+        "result": 0,
+        "client": "10.0.6.1:4",
+        "fields": fields,
+        "before": "v",
+        "after": "w",
+    }
+    refused = {"ev": "refused", "code": 105, "access": "lookup", "reason": "no_evidence"}
+    return [
+        put | by, {"ev": "admin", "code": 216, "result": 0, "n": 40, "from_host": "10.0.6.2"},
+        *({**refused, **by, "after_s": second, "enforced": False, "n": second} for second in (1, 2)),
+        {**refused, "from_host": "10.0.6.3", "enforced": True, "n": 9},
+    ]  # fmt: skip
 
 
 def _slave(number: int) -> Record:

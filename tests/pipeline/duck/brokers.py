@@ -25,13 +25,13 @@ with known as (
   from judged group by all
 ), beats as (
   select *, (select max_by(o.ts, o.seq) from events o where o.ev in ('reg', 'hb') and o.ns = e.ns and o.boot = e.boot
-      and o.broker = e.broker and o.bid = e.bid and o.addr = e.addr and o.seq < e.seq and o.ts >= {t0}) as before
+      and o.broker = e.broker and o.bid = e.bid and o.addr = e.addr and o.seq < e.seq and o.ts >= {t0}) as heard
   from events e where ev = 'hb' and ts >= {t0} and ts < {t1}
 ), gaps as (
-  select ns, broker, bid, addr, quantile_cont((ts - before) // 1000, 0.5) as p50,
-    quantile_cont((ts - before) // 1000, 0.95) as p95, quantile_cont((ts - before) // 1000, 0.99) as p99,
-    max((ts - before) // 1000) as top, count(*) as gaps
-  from beats where before is not null group by all
+  select ns, broker, bid, addr, quantile_cont((ts - heard) // 1000, 0.5) as p50,
+    quantile_cont((ts - heard) // 1000, 0.95) as p95, quantile_cont((ts - heard) // 1000, 0.99) as p99,
+    max((ts - heard) // 1000) as top, count(*) as gaps
+  from beats where heard is not null group by all
 )
 select ns, broker, bid, addr, up_s, up_s / nullif(ns_s, 0), failures, graceful, flaps, up_s / nullif(failures, 0),
   p50, p95, p99, top::double, coalesce(gaps, 0)

@@ -15,6 +15,7 @@ NESTED = {
     "topics": "struct(t varchar, r integer, w integer, p integer, s integer)[]",
     "maps": "struct(t varchar, n varchar, b varchar, ids integer[][], e bigint, q integer, d boolean, sc varchar)[]",
     "fs": "varchar[]",
+    "fields": "struct(k varchar, v varchar)[]",
 }
 FILES = "v=1/dt=*/ns=*/[0-9]*.jsonl"
 

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow
 
 from tests.pipeline.duck import brokers, departures, divergence, incidents, load, missing, sources, topics
-from tests.pipeline.duck.fleet import availability, blast, census, growth, ordered, storms
+from tests.pipeline.duck.fleet import access, availability, blast, census, growth, ordered, storms
 from tests.pipeline.duck.history import clocks, doubts, quality, state
 from tests.pipeline.duck.queues import consumers, imbalance, impact
 from tests.pipeline.frames import duck_rows
@@ -140,6 +140,9 @@ TWINS: Mapping[str, Twin] = {
     "ordered_keys": from_tables(ordered.SQL),
     "growth": from_tables(growth.GROWTH),
     "growth_limits": from_tables(growth.LIMITS),
+    "admin_changes": from_tables(access.CHANGES),
+    "refused_requests": from_tables(access.REFUSED),
+    "new_addresses": from_tables(access.ADDRESSES),
     "clock_days": Twin(lambda run: clocks.of_days(run.events_only())),
     "clock_offsets": Twin(lambda run: [row[1:] for row in clocks.of_days(run.events_only()) if row[0] == run.last_day]),
     "sources": from_tables(sources.SQL),

@@ -31,6 +31,54 @@ def fleet_tables() -> dict[str, Table]:
             [{"topic": "order_topic", "kind": "user", "ordered": True, "steps": 2, "moved_max": 0.75, "at": T0}]
         ),
         "growth": Table.of([{"day": "2026-08-03", "topics": 5_000, "entries": 40_000, "registration_bytes": 900_000}]),
+        "admin_changes": Table.of(
+            [
+                {
+                    "t": T0,
+                    "host": "10.0.0.9",
+                    "principal": "ops",
+                    "code": 100,
+                    "what": "key=k",
+                    "before": "v",
+                    "after": "w",
+                    "result": 0,
+                    "n": 1,
+                    "ns": "n1",
+                }
+            ]
+        ),
+        "refused_requests": Table.of(
+            [
+                {
+                    "host": "10.0.0.8",
+                    "access": "admin",
+                    "code": 216,
+                    "reason": "not_granted",
+                    "enforced": True,
+                    "n": 3,
+                    "t1": T0,
+                    "t2": T0 + HOUR,
+                    "ns": ["n1"],
+                    "principals": [],
+                    "access_keys": ["key-1"],
+                }
+            ]
+        ),
+        "new_addresses": Table.of(
+            [
+                {
+                    "t": T0,
+                    "cluster": "c",
+                    "broker": "broker-c",
+                    "bid": 0,
+                    "host": "10.0.0.7",
+                    "before": "10.0.0.3",
+                    "hosts": 1,
+                    "addr": "10.0.0.7:10911",
+                    "ns": "n2",
+                }
+            ]
+        ),
         "growth_limits": Table.of(
             [
                 {

@@ -21,7 +21,7 @@ from tests.pipeline.report.report_sample import clean, going_on, hostile, huge, 
 
 PAGES = (sample, clean, nothing, incomplete, hostile)
 SECTIONS = ("divergence", "timeline", "impact", "imbalance", "availability", "brokers", "departures",
-            "topics", "lookups", "clients", "blast", "storms", "ordered", "growth", "quality")  # fmt: skip
+            "topics", "lookups", "clients", "blast", "storms", "ordered", "growth", "access", "quality")  # fmt: skip
 VOID = {"meta", "br", "link", "img", "input", "hr", "use", "path"}
 MB = 1_000_000
 

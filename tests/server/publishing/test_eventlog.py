@@ -10,6 +10,7 @@ import pytest
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
+    AdminRequested,
     BrokerConflict,
     BrokerDoubted,
     BrokerDown,
@@ -19,6 +20,7 @@ from rocketns.routeinfo.events import (
     Cause,
     Event,
     MinBrokerIdChanged,
+    RequestRefused,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
@@ -26,6 +28,7 @@ from rocketns.routeinfo.events import (
 from rocketns.server.publishing import eventlog
 from rocketns.server.publishing.eventlog import log_events
 
+ADMIN = AdminRequested(100, 0, "a", "a:1", "ops", "k", (("key", "k"), ("value", "v")), None, "v")
 WHO = "BrokerIdentityInfo [clusterName=C1, brokerAddr=a:1]"
 DOUBT = Doubt(Reason.RESTORED, 0, 90_000)
 OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)
@@ -42,6 +45,16 @@ def registered(gap_ms: int | None) -> BrokerRegistered:
     [
         (registered(None), [f"INFO new broker registered, {WHO} HAService: h:1"]),
         (registered(5), []),
+        (ADMIN,
+         ["INFO admin request 100 (PUT_KV_CONFIG) of a:1, principal ops, access key k: response code 0, from None to "
+          "v; fields: key=k value=v; requests: 1"]),
+        (replace(ADMIN, code=216, fields=(), after=None, has_details=False), []),
+        (replace(ADMIN, code=216, fields=(), after=None, has_details=False, count=9),
+         ["INFO admin request 216 (DELETE_TOPIC_IN_NAMESRV) of a:1, principal ops, access key k: response code 0, "
+          "nothing changed; fields: none; requests: 9"]),
+        (RequestRefused(999, "admin", "no_evidence", "a", None, None, False, 2, (("topic", "T"),)),
+         ["WARNING would refuse request 999 (unknown) of class admin of a, principal None, access key None: "
+          "no_evidence; fields: topic=T; requests: 2"]),
         (BrokerDoubted("C1", "ba", "a:1", 0, DOUBT, 5),
          [f"WARNING broker unconfirmed (restored), {WHO}: it stays in the routes until it is confirmed, or known to be "
           "gone"]),

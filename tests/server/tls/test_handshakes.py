@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from unittest import mock
 
 from rocketns.server.tls.handshakes import TURN_NS, Handshakes
 
@@ -81,3 +83,26 @@ def test_a_handshake_that_fails_holds_up_nobody() -> None:
 
     asyncio.run(asyncio.wait_for(serve(), 60))
     assert len(room.served) == 5
+
+
+def test_after_a_turn_a_port_rests_in_proportion_to_it() -> None:
+    """So handshakes leave most of a core to others, however many there are."""
+    room, rests_s = Room(), list[float]()
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+
+        def at(when_s: float, turn: Callable[[], None]) -> None:
+            rests_s.append(when_s - loop.time())
+            loop.call_soon(turn)
+
+        handshakes = Handshakes(lambda: room.now_ns, rest=3.0)
+        with mock.patch.object(loop, "call_at", at):
+            for _ in range(6):
+                handshakes.want(Peer(room, "a"))
+            while len(room.served) < 6:
+                await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert len(rests_s) == 2
+    assert all(0.004 < one <= 3 * TURN_NS / 1e9 for one in rests_s)

@@ -237,3 +237,34 @@ def test_a_reread_takes_what_the_files_hold_though_only_one_has_changed(files: F
         assert await current(contexts) is renewed
 
     watching(files, test)
+
+
+@pytest.mark.parametrize("mode", ["disabled", "permissive"])
+def test_a_port_that_takes_tls_alone_needs_usable_files(files: Files, mode: str) -> None:
+    """Java's own port goes on without TLS where a file is missing."""
+    files.key.unlink()
+
+    def read_config() -> TlsConfig:
+        return files_config(files, {"tls.server.mode": mode})
+
+    asyncio.run(TlsContexts(read_config).start())
+    with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem cannot be read"):
+        asyncio.run(TlsContexts(read_config, for_ports=True).start())
+
+
+def test_who_wants_a_context_of_files_before_the_start_gets_the_one_of_the_start(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Context] = []
+    build = tls_server.build_server_context
+    monkeypatch.setattr(tls_server, "build_server_context", lambda given: made.append(build(given)) or made[-1])
+
+    async def run() -> None:
+        contexts = TlsContexts(lambda: files_config(files, {"tls.server.mode": "disabled"}), for_ports=True)
+        got: list[Context | None] = []
+        contexts.when_ready(got.append)
+        assert contexts.context is None
+        await contexts.start()
+        assert got == made == [contexts.context]
+
+    asyncio.run(run())

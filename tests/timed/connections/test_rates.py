@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -133,7 +134,9 @@ def test_a_registered_broker_is_served_beside_a_flood_of_its_own_host(
         assert broker.request(codes.REGISTER_BROKER, fields, body).code == codes.SYSTEM_BUSY
 
 
-def test_a_tls_connection_has_the_rate_of_its_host(timed_server: TimedServerFactory, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
+def test_a_tls_connection_has_the_rate_of_its_host(
+    timed_server: TimedServerFactory, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     files = Files.write(tmp_path_factory.mktemp("tls"), authority("ca").issue("server"))
     server = timed_server(**{"rocketns.hostRequestsPerSecond": 3}, **tls_properties(files))
     with server.connect() as plain, TlsClient(server.port) as encrypted:
@@ -172,8 +175,8 @@ def test_a_raised_rate_holds_after_sighup(timed_server: TimedServerFactory) -> N
     server = timed_server(**{"rocketns.hostRequestsPerSecond": 1})
     with server.connect() as client:
         assert asked(client, 3) == 1
-        file = server.controller.configuration.namesrv.config_store_path
-        with open(file, "a", encoding="utf-8") as lines:
+        file = Path(server.controller.configuration.namesrv.config_store_path)
+        with file.open("a", encoding="utf-8") as lines:
             lines.write("rocketns.hostRequestsPerSecond=0\n")
         server.call(server.controller.reread)
         assert asked(client, 20) == 20

@@ -62,3 +62,12 @@ tcpSocket: {port: nameserver}
 {{- end }}
 {{ toYaml .times }}
 {{- end }}
+
+{{/* The pod's security context, with the seccomp profile of the nodes where one is named. */}}
+{{- define "rocketns.podSecurityContext" -}}
+{{- $context := deepCopy .Values.podSecurityContext -}}
+{{- with .Values.localhostProfile -}}
+{{- $_ := set $context "seccompProfile" (dict "type" "Localhost" "localhostProfile" .) -}}
+{{- end -}}
+{{ toYaml $context }}
+{{- end }}

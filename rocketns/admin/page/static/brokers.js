@@ -1,6 +1,7 @@
 // Brokers: a cell for each with its heartbeats as they come, and a table of some, the longest silent first.
 
-import {byId, make, read, row, setText} from "./dom.js";
+import {byId, make, row, setText} from "./dom.js";
+import {read} from "./asking.js";
 import {age, plural} from "./words.js";
 
 const READ_AT_ONCE = 500;

@@ -1,6 +1,7 @@
 // What happened lately, the newest first.
 
-import {byId, make, read} from "./dom.js";
+import {byId, make} from "./dom.js";
+import {read} from "./asking.js";
 import {clock} from "./words.js";
 
 const SHOWN = 20;

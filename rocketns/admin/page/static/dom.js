@@ -36,10 +36,3 @@ export function setText(element, text) {
 
 // The cells of a table's row.
 export const row = (...cells) => make("tr", "", ...cells);
-
-export async function read(path, parameters = {}, signal = undefined) {
-  const answer = await fetch(`/api/v1/${path}?${new URLSearchParams(parameters)}`, {signal});
-  if (answer.status === 404) return null;
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  return answer.json();
-}

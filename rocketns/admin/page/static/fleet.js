@@ -1,6 +1,7 @@
 // The name servers of the fleet side by side, and what they disagree about. Hidden where there are no peers.
 
-import {byId, make, read, row} from "./dom.js";
+import {byId, make, row} from "./dom.js";
+import {read} from "./asking.js";
 import {clock, count} from "./words.js";
 
 const SHOWN = 20;

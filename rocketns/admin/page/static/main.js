@@ -1,9 +1,11 @@
 // Connects the parts of the page with the stream of the name server.
 
-import {byId, read, setText} from "./dom.js";
+import {byId, setText} from "./dom.js";
+import {asksForToken, read} from "./asking.js";
 import {onBeats, readBrokers, setClock, showBrokers, startBrokers} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
 import {readFleet} from "./fleet.js";
+import {follow} from "./stream.js";
 import {startTopics} from "./topics.js";
 import {showStatus} from "./verdict.js";
 import {clock} from "./words.js";
@@ -37,25 +39,24 @@ function reread() {
 
 const OF_BROKERS = new Set(["reg", "back", "down", "doubt", "conflict"]);
 
-function listen() {
-  const stream = new EventSource("/api/v1/stream");
-  const on = (name, take) => stream.addEventListener(name, (event) => take(JSON.parse(event.data)));
-  on("status", onStatus);
-  on("beats", onBeats);
-  on("changes", (changes) => {
-    onChanges(changes);
-    if (changes.some((change) => OF_BROKERS.has(change.event))) reread();
-  });
-  on("gap", reread);
-  stream.addEventListener("open", reread);
+function takeChanges(changes) {
+  onChanges(changes);
+  if (changes.some((change) => OF_BROKERS.has(change.event))) reread();
 }
 
-startBrokers();
-startTopics();
-read("status").then(onStatus).catch(() => undefined);
-reread();
-listen();
-const fleet = () => { if (!document.hidden) readFleet().catch(() => undefined); };
-fleet();
-setInterval(fleet, FLEET_MS);
-setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
+function start() {
+  startBrokers();
+  startTopics();
+  reread();
+  follow("/api/v1/stream", {status: onStatus, beats: onBeats, changes: takeChanges, gap: reread}, reread);
+  const fleet = () => { if (!document.hidden) readFleet().catch(() => undefined); };
+  fleet();
+  setInterval(fleet, FLEET_MS);
+  setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
+}
+
+// One request shows whether a token is missing. The page is loaded again when there is one.
+read("status").then(onStatus).catch(() => undefined).then(() => {
+  if (asksForToken()) setText(byId("live"), "waits for a token");
+  else start();
+});

@@ -1,6 +1,7 @@
 // A topic is found as its name is typed, and shown with its route.
 
-import {byId, isolated, make, read, row, setText} from "./dom.js";
+import {byId, isolated, make, row, setText} from "./dom.js";
+import {read} from "./asking.js";
 import {count, plural} from "./words.js";
 
 const SHOWN = 8;

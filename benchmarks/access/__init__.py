@@ -1,0 +1,1 @@
+"""What access control costs route lookups."""

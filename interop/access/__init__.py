@@ -1,0 +1,1 @@
+"""Real brokers, clients and mqadmin at a name server that asks who they are."""

@@ -1,0 +1,1 @@
+"""The image without any right, and what it is made of."""

@@ -1,0 +1,34 @@
+"""A table of networks: which flags an address has. Fixed once it is made, so all threads may read it."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint64_t
+
+cdef enum:
+    ADDRESS_BYTES = 16  # of IPv6. An IPv4 address is mapped to ::ffff:0:0/96
+    ADDRESS_BITS = 8 * ADDRESS_BYTES
+
+cpdef enum:
+    # A lookup compares an address with each network: 1 ns each. It happens once for a connection and policy.
+    NETWORK_TABLE_MAX = 4096
+
+# What an address may do by its network alone. A network has several of them, or 0.
+cpdef enum NetworkFlag:
+    MAY_LOOK_UP = 1
+    HAS_EVIDENCE = 2  # it belongs to a principal, so its connections are not closed as those of strangers
+
+# Two words of an address and of a mask, in the order of their bits.
+cdef struct Network:
+    uint64_t first
+    uint64_t second
+    uint64_t first_mask
+    uint64_t second_mask
+    int flags
+
+cdef struct NetworkTable:
+    Network *networks
+    size_t count
+
+cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
+
+cdef class Networks:
+    cdef NetworkTable table  # fixed

@@ -1,0 +1,69 @@
+"""Networks as pairs of words: an address is in one if its bits under the mask are equal.
+
+The networks are compared one after another. A table of 300 costs 0.2 µs, one of NETWORK_TABLE_MAX 5 µs, once for a
+connection and policy. Accepting a connection costs more.
+"""
+
+from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+
+cdef inline uint64_t read_word(const uint8_t *data) noexcept nogil:
+    cdef uint64_t word = 0
+    cdef int place
+    for place in range(8):
+        word = word << 8 | data[place]
+    return word
+
+
+cdef inline uint64_t mask_of(int bits) noexcept nogil:
+    """A word whose first so many bits are 1, of 0 to 64 or more."""
+    if bits <= 0:
+        return 0
+    return UINT64_MAX if bits >= 64 else ~(UINT64_MAX >> bits)
+
+
+cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil:
+    """Any thread. The flags of all networks that contain the address, together."""
+    cdef uint64_t first = read_word(address), second = read_word(address + 8)
+    cdef const Network *network
+    cdef int flags = 0
+    cdef size_t place
+    for place in range(table.count):
+        network = &table.networks[place]
+        if ((first ^ network.first) & network.first_mask | (second ^ network.second) & network.second_mask) == 0:
+            flags |= network.flags
+    return flags
+
+
+cdef class Networks:
+    def __cinit__(self, list networks not None):
+        cdef size_t place
+        cdef bytes address
+        cdef int bits, flags
+        if len(networks) > NETWORK_TABLE_MAX:
+            raise ValueError(f"{len(networks)} networks: at most {NETWORK_TABLE_MAX} expected")
+        self.table.networks = <Network *>calloc(max(len(networks), 1), sizeof(Network))
+        if self.table.networks == NULL:
+            raise MemoryError
+        for place, (address, bits, flags) in enumerate(networks):
+            if len(address) != ADDRESS_BYTES or not 0 <= bits <= ADDRESS_BITS:
+                raise ValueError(f"an address of {len(address)} bytes, with a prefix of {bits} bits")
+            add_network(&self.table, address, bits, flags)
+
+    def __dealloc__(self):
+        free(self.table.networks)
+
+    def flags_of(self, bytes address not None):
+        if len(address) != ADDRESS_BYTES:
+            raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")
+        return flags_of(&self.table, <const uint8_t *>address)
+
+
+cdef void add_network(NetworkTable *table, const uint8_t *address, int bits, int flags) noexcept:
+    """While the table is made."""
+    cdef Network *network = &table.networks[table.count]
+    network.first, network.second = read_word(address), read_word(address + 8)
+    network.first_mask, network.second_mask = mask_of(bits), mask_of(bits - 64)
+    network.flags = flags
+    table.count += 1

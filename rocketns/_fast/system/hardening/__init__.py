@@ -1,0 +1,1 @@
+"""What confines the process: no core dumps, and no code that is made at run time."""

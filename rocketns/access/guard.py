@@ -1,0 +1,129 @@
+"""Asked once for each request, before it is dispatched: refuse it, or let it pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rocketns.access.asked import Asked, asked_of
+from rocketns.access.classes import Access, Mode
+from rocketns.access.decision import Decision, Reason, decide, known
+from rocketns.access.policy import OPEN, Policy
+from rocketns.access.principal import Principal
+from rocketns.access.refusals import Refused, RefusedRequests
+from rocketns.access.signing.signature import access_key_of
+from rocketns.access.standing import Standing
+from rocketns.access.words import remark
+from rocketns.addresses import shown_host
+from rocketns.errors import NoPermission
+from rocketns.protocol.command import RemotingCommand
+from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.events import RequestRefused
+from rocketns.routeinfo.tables import RouteTables
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``error`` is None where the request is carried out. ``event``: what is to be told of it.
+
+    ``principal`` and ``access_key``: whose request it is, as far as that is known. ``depends_on_bytes_alone``: whoever
+    sends these bytes may. ``is_observed``: it would be refused.
+    """
+
+    error: NoPermission | None = None
+    event: RequestRefused | None = None
+    principal: str | None = None
+    access_key: str | None = None
+    depends_on_bytes_alone: bool = False
+    is_observed: bool = False
+
+
+PASS = Verdict()
+# In the fields of a refused takeover: the address of the broker that has the id.
+HOLDER = "holder"
+
+
+class Guard:
+    """Control only. ``decisions`` counts by class, mode and reason, which is "" where a request is allowed.
+
+    ``trusts_announced``: whether addresses of PROXY headers come from trusted proxies only.
+    """
+
+    def __init__(self, policy: Policy = OPEN, *, trusts_announced: bool = False) -> None:
+        self.policy = policy
+        self.is_off = policy.is_off
+        self.decisions: Counter[tuple[Access, Mode, str]] = Counter()
+        self.refusals = RefusedRequests()
+        self._trusts_announced = trusts_announced
+
+    def follow(self, policy: Policy) -> None:
+        """From now on decide by this policy."""
+        self.policy, self.is_off = policy, policy.is_off
+
+    def ask(
+        self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int,
+        tables: RouteTables | None = None,
+    ) -> Verdict:  # fmt: skip
+        """May the peer ask for this? ``tables`` say which groups have the address that it names."""
+        if self.policy.mode_of(access) is Mode.OFF:
+            return PASS
+        return self.ask_for(connection, command, asked_of(command, access, tables), now_ms)
+
+    def ask_for(self, connection: Connection, command: RemotingCommand, asked: Asked, now_ms: int) -> Verdict:
+        """May the peer do this with the request?"""
+        mode = self.policy.mode_of(asked.access)
+        if mode is Mode.OFF:
+            return PASS
+        evidence = self._standing(connection).with_signature(command)
+        decision = decide(self.policy, asked, evidence)
+        self.decisions[asked.access, mode, decision.reason or ""] += 1
+        who = Verdict(
+            principal=None if decision.principal is None else decision.principal.name, access_key=evidence.key
+        )
+        if decision.reason is None:
+            by_key = decision.principal is not None and decision.principal.is_known_by_key_alone
+            return replace(who, depends_on_bytes_alone=by_key)
+        return self._refuse(connection, asked, who, decision, command.ext_fields, now_ms)
+
+    def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
+        """Whom the peer is, whatever the modes of the classes are. Found out when the first one is taken."""
+        if self.policy.principals:
+            yield from known(self.policy, self._standing(connection).with_signature(command))
+
+    def host_of(self, connection: Connection) -> str | None:
+        """The peer's host. None for that of a PROXY header which anybody could have sent."""
+        is_anybodys = connection.is_announced and not self._trusts_announced
+        return None if is_anybodys else connection.address.rpartition(":")[0]
+
+    def refuse_takeover(
+        self, connection: Connection, command: RemotingCommand, holder: str, principal: str | None, now_ms: int
+    ) -> Verdict:
+        """A registration would take an id away from the broker at ``holder``, and nothing allows it.
+
+        ``principal``: by whose right it may register.
+        """
+        decision = Decision(self.policy.takeover, Reason.TAKEOVER)
+        self.decisions[Access.BROKER, decision.mode, Reason.TAKEOVER] += 1
+        fields = (command.ext_fields or {}) | {HOLDER: holder}
+        who = Verdict(principal=principal, access_key=access_key_of(command))
+        return self._refuse(connection, Asked(command.code, Access.BROKER), who, decision, fields, now_ms)
+
+    def _standing(self, connection: Connection) -> Standing:
+        standing = connection.standing
+        if not isinstance(standing, Standing) or standing.policy is not self.policy:
+            standing = Standing.of(self.policy, connection, trusts_announced=self._trusts_announced)
+            connection.note_standing(standing)
+        return standing
+
+    def _refuse(
+        self, connection: Connection, asked: Asked, who: Verdict, decision: Decision,
+        fields: Mapping[str, str | None] | None, now_ms: int,
+    ) -> Verdict:  # fmt: skip
+        reason = decision.reason or Reason.NO_EVIDENCE
+        host = shown_host(connection.address)
+        refused = Refused(host, asked.code, asked.access, reason, who.principal, who.access_key,
+                          is_enforced=decision.is_refused)  # fmt: skip
+        event = self.refusals.note(refused, fields, now_ms)
+        error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None
+        return replace(who, error=error, event=event, is_observed=error is None)

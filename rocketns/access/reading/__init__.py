@@ -1,0 +1,1 @@
+"""A policy from the texts of its files."""

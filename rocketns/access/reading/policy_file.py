@@ -1,0 +1,129 @@
+"""The policy file: TOML. docs/security.md describes it with examples.
+
+``[modes]`` has a mode for each class and for ``takeover``. ``[principals.NAME]`` says how a principal is known and what
+it may do. ``[keys.KEY]`` has the secret of an access key; ``secrets`` names a file with more of them, a key and its
+secret a line. ``plain_acl`` names RocketMQ 4's plain_acl.yml.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from functools import partial
+
+from rocketns.access.classes import MODES, RIGHTS, Access, Mode
+from rocketns.access.policy import Policy
+from rocketns.access.principal import Bounds, Principal
+from rocketns.access.reading import plain_acl
+from rocketns.access.reading.errors import PolicyError
+from rocketns.access.reading.secrets_file import add_secret, read_secrets
+from rocketns.access.reading.values import ReadFile, Table
+from rocketns.access.signing.secret import Secret
+
+FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
+PRINCIPALS_MAX = 1_000
+KEYS_MAX = 10_000
+NETWORKS_MAX = 4_096  # of all principals: a reactor looks through them for each new connection
+RIGHT_OF = {access.value: access for access in RIGHTS}
+
+
+def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
+    """The policy of a text. ``read_file`` gives the texts of the files that it names. PolicyError."""
+    try:
+        items = tomllib.loads(text)
+    except ValueError as error:  # also for a number of more digits than Python reads
+        raise PolicyError(file, 0, f"it is no TOML: {error}") from error
+    except RecursionError:
+        raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
+    top = Table(file, text, "", items)
+    secrets = _secrets(top, read_file)
+    policy = _modes(top.table("modes"))
+    principals = [_principal(name, table, secrets) for name, table in top.tables("principals").items()]
+    policy = replace(policy, principals=tuple(principals), secrets=secrets)
+    policy = _with_plain_acl(policy, top, read_file)
+    top.end()
+    _check(policy, top)
+    return policy
+
+
+def _modes(table: Table) -> Policy:
+    modes: dict[Access, Mode] = {access: table.word(access.value, MODES, Mode.OFF) for access in RIGHTS}
+    takeover = table.word("takeover", MODES, Mode.OBSERVE)
+    table.end()
+    return Policy(modes=modes, takeover=takeover)
+
+
+def _secrets(top: Table, read_file: ReadFile) -> dict[str, Secret]:
+    secrets: dict[str, Secret] = {}
+    path = top.text("secrets")
+    if path is not None:
+        secrets |= read_secrets(path, read_file(path))
+    for key, table in top.tables("keys").items():
+        secret = table.text("secret")
+        if secret is None:
+            table.refuse(None, "it has no secret")
+        table.end()
+        add_secret(secrets, key, secret, partial(table.refuse, None))
+    if len(secrets) > KEYS_MAX:
+        top.refuse("keys", f"{len(secrets)} access keys, more than {KEYS_MAX}")
+    return secrets
+
+
+def _principal(name: str, table: Table, secrets: dict[str, Secret]) -> Principal:
+    keys = table.texts("keys") or ()
+    for key in keys:
+        if key not in secrets:
+            table.refuse("keys", f"no secret of the access key {key!r}: give it in [keys.{key}] or in the file of "
+                                 "secrets")  # fmt: skip
+    principal = Principal(
+        name=name,
+        may=_rights(table),
+        networks=table.networks("networks") or (),
+        keys=frozenset(keys),
+        certificates=table.globs("certificates"),
+        broker_names=table.globs("broker_names"),
+        addresses=table.networks("addresses"),
+        address_is_peer=table.is_true("address_is_peer"),
+        kv_namespaces=table.globs("kv_namespaces"),
+        owns=table.globs("owns"),
+        bounds=Bounds(table.number("brokers_max"), table.number("topics_max"), table.number("bytes_max")),
+    )
+    if not principal.networks and not principal.keys and principal.certificates is None:
+        table.refuse(None, "it names neither networks nor keys nor certificates, so nobody is it")
+    table.end()
+    return principal
+
+
+def _rights(table: Table) -> frozenset[Access]:
+    words = table.texts("may")
+    if words is None:
+        table.refuse("may", f"it is missing: a list of {', '.join(RIGHT_OF)}")
+    for word in words:
+        if word not in RIGHT_OF:
+            table.refuse("may", f"{word!r} must be one of {', '.join(RIGHT_OF)}")
+    return frozenset(RIGHT_OF[word] for word in words)
+
+
+def _with_plain_acl(policy: Policy, top: Table, read_file: ReadFile) -> Policy:
+    path = top.text("plain_acl")
+    if path is None:
+        return policy
+    principals, secrets = plain_acl.read(path, read_file(path))
+    names = {principal.name for principal in policy.principals}
+    for principal in principals:
+        if principal.name in names:
+            top.refuse("plain_acl", f"the principal {principal.name!r} is also one of this file")
+    for key in secrets.keys() & policy.secrets.keys():
+        top.refuse("plain_acl", f"the access key {key!r} is also one of this file")
+    return replace(policy, principals=policy.principals + principals, secrets={**policy.secrets, **secrets})
+
+
+def _check(policy: Policy, top: Table) -> None:
+    networks = sum(len(principal.networks) for principal in policy.principals)
+    if len(policy.principals) > PRINCIPALS_MAX:
+        top.refuse("principals", f"{len(policy.principals)} principals, more than {PRINCIPALS_MAX}")
+    if networks > NETWORKS_MAX:
+        top.refuse("principals", f"{networks} networks of all principals, more than {NETWORKS_MAX}")
+    enforced = [access.value for access in RIGHTS if policy.mode_of(access) is Mode.ENFORCE]
+    if enforced and not policy.principals:
+        top.refuse("principals", f"there is none, and with these modes nobody may {' or '.join(enforced)}")

@@ -1,0 +1,1 @@
+"""RocketMQ's signatures of requests, and the secrets that make them."""

@@ -1,0 +1,67 @@
+"""RocketMQ's signature of a request: AclUtils.combineRequestContent and AclSigner of RocketMQ 5.5.0.
+
+It covers the values of the ext fields, in the order of their names, and the body. It covers neither the code nor a
+time: who sees a signed request can send it again, as another code too. docs/security.md says what follows from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+
+from rocketns.access.signing.secret import Secret
+from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
+from rocketns.protocol.command import RemotingCommand
+
+ACCESS_KEY = "AccessKey"
+SIGNATURE = "Signature"
+# 5.x clients add them after they signed, and 5.x brokers before.
+ZONE_FIELDS = frozenset({ZONE_NAME, ZONE_MODE})
+
+
+class Signed(Enum):
+    """What a request's signature is worth. An empty access key is none, as the C++ client sends it."""
+
+    NOT = "unsigned"
+    UNKNOWN_KEY = "unknown_key"
+    WRONG = "wrong_signature"
+    RIGHT = "signed"
+
+
+def access_key_of(command: RemotingCommand) -> str | None:
+    """The access key that the request names. None if it names none."""
+    return command.ext(ACCESS_KEY) or None
+
+
+def check(command: RemotingCommand, secrets: Mapping[str, Secret]) -> Signed:
+    """Whether the request is signed by the key that it names.
+
+    All ext fields but the signature are covered; or all but the two of zones, where one of them is present.
+    """
+    key = access_key_of(command)
+    if key is None:
+        return Signed.NOT
+    secret = secrets.get(key)
+    if secret is None:
+        return Signed.UNKNOWN_KEY
+    given = command.ext(SIGNATURE) or ""
+    fields = command.ext_fields or {}
+    if secret.is_signature(given, _content(command, frozenset())):
+        return Signed.RIGHT
+    if ZONE_FIELDS.isdisjoint(fields):
+        return Signed.WRONG
+    return Signed.RIGHT if secret.is_signature(given, _content(command, ZONE_FIELDS)) else Signed.WRONG
+
+
+def _content(command: RemotingCommand, without: frozenset[str]) -> Iterator[bytes | memoryview]:
+    """What is signed. A null counts as empty."""
+    fields = command.ext_fields or {}
+    names = sorted((name for name in fields if name != SIGNATURE and name not in without), key=_java_order)
+    yield "".join(fields[name] or "" for name in names).encode("utf-8", "replace")
+    if command.data is not None:
+        yield command.data
+
+
+def _java_order(name: str) -> bytes:
+    """String.compareTo compares the units of UTF-16."""
+    return name.encode("utf-16-be", "surrogatepass")

@@ -1,0 +1,74 @@
+"""Takeovers: a registration that would take an id of a broker group away from another live broker. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from rocketns.access.decision import owner_of
+from rocketns.access.principal import Principal
+from rocketns.addresses import is_host_of
+from rocketns.routeinfo.tables import RouteTables
+
+
+class Excuse(StrEnum):
+    """Why a takeover is allowed. WAS_MEMBER: a broker changes its role, or returns."""
+
+    WAS_MEMBER = "was_member"
+    OWNS_GROUP = "owns_group"
+
+
+def holder_of(tables: RouteTables, broker_name: str, broker_id: int, addr: str, now_ms: int) -> str | None:
+    """The live broker that would lose this id of the group to ``addr``. None if there is none.
+
+    Live with the cluster that it registered with itself: a registration with another cluster replaces it as well. One
+    that is unconfirmed is in the routes, and counts as live.
+    """
+    group = tables.broker_addr_table.get(broker_name)
+    if group is None:
+        return None
+    holder = group.broker_addrs.get(broker_id)
+    if holder is None or holder == addr:
+        return None
+    entry = tables.live(tables.registrants[broker_name][broker_id], holder)
+    return None if entry is None or entry.expires_before(now_ms) else holder
+
+
+def excuse_of(
+    tables: RouteTables, broker_name: str, addr: str, announced_by: str | None, principals: Iterable[Principal]
+) -> Excuse | None:
+    """What allows a takeover by ``addr``. None if nothing does.
+
+    ``announced_by``: the host that registers, None if that is not known. ``principals``: whom its request shows it to
+    be; they are asked only if nothing else allows it.
+    """
+    if was_member(tables, broker_name, addr, announced_by):
+        return Excuse.WAS_MEMBER
+    return None if owner_of(principals, broker_name) is None else Excuse.OWNS_GROUP
+
+
+def was_member(tables: RouteTables, broker_name: str, addr: str, announced_by: str | None) -> bool:
+    """Whether the address is a member of the group with another id, or was one.
+
+    The name of an address shows nothing: any peer can send it. So the registration must come from the address's own
+    host, or from the host that announced the member.
+    """
+    if announced_by is None or not _is_member(tables, broker_name, addr):
+        return False
+    return is_host_of(addr, announced_by) or _announcer(tables, broker_name, addr) == announced_by
+
+
+def _is_member(tables: RouteTables, broker_name: str, addr: str) -> bool:
+    return addr in tables.former.of(broker_name) or _id_of(tables, broker_name, addr) is not None
+
+
+def _id_of(tables: RouteTables, broker_name: str, addr: str) -> int | None:
+    group = tables.broker_addr_table.get(broker_name)
+    return None if group is None else tables.memberships.get((group.cluster, addr), {}).get(broker_name)
+
+
+def _announcer(tables: RouteTables, broker_name: str, addr: str) -> str | None:
+    """The host that announced the address last."""
+    broker_id = _id_of(tables, broker_name, addr)
+    entry = None if broker_id is None else tables.live(tables.registrants[broker_name][broker_id], addr)
+    return tables.former.of(broker_name).get(addr) if entry is None else entry.announced_by

@@ -1,0 +1,67 @@
+// Asks the server, with the token of this tab. A server with a file of tokens refuses what is asked without one, and then
+// the page asks for it.
+
+import {byId, setText} from "./dom.js";
+
+const KEY = "rocketns-token";
+const SENDABLE = /^[\x21-\x7e]+$/;
+
+let isAsking = false;
+
+export const asksForToken = () => isAsking;
+
+// Some browsers have no storage for a page. It works without, where the server asks for no token.
+function kept() {
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+// What the server answers. Whoever lacks the token is asked for it, and no further request is sent until it is there.
+export async function request(path, signal = undefined) {
+  if (isAsking) throw new Error("the token is missing");
+  const token = kept();
+  const answer = await fetch(path, {signal, headers: token ? {Authorization: `Bearer ${token}`} : {}});
+  if (answer.status === 401 || answer.status === 403) {
+    ask(token ? why(answer.status) : "");
+    throw new Error(`${path}: ${answer.status}`);
+  }
+  return answer;
+}
+
+export async function read(path, parameters = {}, signal = undefined) {
+  const answer = await request(`/api/v1/${path}?${new URLSearchParams(parameters)}`, signal);
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return answer.json();
+}
+
+const why = (status) => status === 403 ? "This token lacks the class read." : "The server does not know this token.";
+
+function ask(problem) {
+  if (isAsking) return;
+  isAsking = true;
+  setText(byId("token-why"), problem);
+  byId("token").hidden = false;
+  byId("token-text").focus();
+  byId("token-form").addEventListener("submit", use);
+}
+
+// The form itself is never sent: neither to the address of the page, nor with the token in it.
+function use(event) {
+  event.preventDefault();
+  const token = byId("token-text").value.trim();
+  if (!SENDABLE.test(token)) {
+    setText(byId("token-why"), "A token has no spaces, and ASCII characters only.");
+    return;
+  }
+  try {
+    sessionStorage.setItem(KEY, token);
+  } catch {
+    setText(byId("token-why"), "This browser keeps nothing for this page, so the token cannot be used.");
+    return;
+  }
+  location.reload();
+}

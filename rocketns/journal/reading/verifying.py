@@ -1,0 +1,162 @@
+"""Checks the chain of hashes through a name server's journal: what was changed or removed, and what is not sealed.
+
+See `rocketns.journal.chain`. After a fault the check goes on from the next seal, so each damaged place is named.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocketns.journal.chain import LINK_FILES_MAX, NO_HASH, Seal, Span, hash_of, mapped, seals
+from rocketns.journal.segments import OPEN_PREFIX, Segment, Store
+
+# Faults that are described; all are counted.
+FAULTS_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A place where the chain is broken: a line of a file, and what is wrong there."""
+
+    path: Path
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+
+@dataclass(slots=True)
+class Checked:
+    """What the check of one name server found.
+
+    ``begin``: the file with the first seal, ``first``. ``older``: the hash that it continues, None if nothing was
+    before.
+    ``unsealed_files`` come before the first seal. ``anew``: files at which a chain begins anew, because those before
+    have no seal. ``tail``: bytes behind the last seal. ``heads``: those that were asked for and are seals of the chain.
+    """
+
+    ns: str
+    files: int = 0
+    bytes: int = 0
+    seals: int = 0
+    unsealed_files: int = 0
+    begin: Path | None = None
+    first: Seal | None = None
+    older: str | None = None
+    anew: list[Path] = field(default_factory=list)
+    head: Seal | None = None
+    tail: int = 0
+    heads: set[str] = field(default_factory=set)
+    faults: list[Fault] = field(default_factory=list)
+    faults_count: int = 0
+
+    def note(self, fault: Fault) -> None:
+        self.faults_count += 1
+        if len(self.faults) < FAULTS_MAX:
+            self.faults.append(fault)
+
+
+def name_servers(root: Path) -> list[str]:
+    """The ids of the name servers that have files below a journal's folder."""
+    return sorted({path.name.removeprefix("ns=") for path in root.glob("v=1/dt=*/ns=*") if any(path.iterdir())})
+
+
+def check(root: Path, ns: str, heads: Container[str] = (), say: Callable[[int], None] = lambda _bytes: None) -> Checked:
+    """Read all files of a name server. ``say`` is called with the bytes of each that was read. OSError."""
+    checker = _Checker(ns, heads)
+    for segment, path in _existing(Store(root, ns).everything()):
+        checker.read(segment, path)
+        say(checker.found.bytes)
+    return checker.end()
+
+
+def _existing(files: Sequence[tuple[Segment, Path]]) -> Iterator[tuple[Segment, Path]]:
+    """The files as they are now: a server may have closed some, and deleted the oldest."""
+    begun = False
+    for segment, path in files:
+        closed = path.with_name(path.name.removeprefix(OPEN_PREFIX).removesuffix(".jsonl") + ".jsonl")
+        there = next((one for one in (path, closed) if one.exists()), None)
+        if there is None and begun:
+            raise FileNotFoundError(f"{path} was removed while the journal was read")
+        if there is not None:
+            begun = True
+            yield segment, there
+
+
+class _Checker:
+    """``_prev`` is the hash of the last seal, None before the first; ``_spans``: the bytes since then."""
+
+    def __init__(self, ns: str, heads: Container[str]) -> None:
+        self.found = Checked(ns)
+        self._heads = heads
+        self._boot: int | None = None
+        self._prev: str | None = None
+        self._spans: list[Span] = []
+        self._since_seal = 0
+
+    def read(self, segment: Segment, path: Path) -> None:
+        if segment.boot != self._boot:
+            self._begin_boot(segment.boot, path)
+        self.found.files += 1
+        self._since_seal += 1
+        with mapped(path) as content:
+            place = 0
+            for seal in seals(content):
+                self._check(seal, path, content, place)
+                place = seal.end
+            is_open = path.name.startswith(OPEN_PREFIX)
+            self._spans.append(Span(path, place, content.rfind(b"\n") + 1 if is_open else len(content)))
+            self.found.bytes += len(content)
+        if self.found.begin is None:
+            self.found.unsealed_files += 1
+
+    def _begin_boot(self, boot: int, path: Path) -> None:
+        """From here on the chain continues the link that a start makes: see `chain.link`."""
+        self._boot = boot
+        if self._prev is not None and self._since_seal < LINK_FILES_MAX:
+            self._prev = hash_of(self._prev, self._spans) if _bytes(self._spans) else self._prev
+        elif self._prev is not None:
+            self._prev = NO_HASH
+            self.found.anew.append(path)
+        self._spans = []
+
+    def _check(self, seal: Seal, path: Path, content: mmap.mmap | bytes, place: int) -> None:
+        if self._prev is None:
+            self._begin(seal, path)
+        if seal.prev != self._prev:
+            self._fault(path, content, seal, f"continues the seal {seal.prev}, but the one before it is {self._prev}: "
+                        "lines or files between them were removed, or that seal was changed")  # fmt: skip
+        elif hash_of(seal.prev, [*self._spans, Span(path, place, seal.digits)]) != seal.hash:
+            since = "a file before" if _bytes(self._spans) else f"line {_line(content, place)}"
+            self._fault(path, content, seal, f"the bytes from {since} to this seal are not those that it covers: a "
+                        "line was changed, removed or added")  # fmt: skip
+        self._prev, self._spans, self._since_seal = seal.hash, [], 0
+        self.found.head = seal
+        self.found.seals += 1
+        if seal.hash in self._heads:
+            self.found.heads.add(seal.hash)
+
+    def _begin(self, seal: Seal, path: Path) -> None:
+        self._prev = seal.prev
+        self.found.begin, self.found.first = path, seal
+        self.found.older = None if seal.prev == NO_HASH else seal.prev
+
+    def _fault(self, path: Path, content: mmap.mmap | bytes, seal: Seal, what: str) -> None:
+        self.found.note(Fault(path, _line(content, seal.begin), what))
+
+    def end(self) -> Checked:
+        self.found.tail = _bytes(self._spans) if self._prev is not None else 0
+        return self.found
+
+
+def _bytes(spans: Sequence[Span]) -> int:
+    return sum(span.end - span.begin for span in spans)
+
+
+def _line(content: mmap.mmap | bytes, place: int) -> int:
+    """The number of the line that begins at a place."""
+    return content[:place].count(b"\n") + 1

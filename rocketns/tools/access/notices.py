@@ -1,0 +1,127 @@
+"""What an operator should notice in a policy, beside what the name server warns of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
+from itertools import islice
+
+from rocketns.access.classes import RIGHTS, Access, Mode
+from rocketns.access.policy import Policy
+from rocketns.access.principal import Globs, Network, Principal
+
+SHADOWS_MAX = 20
+# What a principal may be held to, by the names of the file.
+RESTRICTIONS = ("broker_names", "addresses", "address_is_peer", "kv_namespaces")
+
+
+def notices(policy: Policy) -> list[str]:
+    """A sentence each. The warnings of the name server come first."""
+    found = [*policy.warnings(), *_of_modes(policy), *_of_keys(policy)]
+    for principal in policy.principals:
+        found += _of_principal(principal)
+    shadows = list(islice(_shadows(policy.principals), SHADOWS_MAX + 1))
+    if len(shadows) > SHADOWS_MAX:
+        shadows[SHADOWS_MAX] = f"more principals are shadowed; the first {SHADOWS_MAX} are listed"
+    return found + shadows
+
+
+def _of_modes(policy: Policy) -> Iterator[str]:
+    off = [access for access in RIGHTS if policy.mode_of(access) is Mode.OFF]
+    if policy.is_off:
+        yield "all modes are off: nothing is refused, and nothing is told"
+    elif off:
+        open_to_all = ", as also all codes that no class has" if Access.ADMIN in off else ""
+        yield f"{', '.join(off)}: off, whoever reaches the port may send such requests{open_to_all}"
+    if policy.takeover is Mode.OFF:
+        yield "takeover is off: a registration that takes a live broker's address away is not told"
+    if not policy.principals:
+        yield "there is no principal: whatever is asked in a mode other than off would be refused"
+
+
+def _of_keys(policy: Policy) -> Iterator[str]:
+    used = {key for principal in policy.principals for key in principal.keys}
+    unused = sorted(policy.secrets.keys() - used)
+    if unused:
+        yield f"access keys of no principal, whose signatures give no right: {', '.join(map(repr, unused))}"
+
+
+def _of_principal(principal: Principal) -> Iterator[str]:
+    everywhere = [network for network in _joined(principal.networks) if network.prefixlen == 0]
+    if everywhere and principal.is_known_by_network_alone:
+        rights = ", ".join(sorted(principal.may)) or "nothing"
+        yield f"principal {principal.name} is everybody at any address ({', '.join(map(str, everywhere))}): {rights}"
+        if Access.ADMIN in principal.may:
+            yield f"principal {principal.name}: everybody at any address may send admin requests"
+    elif everywhere:
+        yield f"principal {principal.name}: {', '.join(map(str, everywhere))} is every address, and restricts nothing"
+    if principal.certificates is not None and not principal.certificates.globs:
+        yield f"principal {principal.name}: certificates is empty, so nobody is it"
+    if not principal.may:
+        yield f"principal {principal.name}: may is empty, so it may do nothing"
+
+
+def _joined(networks: Iterable[Network]) -> list[Network]:
+    """The same addresses in as few networks as possible."""
+    listed = list(networks)
+    fours = [one for one in listed if isinstance(one, IPv4Network)]
+    sixes = [one for one in listed if isinstance(one, IPv6Network)]
+    return [*collapse_addresses(fours), *collapse_addresses(sixes)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A principal, and how it is known."""
+
+    principal: Principal
+    networks: tuple[Network, ...]
+
+    def is_always(self, other: _Known) -> bool:
+        """Whether whoever is this one is the other one too, as far as lists show that."""
+        mine, others = self.principal, other.principal
+        if others.networks and not (mine.networks and all(_is_in(one, other.networks) for one in self.networks)):
+            return False
+        if others.keys and not (mine.keys and mine.keys <= others.keys):
+            return False
+        return others.certificates is None or _are_in(mine.certificates, others.certificates)
+
+
+def _is_in(network: Network, networks: Iterable[Network]) -> bool:
+    return any(network.version == one.version and network.subnet_of(one) for one in networks)  # type: ignore[arg-type]
+
+
+def _are_in(globs: Globs | None, others: Globs) -> bool:
+    return globs is not None and ("*" in others.globs or set(globs.globs) <= set(others.globs))
+
+
+def _shadows(principals: Iterable[Principal]) -> Iterator[str]:
+    """Principals whose rights, or restrictions, make no difference."""
+    known = [_Known(one, tuple(_joined(one.networks))) for one in principals]
+    for one in known:
+        for other in known:
+            if one is not other and (text := _shadow(one, other)):
+                yield text
+
+
+def _shadow(one: _Known, other: _Known) -> str:
+    """What ``other`` makes needless of ``one``; "" if nothing."""
+    narrow, wide = one.principal, other.principal
+    both = sorted(narrow.may & wide.may)
+    if not both or not one.is_always(other):
+        return ""
+    void = [name for name in RESTRICTIONS if _is_set(narrow, name) and not _is_set(wide, name)]
+    held = [name for name in RESTRICTIONS if _is_set(wide, name) and not _is_equal(narrow, wide, name)]
+    if held:
+        return ""
+    why = f"principal {wide.name} shadows {narrow.name}: whoever is {narrow.name} is {wide.name} too, and may"
+    return f"{why} {', '.join(both)}" + (f" without {narrow.name}'s {', '.join(void)}" if void else "")
+
+
+def _is_set(principal: Principal, name: str) -> bool:
+    return getattr(principal, name) not in (None, False)
+
+
+def _is_equal(narrow: Principal, wide: Principal, name: str) -> bool:
+    mine, others = getattr(narrow, name), getattr(wide, name)
+    return mine.globs == others.globs if isinstance(mine, Globs) and isinstance(others, Globs) else bool(mine == others)

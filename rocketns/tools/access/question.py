@@ -1,0 +1,119 @@
+"""A request in words, as an operator writes it: ``code=105 from=10.1.2.3 key=KEY topic=orders``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rocketns.access.asked import Asked, asked_of
+from rocketns.access.decision import Evidence
+from rocketns.access.policy import Policy
+from rocketns.access.signing.signature import ACCESS_KEY, Signed, access_key_of, check
+from rocketns.access.standing import evidence_of
+from rocketns.addresses import Address, literal, split
+from rocketns.processor.requests import request_of
+from rocketns.protocol.codes import V5_5_0, RequestCode
+from rocketns.protocol.command import RemotingCommand
+
+BODY_BYTES_MAX = 64 * 1024 * 1024
+CODE_MAX = 2**31 - 1
+
+
+class QuestionError(Exception):
+    """The words are no request; the message says why."""
+
+
+@dataclass(slots=True)
+class Question:
+    """``key``: it signed the request rightly; None if the fields say who signed it, or nobody did."""
+
+    code: int
+    address: Address | None = None
+    key: str | None = None
+    certificates: list[str] = field(default_factory=list)
+    fields: dict[str, str | None] = field(default_factory=dict)
+    body: bytes | None = None
+
+    @property
+    def command(self) -> RemotingCommand:
+        return RemotingCommand(self.code, V5_5_0, 0, 0, self.fields, self.body)
+
+    def asked(self) -> Asked:
+        """What it asks for."""
+        return asked_of(self.command, request_of(self.code).access)
+
+    def evidence(self, policy: Policy) -> Evidence:
+        """What the policy makes of what is known of the sender."""
+        of_peer = evidence_of(policy, self.address, self.certificates)
+        if self.key is not None:
+            signed = Signed.RIGHT if self.key in policy.secrets else Signed.UNKNOWN_KEY
+            return replace(of_peer, key=self.key, signed=signed)
+        return replace(of_peer, key=access_key_of(self.command), signed=check(self.command, policy.secrets))
+
+
+def question_of(words: Sequence[str]) -> Question:
+    """QuestionError says which word is wrong."""
+    pairs = [_pair(word) for word in words]
+    names = [name for name, _ in pairs]
+    if "code" not in names:
+        raise QuestionError("code=… is missing, such as code=105 or code=GET_ROUTEINFO_BY_TOPIC")
+    if twice := {name for name in names if names.count(name) > 1} - {"certificate"}:
+        raise QuestionError(f"twice: {', '.join(sorted(twice))}")
+    question = Question(_code(dict(pairs)["code"]))
+    for name, value in pairs:
+        _add(question, name, value)
+    if question.key is not None and ACCESS_KEY in question.fields:
+        raise QuestionError(f"key=… stands for a right signature, so it cannot be beside {ACCESS_KEY}=…")
+    return question
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not name or not equals:
+        raise QuestionError(f"{word}: NAME=VALUE expected")
+    return name, value
+
+
+def _add(question: Question, name: str, value: str) -> None:
+    match name:
+        case "code":
+            pass
+        case "from":
+            question.address = _address(value)
+        case "key":
+            question.key = value or None
+        case "certificate":
+            question.certificates.append(value)
+        case "body":
+            question.body = _body(value)
+        case _:
+            question.fields[name] = value
+
+
+def _code(text: str) -> int:
+    if text in RequestCode.__members__:
+        return int(RequestCode[text])
+    if not text.isdecimal() or int(text) > CODE_MAX:
+        raise QuestionError(f"code={text}: a number, or a name of Java's such as GET_ROUTEINFO_BY_TOPIC expected")
+    return int(text)
+
+
+def _address(text: str) -> Address:
+    found = literal(text) or literal(split(text)[0])
+    if found is None:
+        raise QuestionError(f"from={text}: an IP address expected")
+    return found
+
+
+def _body(text: str) -> bytes | None:
+    if not text.startswith("@"):
+        return text.encode() or None
+    try:
+        with Path(text[1:]).open("rb") as file:
+            body = file.read(BODY_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        raise QuestionError(f"body={text}: {error}") from error
+    if len(body) > BODY_BYTES_MAX:
+        raise QuestionError(f"body={text}: it has more than {BODY_BYTES_MAX} bytes")
+    return body or None

@@ -1,0 +1,210 @@
+"""Adds up refused requests by who sent them. Bounded, whatever is in the journals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_network
+
+from rocketns.access.asked import Asked, asked_of
+from rocketns.access.classes import Access
+from rocketns.access.decision import Reason
+from rocketns.access.principal import Network
+from rocketns.access.refusals import OTHERS
+from rocketns.access.shown import TEXT_CHARS_MAX
+from rocketns.addresses import Address, literal, split
+from rocketns.journal.reading.lines import Record
+from rocketns.processor.requests import request_of
+from rocketns.protocol.codes import V5_5_0, RequestCode
+from rocketns.protocol.command import RemotingCommand
+
+SENDERS_MAX = 20_000
+# Names and addresses of all senders together, and of one of them.
+TEXTS_MAX = 100_000
+TEXTS_OF_SENDER_MAX = 500
+IPV6_BITS = 64  # one subscriber has so many
+
+
+class Left(StrEnum):
+    """Why a refused request has no principal in the policy."""
+
+    NO_CLASS = "their codes have no class, so no right covers them"
+    NO_ROOM = "the name server counted them together with those of others"
+    NO_ADDRESS = "their senders have no IP address"
+    CUT = f"a name of them has more than {TEXT_CHARS_MAX} characters, and the journal has only so many"
+    NO_NAME = "a name of them is missing, empty, or no valid Unicode"
+    OTHER = "they were refused for another reason than a missing right"
+    SENDERS = f"there were more than {SENDERS_MAX} senders"
+    TEXTS = f"there were more than {TEXTS_OF_SENDER_MAX} names of a sender, or {TEXTS_MAX} of all"
+    SIZE = "a policy has no room for more principals or networks; these were seen least"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """``key``: the access key that it named. ``is_admin``: its admin requests, which are suggested on their own."""
+
+    network: Network
+    key: str | None
+    is_admin: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a principal must be allowed. ``names_a_host``: a broker announced no IP address."""
+
+    classes: frozenset[Access]
+    brokers: frozenset[str]
+    addresses: frozenset[Address]
+    names_a_host: bool
+    namespaces: frozenset[str]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one sender asked for. ``first`` and ``last`` are epoch us. ``taken``: broker groups of which it would have
+    taken a live broker's address away.
+    """
+
+    first: int
+    last: int
+    requests: int = 0
+    codes: Counter[int] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    classes: set[Access] = field(default_factory=set)
+    brokers: set[str] = field(default_factory=set)
+    addresses: set[Address] = field(default_factory=set)
+    names_a_host: bool = False
+    namespaces: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
+
+    @property
+    def texts(self) -> int:
+        return len(self.brokers) + len(self.addresses) + len(self.namespaces)
+
+    def needs(self) -> Needs:
+        return Needs(frozenset(self.classes), frozenset(self.brokers), frozenset(self.addresses), self.names_a_host,
+                     frozenset(self.namespaces))  # fmt: skip
+
+
+class Sightings:
+    """``left_out`` counts requests. ``bits``: senders of the same IPv4 network of so many bits are one; None: no others
+    than those of the same address.
+    """
+
+    def __init__(self, bits: int | None) -> None:
+        self._bits = bits
+        self.of: dict[Sender, Seen] = {}
+        self.left_out: Counter[Left] = Counter()
+        self.requests = 0
+        self._texts = 0
+
+    def add(self, record: Record) -> None:
+        """A record of a refusal, its columns typed."""
+        number = max(record.get("n") or 1, 1)
+        self.requests += number
+        left = self._add(record, number)
+        if left is not None:
+            self.left_out[left] += number
+
+    def _add(self, record: Record, number: int) -> Left | None:
+        """Why it is left out; None if it is not."""
+        code, key, host = record.get("code") or 0, record.get("access_key") or None, record.get("from_host") or ""
+        access = request_of(code).access
+        asked = asked_of(RemotingCommand(code, V5_5_0, 0, 0, _fields(record), None), access)
+        why = _why_left(asked, key, host, record)
+        network = _network(host)
+        if why is not None or network is None:
+            return why or Left.NO_ADDRESS
+        sender = Sender(self._joined(network), key, access is Access.ADMIN)
+        seen = self.of.get(sender)
+        if seen is None:
+            if len(self.of) >= SENDERS_MAX:
+                return Left.SENDERS
+            seen = self.of[sender] = Seen(record["ts"], record["ts"])
+        return self._note(seen, asked, record, number)
+
+    def _note(self, seen: Seen, asked: Asked, record: Record, number: int) -> Left | None:
+        new = _new_texts(seen, asked)
+        if seen.texts + new > TEXTS_OF_SENDER_MAX or self._texts + new > TEXTS_MAX:
+            return Left.TEXTS
+        self._texts += new
+        seen.brokers.update(_brokers(asked))
+        if record.get("reason") == Reason.TAKEOVER:
+            seen.taken.update(_brokers(asked))
+        if asked.address is not None:
+            _note_address(seen, asked.address)
+        if asked.namespace is not None:
+            seen.namespaces.add(asked.namespace)
+        seen.classes.add(asked.access)
+        seen.codes[asked.code] += number
+        seen.reasons[str(record.get("reason"))] += number
+        seen.requests += number
+        seen.first, seen.last = min(seen.first, record["ts"]), max(seen.last, record["ts"])
+        return None
+
+    def _joined(self, network: Network) -> Network:
+        """The network whose senders are one."""
+        bits = self._bits if network.version == 4 else IPV6_BITS
+        if self._bits is None or bits is None or network.prefixlen <= bits:
+            return network
+        return network.supernet(new_prefix=bits)
+
+
+def _network(host: str) -> Network | None:
+    """An address; or the network of one of IPv6, which records have in its place. None if it is neither."""
+    address = literal(host.partition("%")[0])
+    try:
+        return ip_network(host if address is None else address)
+    except ValueError:
+        return None
+
+
+def _fields(record: Record) -> dict[str, str | None]:
+    return {one.get("k", ""): one.get("v", "") for one in record.get("fields") or [] if one is not None}
+
+
+def _brokers(asked: Asked) -> list[str]:
+    """REGISTER_TOPIC_IN_NAMESRV names brokers in its body, which no record has."""
+    return [] if asked.code == RequestCode.REGISTER_TOPIC_IN_NAMESRV else asked.brokers()
+
+
+def _why_left(asked: Asked, key: str | None, host: str, record: Record) -> Left | None:
+    """Why no principal can be made of it; None if one can."""
+    if OTHERS in (host, key):
+        return Left.NO_ROOM
+    if record.get("reason") not in Reason._value2member_map_:
+        return Left.OTHER
+    if asked.access is Access.OFF:
+        return Left.NO_CLASS
+    names = [*_brokers(asked), *([] if asked.namespace is None else [asked.namespace])]
+    if any(len(text) > TEXT_CHARS_MAX for text in (*names, key or "", asked.address or "")):
+        return Left.CUT
+    if not all(map(_is_text, names)) or not (key is None or _is_text(key)):
+        return Left.NO_NAME
+    return None
+
+
+def _is_text(text: str) -> bool:
+    """Whether TOML has it as a name: it has no lone surrogates."""
+    return text != "" and not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def _announced(text: str) -> Address | None:
+    """The IP address that a broker announces as ``host:port``."""
+    return literal(split(text)[0])
+
+
+def _note_address(seen: Seen, text: str) -> None:
+    address = _announced(text)
+    if address is None:
+        seen.names_a_host = True
+    else:
+        seen.addresses.add(address)
+
+
+def _new_texts(seen: Seen, asked: Asked) -> int:
+    address = None if asked.address is None else _announced(asked.address)
+    new = len(set(_brokers(asked)) - seen.brokers)
+    new += address is not None and address not in seen.addresses
+    return new + (asked.namespace is not None and asked.namespace not in seen.namespaces)

@@ -1,0 +1,1 @@
+"""Bearer tokens and TLS of the management port."""

@@ -1,0 +1,246 @@
+"""The management port with TLS, over real sockets."""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from http.client import HTTPSConnection
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from interop.harness.wire import eventually
+from rocketns.admin import gate
+from rocketns.errors import StartupError
+from rocketns.server.http.heads import HEAD_BYTES_MAX
+from tests.admin.conftest import Managed
+from tests.support.certificates import Files, Identity, authority
+from tests.support.tlsclient import REFUSED, any_server
+from tests.support.tlsfiles import tls_properties
+
+GET = b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def ours() -> Identity:
+    return authority("ours")
+
+
+@pytest.fixture
+def files(ours: Identity, tmp_path: Path) -> Files:
+    return Files.write(tmp_path / "tls", ours.issue("localhost"))
+
+
+@pytest.fixture
+def secured(start_managed: Callable[..., Managed], files: Files) -> Managed:
+    return start_managed(tls_properties(files) | {"rocketns.adminTls": "true"})
+
+
+def connect(managed: Managed, identity: Files | None = None) -> ssl.SSLSocket:
+    return any_server(identity).wrap_socket(managed.http.connect())
+
+
+def ask(managed: Managed, path: str = "/livez", identity: Files | None = None) -> int:
+    asked = HTTPSConnection("127.0.0.1", managed.http.port, timeout=60, context=any_server(identity))
+    try:
+        asked.request("GET", path)
+        answer = asked.getresponse()
+        answer.read()
+        return answer.status
+    finally:
+        asked.close()
+
+
+def all_of(connection: ssl.SSLSocket) -> bytes:
+    got = b""
+    while part := connection.recv(65_536):
+        got += part
+    return got
+
+
+@pytest.mark.parametrize("path", ["/livez", "/metrics", "/", "/page/main.js", "/api/v1/openapi.json"])
+def test_everything_is_answered_over_tls(secured: Managed, path: str) -> None:
+    assert ask(secured, path) == 200
+
+
+def test_a_drain_is_begun_over_tls_from_this_machine(secured: Managed) -> None:
+    """Whose address it is comes from the socket."""
+    with connect(secured) as peer:
+        peer.sendall(b"POST /drainz HTTP/1.1\r\nHost: localhost\r\nX-Rocketns-Change: yes\r\n\r\n")
+        assert peer.recv(12) == b"HTTP/1.1 200"
+    assert secured.controller.facts.is_draining
+
+
+def test_its_certificate_is_that_of_the_name_server(secured: Managed, files: Files) -> None:
+    with connect(secured) as peer:
+        shown = peer.getpeercert(binary_form=True)
+    assert shown is not None
+    assert ssl.DER_cert_to_PEM_cert(shown) == files.certificate.read_text()
+
+
+def test_without_tls_nothing_is_answered(secured: Managed) -> None:
+    assert b"HTTP/1.1" not in secured.http.raw(GET % b"/livez")
+    assert ask(secured) == 200
+
+
+def test_new_files_are_served_without_a_restart(secured: Managed, files: Files, ours: Identity) -> None:
+    """And a connection from before goes on."""
+    new = ours.issue("localhost")
+    with connect(secured) as before:
+        Files.write(files.folder, new)
+        secured.call(secured.controller.tls.check_files)
+        eventually(lambda: _certificate(secured) == new.der)
+        before.sendall(GET % b"/livez")
+        assert before.recv(12) == b"HTTP/1.1 200"
+
+
+def _certificate(managed: Managed) -> bytes | None:
+    with connect(managed) as peer:
+        return peer.getpeercert(binary_form=True)
+
+
+def test_client_certificates_are_asked_for_as_at_the_name_servers_port(
+    start_managed: Callable[..., Managed], files: Files, ours: Identity, tmp_path: Path
+) -> None:
+    trust = tmp_path / "trust.pem"
+    trust.write_bytes(ours.certificate_pem())
+    more = {"need.client.auth": "require", "authClient": "true", "trustCertPath": str(trust)}
+    managed = start_managed(tls_properties(files, **more) | {"rocketns.adminTls": "true"})
+    own = Files.write(tmp_path / "own", ours.issue("operator"))
+    other = Files.write(tmp_path / "other", authority("others").issue("operator"))
+    assert ask(managed, identity=own) == 200
+    for identity in (None, other):
+        with pytest.raises(REFUSED):
+            ask(managed, identity=identity)
+
+
+def test_it_takes_tls_where_the_name_servers_port_takes_none(
+    start_managed: Callable[..., Managed], files: Files
+) -> None:
+    managed = start_managed(tls_properties(files) | {"rocketns.adminTls": "true", "tls.server.mode": "disabled"})
+    assert ask(managed) == 200
+
+
+def test_a_certificate_that_nobody_can_verify_is_named(
+    start_managed: Callable[..., Managed], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Java's own for tests, which is the default."""
+    managed = start_managed({"rocketns.adminTls": "true"})
+    assert ask(managed) == 200
+    assert "management port: nobody can verify its certificate" in caplog.text
+
+
+@pytest.mark.parametrize("what", ["missing", "nonsense"])
+def test_a_server_without_a_usable_certificate_does_not_start(
+    start_managed: Callable[..., Managed], files: Files, what: str
+) -> None:
+    """Java's port goes on without TLS if a file is missing. A port that takes TLS alone cannot."""
+    files.certificate.unlink() if what == "missing" else files.certificate.write_text("nonsense")
+    with pytest.raises(StartupError, match=r"TLS cannot be set up: .*certificate\.pem"):
+        start_managed(tls_properties(files) | {"rocketns.adminTls": "true"})
+
+
+def test_requests_in_any_pieces_are_answered_in_order(secured: Managed) -> None:
+    """Together they are more than the port holds of one connection."""
+    wanted = [b"/livez", b"/nothing", b"/readyz"] * 200
+    with connect(secured) as peer:
+        peer.sendall(b"".join(GET % path for path in wanted) + GET[:-2] % b"/livez")
+        peer.sendall(b"Connection: close\r\n\r\n")
+        got = all_of(peer)
+    assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"200", b"404", b"200"] * 200 + [b"200"]
+
+
+def test_a_large_answer_comes_whole(secured: Managed) -> None:
+    with connect(secured) as peer:
+        peer.sendall(GET[:-2] % b"/api/v1/openapi.json" + b"Connection: close\r\n\r\n")
+        head, _, body = all_of(peer).partition(b"\r\n\r\n")
+    length = re.search(rb"Content-Length: (\d+)", head)
+    assert length is not None
+    assert len(body) == int(length[1]) > 16_384
+
+
+def test_a_peer_that_sends_more_than_it_is_answered_waits(secured: Managed) -> None:
+    """A stream has no end, so what follows its request is never read."""
+    assert secured.admin is not None
+    with connect(secured) as peer:
+        peer.sendall(GET % b"/api/v1/stream")
+        assert peer.recv(100).startswith(b"HTTP/1.1 200")
+        peer.settimeout(1.0)
+        with pytest.raises(TimeoutError):
+            peer.sendall(b"x" * 32_000_000)
+        [guard] = secured.admin.gate._guards.values()
+        assert guard._size == HEAD_BYTES_MAX
+
+
+def test_a_peer_that_reads_nothing_is_closed(secured: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "STALLED_S_MAX", 0.3)
+    with connect(secured) as peer, pytest.raises(REFUSED):
+        peer.sendall(GET % b"/api/v1/openapi.json" * 100_000)
+    assert secured.admin is not None
+    assert secured.admin.gate.closed_late == 1
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 40])
+def test_a_handshake_that_does_not_end_is_cut_off(
+    secured: Managed, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    """It has the time of a first header, and counts as a connection."""
+    monkeypatch.setattr(gate, "HEADER_WITHIN_S", 0.3)
+    assert secured.admin is not None
+    with secured.http.connect() as peer:
+        peer.sendall(sent)
+        with suppress(ConnectionError):
+            assert peer.recv(1) == b""
+    assert secured.admin.gate.closed_late == 1
+
+
+def test_handshakes_that_hang_shut_out_nobody(secured: Managed) -> None:
+    assert secured.admin is not None
+    with ExitStack() as stack:
+        for _ in range(2 * gate.CONNECTIONS_MAX):
+            stack.enter_context(secured.http.connect()).sendall(b"\x16\x03\x01\x02\x00\x01")
+        assert ask(secured) == 200
+        assert secured.admin.gate.connections <= gate.CONNECTIONS_MAX
+        assert secured.admin.gate.closed_full > 0
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, b"\x16\x03\x01\xff\xff" + b"x" * 70_000,
+     b"\x15\x03\x03\x00\x02\x02\x28"],
+)  # fmt: skip
+def test_what_is_no_handshake_ends_its_connection_without_a_line_in_the_log(
+    secured: Managed, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    with suppress(ConnectionError):
+        assert b"HTTP/1" not in secured.http.raw(sent)
+    assert ask(secured) == 200
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+
+
+def test_a_connection_whose_context_is_gone_is_closed(secured: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So none waits for ever while the server stops."""
+    assert secured.admin is not None
+    assert secured.admin.gate.tls is not None
+    monkeypatch.setattr(secured.admin.gate.tls, "contexts", Mock(context=None))
+    with suppress(ConnectionError):
+        assert secured.http.raw(b"\x16") == b""
+
+
+def test_tls_version_and_suite_are_those_of_the_properties(start_managed: Callable[..., Managed], files: Files) -> None:
+    managed = start_managed(tls_properties(files) | {"rocketns.adminTls": "true", "tls.protocols": "TLSv1.2"})
+    with connect(managed) as peer:
+        assert peer.version() == "TLSv1.2"
+
+
+def test_a_plain_connection_says_nothing_before_its_peer_does(secured: Managed) -> None:
+    with secured.http.connect() as peer:
+        peer.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            peer.recv(1)
+        assert isinstance(peer, socket.socket)

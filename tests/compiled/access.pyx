@@ -1,0 +1,97 @@
+"""The compiled parts of access control, as no Python of the product calls them: digests, and the table of decisions."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from rocketns._fast.access.decisions cimport (
+    Decisions,
+    LookupKeys,
+    digest_lookup,
+    is_remembered,
+    new_decisions,
+    remember,
+)
+from rocketns._fast.access.peers cimport Peer, read_text
+from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
+from rocketns._fast.codec.wire cimport HEAD_BYTES
+from rocketns._fast.system.keyed_digest cimport Digest, DigestKey, digest_of
+
+cdef enum:
+    KEY_BYTES = 16
+
+
+cdef bytes as_bytes(const Digest *digest):
+    return (<const uint8_t *>digest)[:sizeof(Digest)]
+
+
+cdef Digest as_digest(bytes data) except *:
+    cdef Digest digest
+    if len(data) != sizeof(Digest):
+        raise ValueError(data)
+    memcpy(&digest, <const uint8_t *>data, sizeof(Digest))
+    return digest
+
+
+def siphash128(bytes data, bytes key):
+    """The digest of any bytes."""
+    cdef DigestKey words
+    cdef Digest digest
+    if len(key) != KEY_BYTES:
+        raise ValueError(key)
+    memcpy(&words, <const uint8_t *>key, KEY_BYTES)
+    digest = digest_of(data, len(data), &words)
+    return as_bytes(&digest)
+
+
+def lookup_digest(const unsigned char[::1] frame, bytes keys, const unsigned char[::1] learnt=None):
+    """The digest of a lookup, None where it has none; with ``learnt``, where it has not the layout of that lookup."""
+    cdef RouteRequest request
+    cdef Layout layout
+    cdef LookupKeys pair
+    cdef Digest digest
+    if len(keys) != sizeof(LookupKeys) or frame.shape[0] < HEAD_BYTES:
+        raise ValueError(keys)
+    memcpy(&pair, <const uint8_t *>keys, sizeof(LookupKeys))
+    if learnt is None:
+        if not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
+            return None
+    elif (
+        not recognise_request(&learnt[0], <size_t>learnt.shape[0], &request)
+        or not learn_layout(&learnt[0], <size_t>learnt.shape[0], &request, &layout)
+        or not follows_layout(&frame[0], <size_t>frame.shape[0], &layout, &request)
+    ):
+        return None
+    if not digest_lookup(&request, &pair, &digest):
+        return None
+    return as_bytes(&digest)
+
+
+def peer_of(bytes address):
+    """The 16 bytes of the IP address in host:port; None where there is none."""
+    cdef Peer peer
+    read_text(address, &peer)
+    return peer.address[:sizeof(peer.address)] if peer.is_known else None
+
+
+cdef class DecisionTable:
+    """A table of decisions of its own."""
+
+    cdef Decisions *decisions
+
+    def __cinit__(self):
+        self.decisions = new_decisions()
+        if self.decisions == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.decisions)
+
+    def remember(self, bytes digest):
+        cdef Digest words = as_digest(digest)
+        remember(self.decisions, &words)
+
+    def __contains__(self, bytes digest):
+        cdef Digest words = as_digest(digest)
+        return is_remembered(self.decisions, &words)
