@@ -6,6 +6,7 @@ All functions are for the reactor's thread.
 from rocketns._fast.codec.busy_reply cimport put_busy
 from rocketns._fast.codec.request_head cimport UNANSWERED, RequestHead, read_head
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX
+from rocketns._fast.codec.route_request cimport RouteRequest, follows_layout
 from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
 from rocketns._fast.connections.connection cimport output_space, unsent
 from rocketns._fast.connections.rates cimport OF_KNOWN, OF_STRANGERS, take
@@ -42,13 +43,24 @@ cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead
     reactor.turn_bytes += size
 
 
+cdef bint find_head(
+    const Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size, RequestHead *head
+) noexcept nogil:
+    """Reactor thread only. A lookup like earlier ones of the connection needs no scan."""
+    cdef RouteRequest request
+    if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], &request):
+        head.opaque, head.flag = request.opaque, 0
+        return True
+    return read_head(frame, size, head)
+
+
 cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
     """Reactor thread only. Answer a frame SYSTEM_BUSY, if its sender waits for an answer. False: control has to do it.
 
     Earlier requests of the connection may wait at control. This one has no effect, so it need not wait for them.
     """
     cdef RequestHead head
-    if not read_head(frame, size, &head):
+    if not find_head(reactor, connection, frame, size, &head):
         return False
     if head.flag & UNANSWERED == 0:
         put_answer(reactor, connection, &head)
