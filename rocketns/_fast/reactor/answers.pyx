@@ -93,8 +93,10 @@ cdef inline void count(
     Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
 ) noexcept nogil:
     """Reactor thread only, with `routes_mutex`. Count for the journal, if it wants that."""
+    cdef const char *client
     if reactor.counts.table != NULL and answer.size > 0:
-        count_lookup(&reactor.counts, request, answer.topic_hash, connection.address, connection.address_hash,
+        client = connection.address if reactor.shared.counts_clients else NULL
+        count_lookup(&reactor.counts, request, answer.topic_hash, client, connection.address_hash,
                      answer.is_absent)
 
 

@@ -16,10 +16,11 @@ from rocketns._fast.reactor.reactor_state cimport SCRATCH_BYTES
 
 cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Take a token of the connection's host, unless its next frame has one."""
+    cdef int bucket = OF_KNOWN if connection.is_known else OF_STRANGERS
+    cdef const char *announced = connection.address if reactor.shared.limits.trusts_announced else NULL
     if connection.is_let_through:
         return True
-    return take(reactor.shared.rates, connection.rated, OF_KNOWN if connection.is_known else OF_STRANGERS,
-                reactor.now_ms, NULL, connection.fd)
+    return take(reactor.shared.rates, connection.rated, bucket, reactor.now_ms, announced, connection.fd)
 
 
 cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead *head) noexcept nogil:

@@ -155,6 +155,21 @@ def test_who_announces_many_hosts_has_one_rate(timed_server: TimedServerFactory)
         assert sum(asked(client, 1) for client in clients) == 3
 
 
+def test_behind_a_trusted_proxy_each_announced_host_has_its_own_rate(
+    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "rocketns.rates")
+    server = timed_server(**{"rocketns.hostRequestsPerSecond": 3, "rocketns.trustedProxies": "127.0.0.0/8"})
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.connect()) for _ in range(6)]
+        for number, client in enumerate(clients):
+            client.send(v1("TCP4", f"192.0.2.{number // 2}", "192.0.2.99", 1000 + number, 9876))
+        assert [asked(client, 2) for client in clients] == [2, 1, 2, 1, 2, 1]
+        server.advance(10 * SECOND)
+    hosts = [f"192.0.2.{number}" for number in range(3)]
+    assert [line.split()[2] for line in reports(caplog)] == hosts
+
+
 def test_connections_beyond_the_rate_are_closed_and_the_open_ones_are_not(timed_server: TimedServerFactory) -> None:
     server = timed_server(**{"rocketns.hostConnectionsPerSecond": 2})
     with server.connect() as one, server.connect() as two:
