@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rocketns.access.classes import Mode
+from rocketns.access.guard import Decided
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
 from rocketns.fleet.state import FleetState
@@ -139,6 +140,11 @@ class Facts:
     def registrations_repeated(self) -> int:
         """Registrations with the same body as the broker's last one."""
         return self._core.context.registrations.repeated
+
+    @property
+    def access_decisions(self) -> Mapping[Decided, int]:
+        """Requests that access control decided. Any thread may copy it."""
+        return self._core.context.guard.decisions
 
     @property
     def registrations_refused(self) -> int:

@@ -47,7 +47,7 @@ ALLOWED_BESIDE = {
         "access",
         "processor",
         "journal",
-    },  # fmt: skip
+    },
 }
 ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
