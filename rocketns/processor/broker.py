@@ -33,7 +33,7 @@ from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.held.principal_bounds import check_bounds
+from rocketns.routeinfo.principals.bounds import check_bounds
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 

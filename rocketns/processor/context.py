@@ -19,7 +19,7 @@ from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
 from rocketns.routeinfo.events import Event
-from rocketns.routeinfo.held.principal_bounds import Bounds
+from rocketns.routeinfo.principals.bounds import Bounds
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
