@@ -125,6 +125,12 @@ FAMILIES: tuple[Family, ...] = (
         "Registrations (103) and requests 217 refused by `rocketns.routesMax`, `brokerRoutesMax` or `brokersMax`.",
         lambda scene: [((), scene.facts.registrations_refused)],
     ),
+    counter(
+        "rocketns_beyond_bounds_total",
+        "Registrations (103) beyond `brokers_max`, `topics_max` or `bytes_max` of their principal.",
+        lambda scene: [((mode,), number) for mode, number in scene.facts.registrations_beyond_bounds.items()],
+        {"mode": "`enforce`: refused; `observe`: carried out"},
+    ),
     histogram(
         "rocketns_broker_heartbeat_gap_seconds",
         "Time between two signs of life of a broker: registrations and heartbeats.",

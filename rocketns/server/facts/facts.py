@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rocketns.access.classes import Mode
 from rocketns.access.guard import Decided
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
@@ -149,6 +150,13 @@ class Facts:
     def registrations_refused(self) -> int:
         """Because the tables are full."""
         return self._core.context.refusals.count
+
+    @property
+    def registrations_beyond_bounds(self) -> dict[str, int]:
+        """Those with more than their principal may register: refused, and only observed."""
+        context = self._core.context
+        observed = context.observed_beyond_bounds.count
+        return {Mode.ENFORCE.word: context.beyond_bounds.count, Mode.OBSERVE.word: observed}
 
     @property
     def waiting_requests(self) -> int:

@@ -14,13 +14,12 @@ from interop.harness.wire import JSON, ROCKETMQ, Client, eventually, frame, json
 from rocketns.server.control.answering import BEYOND_RATE
 from tests.behaviour.conftest import Names
 from tests.support.certificates import Files, authority
-from tests.support.filling import fill
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import v1
 from tests.support.tlsclient import TlsClient
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND
+from tests.timed.steps import SECOND, fill
 
 ROUTE, LIST = codes.GET_ROUTEINFO_BY_TOPIC, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 BUSY = (codes.SYSTEM_BUSY, BEYOND_RATE.remark)
