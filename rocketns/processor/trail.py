@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rocketns.access.shown import cut, short, shown_fields
+from rocketns.access.shown import TEXT_CHARS_MAX, cut, short, shown_fields
 from rocketns.config.properties import is_secret
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import AdminRequested

@@ -86,8 +86,9 @@ class RouteTables:
 
     Indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
     entries of each connection, ``by_principal`` those of each principal. ``memberships`` has, for each cluster and
-    address, the groups of that cluster which list the address, with its id. ``registrants`` has the cluster that each member of a group registered with, and
-    ``held`` the members of each live entry: a member leaves when the entry of the registration that made it ends.
+    address, the groups of that cluster which list the address, with its id. ``registrants`` has the cluster that each
+    member of a group registered with, and ``held`` the members of each live entry: a member leaves when the entry of
+    the registration that made it ends.
     ``orphans`` are the addresses whose entry ended while they were members, and why it ended.
     ``unconfirmed`` has the live entries with a doubt. `put_live_entry`, `remove_live_entry`, `refresh`, `add_group`,
     `put_member`, `remove_member` and `remove_group` keep them.
