@@ -1,73 +1,83 @@
-"""Brokers, clients and mqadmin that sign, and those that do not, at a name server that enforces or observes."""
+"""Brokers and Java clients that sign, those that do not, and those that are known by their network."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from interop.access.policies import OLD_BROKERS, SIGNING_BROKER, SIGNING_CLIENT, give_keys, write_policy
-from interop.harness import codes
+from interop.access.conftest import IN_A_ZONE
+from interop.access.guarded import TOPIC, Guarded, Way, has_registered, was_registered
+from interop.access.policies import CLIENTS, OLD_BROKERS_HOST, signs_as
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
-from interop.harness.wire import Client
+from interop.harness.topics import stored
 
-TOPIC, MESSAGES = "Guarded", 100
-NO_PERMISSION = 16
-
-
-@pytest.mark.client(
-    language="Java",
-    client="`rocketmq-client`",
-    version=CURRENT,
-    shows="signed requests of a broker, clients and mqadmin where everything else is refused",
-)
-def test_signing_fleet_works_where_everything_is_enforced(fleet: Fleet, tmp_path: Path) -> None:
-    server = fleet.name_server(write_policy(tmp_path / "policy", "enforce"))
-    broker = fleet.unregistered("broker-a", [server], topics=[TOPIC], properties=SIGNING_BROKER)
-    server.process.wait_for("new broker registered", 120)
-
-    producer = fleet.producer([server], TOPIC, MESSAGES, options=SIGNING_CLIENT)
-    consumer = fleet.consumer([server], TOPIC, "readers", options=SIGNING_CLIENT)
-    assert_each_arrives_once(producer, consumer, MESSAGES)
-
-    unsigned = fleet.producer([server], TOPIC, 1)
-    unsigned.wait_for("DONE")
-    assert not unsigned.values("SENT")
-    server.process.wait_for("no_evidence")
-
-    admin = give_keys(fleet.admin(server))
-    admin.run("topicRoute", "-t", TOPIC).prints(broker.address)
-    admin.run("wipeWritePerm", "-b", "broker-a").prints("wipe write perm of broker\\[broker-a\\]")
-    fleet.admin(server).run("wipeWritePerm", "-b", "broker-a").fails_with("CODE: 16")
-    with Client(server.port) as client:
-        assert client.request(codes.GET_BROKER_CLUSTER_INFO).code == NO_PERMISSION
-
-
-def test_unsigned_broker_is_not_registered_where_brokers_are_enforced(fleet: Fleet, tmp_path: Path) -> None:
-    server = fleet.name_server(write_policy(tmp_path / "policy", "enforce"))
-    fleet.unregistered("broker-a", [server], topics=[TOPIC])
-    server.process.wait_for("103.*no_evidence|no_evidence.*103", 120)
-    assert "new broker registered" not in server.process.text()
+MESSAGES = 100
+CLASSIC = {"language": "Java", "client": "`rocketmq-client`"}
 
 
 @pytest.mark.client(
-    language="Java", client="`rocketmq-client`", version=OLD, shows="a broker known by its network, and signed lookups"
+    **CLASSIC, version=CURRENT, shows="signed lookups at a broker that signs, where everything else is refused"
 )
-def test_old_broker_is_known_by_its_network_and_its_clients_sign(fleet: Fleet, tmp_path: Path) -> None:
-    server = fleet.name_server(write_policy(tmp_path / "policy", "enforce", OLD_BROKERS))
-    fleet.unregistered("broker-a", [server], topics=[TOPIC], version=OLD)
-    server.process.wait_for("new broker registered", 120)
-    producer = fleet.producer([server], TOPIC, MESSAGES, version=OLD, options=SIGNING_CLIENT)
-    consumer = fleet.consumer([server], TOPIC, "readers", version=OLD, options=SIGNING_CLIENT)
+def test_signed_clients_use_a_broker_that_signs(guarded: Guarded, fleet: Fleet) -> None:
+    producer = fleet.producer([guarded.server], TOPIC, MESSAGES, options=signs_as(CLIENTS))
+    consumer = fleet.consumer([guarded.server], TOPIC, "readers", options=signs_as(CLIENTS))
     assert_each_arrives_once(producer, consumer, MESSAGES)
 
 
-def test_unsigned_fleet_works_and_is_told_of_where_everything_is_observed(fleet: Fleet, tmp_path: Path) -> None:
-    server = fleet.name_server(write_policy(tmp_path / "policy", "observe"))
-    fleet.broker("broker-a", server, topics=[TOPIC])
-    producer, consumer = fleet.producer([server], TOPIC, MESSAGES), fleet.consumer([server], TOPIC, "readers")
+def test_signed_client_of_a_zone_is_served(guarded: Guarded, fleet: Fleet) -> None:
+    """It adds its zone after it has signed, and the broker before that: each signature covers other fields."""
+    producer = fleet.producer([guarded.server], TOPIC, 1, options=(*signs_as(CLIENTS), *IN_A_ZONE))
+    producer.wait_for("DONE")
+    assert producer.values("SENT") == ["0"]
+
+
+@pytest.mark.client(
+    **CLASSIC, version=OLD, shows="signed lookups at a broker that is known by its network, where all else is refused"
+)
+def test_signed_clients_use_an_old_broker_that_is_known_by_its_network(guarded: Guarded, fleet: Fleet) -> None:
+    way = Way.to(guarded.server, fleet, OLD_BROKERS_HOST)
+    topic = "Guarded-old"
+    has_registered(fleet.unregistered("old-a", [way.relay], topics=[topic], version=OLD), guarded.server)
+    producer = fleet.producer([guarded.server], topic, MESSAGES, version=OLD, options=signs_as(CLIENTS))
+    consumer = fleet.consumer([guarded.server], topic, "old-readers", version=OLD, options=signs_as(CLIENTS))
     assert_each_arrives_once(producer, consumer, MESSAGES)
-    for access in ("broker", "lookup"):
-        server.process.wait_for(f"{access}.*no_evidence|no_evidence.*{access}")
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "reason"),
+    [(CURRENT, (), "no_evidence"), (OLD, (), "no_evidence"), (CURRENT, signs_as(CLIENTS, "another"), "wrong_signature"),
+     (OLD, signs_as("nobody", "another"), "unknown_key")],
+)  # fmt: skip
+def test_client_that_is_not_known_sends_nothing(
+    version: str, options: tuple[str, ...], reason: str, guarded: Guarded, way: Way, fleet: Fleet
+) -> None:
+    before = stored(guarded.broker.port, TOPIC)
+    producer = fleet.producer([way.relay], TOPIC, 1, version=version, options=options)
+    producer.wait_for("DONE")
+    way.was_refused("lookup", reason)
+    assert producer.values("FAILED")
+    assert stored(guarded.broker.port, TOPIC) == before
+
+
+@pytest.mark.parametrize("version", [CURRENT, OLD])
+def test_unsigned_clients_are_served_where_lookups_are_observed(
+    version: str, guarded: Guarded, way: Way, fleet: Fleet
+) -> None:
+    with guarded.observed():
+        producer = fleet.producer([way.relay], TOPIC, 1, version=version)
+        producer.wait_for("DONE")
+        assert producer.values("SENT") == ["0"]
+        way.would_be_refused("lookup")
+
+
+def test_unsigned_broker_is_registered_only_where_brokers_are_observed(
+    guarded: Guarded, way: Way, fleet: Fleet
+) -> None:
+    broker = fleet.unregistered("broker-b", [way.relay])
+    broker.ask_to_register()
+    way.was_refused("broker")
+    assert not was_registered(broker, guarded.server)
+    with guarded.observed():
+        has_registered(broker, guarded.server)
+        way.would_be_refused("broker")

@@ -1,4 +1,4 @@
-"""Clients in other languages sign their lookups, each with its own fields."""
+"""Clients in other languages: each signs its lookups with its own fields, and is refused without keys."""
 
 from __future__ import annotations
 
@@ -6,32 +6,53 @@ from collections.abc import Iterator
 
 import pytest
 
-from interop.access.policies import SIGNING_BROKER, SIGNING_PROGRAM, write_policy
-from interop.harness.rocketmq.brokers import Broker
+from interop.access.guarded import Guarded, Way
+from interop.access.policies import SIGNING_PROGRAM, SIGNING_PROXY
+from interop.harness.rocketmq.proxy import Proxy, proxy_jars
 from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.sending.programs import Program, assert_program_sends_and_receives
-from interop.harness.servers import NameServer
+from interop.messages.test_clients_grpc import JAVA
 from interop.messages.test_clients_languages import PROGRAMS
 
-SHOWN = "signed lookups where unsigned ones are refused"
+SIGNS = "signed lookups where unsigned ones are refused"
+THROUGH_A_PROXY = "ordinary messages through the 5.5.0 proxy, which signs its lookups"
+
+
+def build() -> None:
+    proxy_jars()
 
 
 @pytest.fixture(scope="module")
-def running(
-    server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[NameServer, Broker]]:
-    """A name server that enforces, and a broker that signs."""
-    with Fleet(server_class, tmp_path_factory.mktemp("signing")) as fleet:
-        server = fleet.name_server(write_policy(tmp_path_factory.mktemp("policy"), "enforce"))
-        topics = [program.topic for program in PROGRAMS]
-        broker = fleet.unregistered("broker-a", [server], topics=topics, properties=SIGNING_BROKER)
-        server.process.wait_for("new broker registered", 120)
-        yield server, broker
+def proxy(guarded: Guarded, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    started = Proxy(tmp_path_factory.mktemp("proxy"), name_server_list(guarded.server), SIGNING_PROXY)
+    yield started
+    started.kill()
 
 
-@pytest.mark.parametrize("program", [program.case(SHOWN) for program in PROGRAMS])
-def test_client_that_signs_sends_and_receives(
-    program: Program, running: tuple[NameServer, Broker], fleet: Fleet
+@pytest.mark.parametrize("program", [program.case(SIGNS) for program in PROGRAMS])
+def test_client_that_signs_sends_and_receives(program: Program, guarded: Guarded, fleet: Fleet) -> None:
+    servers = name_server_list(guarded.server)
+    assert_program_sends_and_receives(program, servers, guarded.broker, fleet, SIGNING_PROGRAM)
+
+
+@pytest.mark.parametrize("program", [JAVA.case(THROUGH_A_PROXY)])
+def test_client_uses_a_proxy_that_signs(program: Program, guarded: Guarded, proxy: Proxy, fleet: Fleet) -> None:
+    assert_program_sends_and_receives(program, proxy.address, guarded.broker, fleet)
+
+
+@pytest.mark.parametrize("program", [program.case("") for program in PROGRAMS])
+def test_client_without_keys_is_refused(program: Program, way: Way, fleet: Fleet) -> None:
+    """The C++ client sends a signature by an empty key, which is none."""
+    producer = program.start("produce", name_server_list(way.relay), program.topic, 1, fleet)
+    way.was_refused("lookup")
+    assert not producer.values("SENT")
+
+
+@pytest.mark.parametrize("program", [program.case("") for program in PROGRAMS])
+def test_client_without_keys_is_served_where_lookups_are_observed(
+    program: Program, guarded: Guarded, way: Way, fleet: Fleet
 ) -> None:
-    server, broker = running
-    assert_program_sends_and_receives(program, name_server_list(server), broker, fleet, SIGNING_PROGRAM)
+    with guarded.observed():
+        producer = program.start("produce", name_server_list(way.relay), program.topic, 1, fleet)
+        assert producer.wait_for("SENT") == ["0"]
+        way.would_be_refused("lookup")

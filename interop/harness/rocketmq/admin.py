@@ -43,12 +43,12 @@ class AdminCommand:
 
 
 class Admin:
-    """mqadmin against a list of name servers."""
+    """mqadmin against a list of name servers. ``options`` are the JVM's."""
 
-    def __init__(self, home: Path, name_servers: str) -> None:
+    def __init__(self, home: Path, name_servers: str, options: tuple[str, ...] = ()) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.java = Java(home)
-        self.name_servers = name_servers
+        self.name_servers, self.options = name_servers, options
         self.commands: list[AdminCommand] = []
 
     def run(self, command: str, *arguments: str) -> AdminCommand:
@@ -57,7 +57,7 @@ class Admin:
         if len(ending) > ENDING_AT_ONCE_MAX:
             ending[0].status()
         words = (command, *arguments, "-n", self.name_servers)
-        process = self.java.start(MAIN, *words, output=f"mqadmin-{len(self.commands)}.log")
+        process = self.java.start(MAIN, *words, output=f"mqadmin-{len(self.commands)}.log", options=self.options)
         self.commands.append(AdminCommand(words, process))
         return self.commands[-1]
 

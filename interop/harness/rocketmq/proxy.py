@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from interop.harness.ports import free_port
@@ -19,9 +20,10 @@ def proxy_jars() -> str:
 
 
 class Proxy:
-    """Started on construction, until its boot line. It knows nothing but the name servers and the cluster's name."""
+    """Started on construction, until its boot line. It knows nothing but the name servers, the cluster's name and
+    ``more`` of its configuration."""
 
-    def __init__(self, home: Path, name_servers: str) -> None:
+    def __init__(self, home: Path, name_servers: str, more: Mapping[str, object] = {}) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         settings = {
@@ -31,6 +33,7 @@ class Proxy:
             "grpcServerPort": self.port,
             "remotingListenPort": free_port(),
             "localServeAddr": "127.0.0.1",
+            **more,
         }
         config = home / "proxy.json"
         config.write_text(json.dumps(settings), "utf-8")

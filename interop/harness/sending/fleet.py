@@ -69,9 +69,10 @@ class Fleet:
         folder.mkdir(parents=True)
         return folder
 
-    def name_server(self, properties: Mapping[str, object] = {}) -> NameServer:
-        """A name server on a port that it has again after a restart."""
-        return self.kills(self._kind(self.folder("ns"), {"listenPort": free_port(), **properties}))
+    def name_server(self, properties: Mapping[str, object] = {}, options: Iterable[str] = ()) -> NameServer:
+        """A name server on a port that it has again after a restart. ``options`` are system properties."""
+        settings = {"listenPort": free_port(), **properties}
+        return self.kills(self._kind(self.folder("ns"), settings, options=[*options]))
 
     def java(self, properties: Mapping[str, object] = {}) -> JavaNameServer:
         """Java's name server, on a port that it has again after a restart."""
@@ -113,8 +114,8 @@ class Fleet:
         process = Process(command, folder / "stdout.log", {"HOME": str(folder)} | env, cwd=folder)
         return self.kills(JavaClient(process))
 
-    def admin(self, *servers: NameServer) -> Admin:
-        return self.kills(Admin(self.folder("admin"), name_server_list(*servers)))
+    def admin(self, *servers: Listening, options: tuple[str, ...] = ()) -> Admin:
+        return self.kills(Admin(self.folder("admin"), name_server_list(*servers), options))
 
     def relay(self, port: int, source: str = "127.0.0.1") -> Relay:
         """A relay to a port of this machine."""

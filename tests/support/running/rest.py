@@ -31,6 +31,7 @@ REST = {
     "tests/pipeline/batch/live/": "the audit on a cluster, of a live fleet, in S3, night by night",
     "tests/pipeline/batch/test_nightly.py": "the audit on a cluster, of a live fleet, in S3, night by night",
     "tests/pipeline/elsewhere/": "the audit on a cluster, of a live fleet, in S3, night by night",
+    "interop/access/": "real brokers and clients",
     "interop/brokers/": "real brokers and clients",
     "interop/messages/": "real brokers and clients",
     "interop/operating/": "real brokers and clients",
@@ -44,6 +45,7 @@ BOTH_MODES = ("tests/behaviour/", "tests/hostile/", "tests/golden/")
 WITHOUT_REACTORS = "behaviour, golden bytes and attacks without reactors"
 # `make test` runs these of them all the same.
 SHARE = (
+    "interop/access/test_keys.py::test_signed_clients_use_a_broker_that_signs[reactors]",
     "interop/docker/test_image.py::test_user_and_folders_are_those_of_rocketmqs_image",
     "interop/messages/test_send_and_receive.py::test_each_of_1000_messages_arrives_exactly_once[reactors]",
 )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PARITY = "interop/parity/"
 # Its tests share one Docker engine and its images.
 DOCKER = "interop/docker/"
+# Its tests share a name server with a policy, and a broker.
+ACCESS = "interop/access/"
 # Folders of scenarios with real brokers and clients, and the test of the golden bytes, which starts Java as they do.
 WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outages", "operating")), "interop/test_")
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
@@ -42,7 +44,8 @@ WAITING_MAX = 2
 # Groups that wait most come first, so that others fill the gaps and nothing long is left for the end.
 ORDER = (
     *("tests/pipeline", DOCKER, "tests/sanitize", "tests/installing"),
-    *("interop/operating/test_audit", "interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
+    *(ACCESS, "interop/operating/test_audit"),
+    *("interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
     *(*WITH_PROCESSES, PARITY),
     *("tests/soak", "tests/restoring", "tests/admin", "tests/hostile", "tests/behaviour"),
 )
@@ -56,8 +59,8 @@ LAST = re.compile(r"\[(.*)-(?:json|binary)-\d+\]$")
 def group_of(test: str) -> str:
     """The group of a test by its id; a worker runs a group whole."""
     path, _, name = test.partition("::")
-    if path.startswith(DOCKER):
-        return DOCKER
+    if whole := next((folder for folder in (DOCKER, ACCESS) if path.startswith(folder)), None):
+        return whole
     if path.startswith(PARITY):
         return f"{PARITY} {_pair_of(test, name)}"
     if path.startswith(WITH_PROCESSES):

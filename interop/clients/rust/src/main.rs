@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use rocketmq_client_rust::{
-    ClientResult, ClientRuntime, ClientRuntimeConfig, ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus,
-    DefaultMQProducer, DefaultMQPushConsumer, MQPushConsumer, MessageListenerConcurrently,
+    AclClientRPCHook, ClientResult, ClientRuntime, ClientRuntimeConfig, ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus,
+    DefaultMQProducer, DefaultMQPushConsumer, MQPushConsumer, MessageListenerConcurrently, SessionCredentials,
 };
 use rocketmq_model::common::consumer::consume_from_where::ConsumeFromWhere;
 use rocketmq_model::common::message::message_ext::MessageExt;
@@ -35,11 +35,21 @@ async fn main() -> ClientResult<()> {
     Ok(())
 }
 
+/// What signs; nothing without keys in the environment.
+fn hook() -> Option<Arc<AclClientRPCHook>> {
+    let key = std::env::var("INTEROP_ACCESS_KEY").ok()?;
+    let secret = std::env::var("INTEROP_SECRET_KEY").ok()?;
+    Some(Arc::new(AclClientRPCHook::new(SessionCredentials::with_keys(key, secret))))
+}
+
 async fn produce(runtime: &Arc<ClientRuntime>, servers: &str, topic: &str, count: usize) -> ClientResult<()> {
-    let mut producer = DefaultMQProducer::builder(runtime.clone())
+    let mut builder = DefaultMQProducer::builder(runtime.clone())
         .producer_group("interop-rust-producer".to_string())
-        .name_server_addr(servers.to_string())
-        .build();
+        .name_server_addr(servers.to_string());
+    if let Some(hook) = hook() {
+        builder = builder.rpc_hook(hook);
+    }
+    let mut producer = builder.build();
     producer.start().await?;
     println!("READY");
     for n in 0..count {
@@ -60,6 +70,7 @@ async fn consume(runtime: &Arc<ClientRuntime>, servers: &str, topic: &str, group
         .consumer_group(group.to_string())
         .name_server_addr(servers.to_string())
         .consume_from_where(ConsumeFromWhere::ConsumeFromFirstOffset)
+        .rpc_hook(hook().map(|hook| hook as _))
         .build();
     consumer.subscribe(topic, "*").await?;
     consumer.register_message_listener_concurrently(Printer);

@@ -1,0 +1,43 @@
+"""One name server and one broker for all tests with keys in this folder: the server enforces, and the broker signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from interop.access.guarded import TOPIC, Guarded, Way, has_registered
+from interop.access.policies import SIGNING_BROKER, write_policy
+from interop.harness.sending.fleet import Fleet
+from interop.harness.servers import NameServer
+from interop.messages.test_clients_grpc import JAVA, MEMORY, POPPABLE
+from interop.messages.test_clients_languages import PROGRAMS
+
+TOPICS = [TOPIC, *(program.topic for program in (*PROGRAMS, JAVA))]
+# The broker is in this zone, and signs that it is.
+IN_A_ZONE = ("-Drocketmq.zone=zone-a", "-Drocketmq.zone.mode=true")
+
+
+@pytest.fixture(scope="package")
+def guarding(server_class: type[NameServer]) -> type[NameServer]:
+    """The kind of name server; skipped for Java's."""
+    if server_class.kind == "java":
+        pytest.skip("Java's name server has no access control")
+    return server_class
+
+
+@pytest.fixture(scope="package")
+def guarded(guarding: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    with Fleet(guarding, tmp_path_factory.mktemp("guarded")) as fleet:
+        policy = fleet.folder("policy")
+        server = fleet.name_server(write_policy(policy, "enforce"))
+        properties, options = SIGNING_BROKER | POPPABLE, MEMORY + IN_A_ZONE
+        broker = fleet.unregistered("broker-a", [server], topics=TOPICS, properties=properties, options=options)
+        has_registered(broker, server)
+        yield Guarded(server, broker, policy)
+
+
+@pytest.fixture
+def way(guarded: Guarded, fleet: Fleet) -> Way:
+    """To the name server with keys, from an address that only this test has."""
+    return Way.to(guarded.server, fleet)
