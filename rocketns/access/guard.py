@@ -13,7 +13,7 @@ from rocketns.access.decision import Decision, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
 from rocketns.access.refusals import Refused, RefusedRequests
-from rocketns.access.signing.signature import access_key_of
+from rocketns.access.signing.signature import Signed, access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
 from rocketns.addresses import shown_host
@@ -28,8 +28,9 @@ from rocketns.routeinfo.tables import RouteTables
 class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
-    ``principal`` and ``access_key``: whose request it is, as far as that is known. ``depends_on_bytes_alone``: whoever
-    sends these bytes may. ``is_observed``: it would be refused.
+    ``principal`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
+    its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may. ``is_observed``: it
+    would be refused.
     """
 
     error: NoPermission | None = None
@@ -95,12 +96,13 @@ class Guard:
         decision = decide(self.policy, asked, evidence)
         self._count(asked.access, decision, evidence.key)
         who = Verdict(
-            principal=None if decision.principal is None else decision.principal.name, access_key=evidence.key
+            principal=None if decision.principal is None else decision.principal.name,
+            access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
         )
         if decision.reason is None:
             by_key = decision.principal is not None and decision.principal.is_known_by_key_alone
             return replace(who, depends_on_bytes_alone=by_key)
-        return self._refuse(connection, asked, who, decision, command.ext_fields, now_ms)
+        return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
 
     def _count(self, access: Access, decision: Decision, key: str | None) -> None:
         shown = "" if key is None else key if key in self.policy.secrets else UNKNOWN_KEY
@@ -126,8 +128,8 @@ class Guard:
         decision = Decision(self.policy.takeover, Reason.TAKEOVER)
         self._count(Access.BROKER, decision, access_key_of(command))
         fields = (command.ext_fields or {}) | {HOLDER: holder}
-        who = Verdict(principal=principal, access_key=access_key_of(command))
-        return self._refuse(connection, Asked(command.code, Access.BROKER), who, decision, fields, now_ms)
+        who, key = Verdict(principal=principal), access_key_of(command)
+        return self._refuse(connection, Asked(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _standing(self, connection: Connection) -> Standing:
         standing = connection.standing
@@ -137,12 +139,13 @@ class Guard:
         return standing
 
     def _refuse(
-        self, connection: Connection, asked: Asked, who: Verdict, decision: Decision,
+        self, connection: Connection, asked: Asked, who: Verdict, key: str | None, decision: Decision,
         fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> Verdict:  # fmt: skip
+        """``key``: that the request names."""
         reason = decision.reason or Reason.NO_EVIDENCE
         host = shown_host(connection.address)
-        refused = Refused(host, asked.code, asked.access, reason, who.principal, who.access_key,
+        refused = Refused(host, asked.code, asked.access, reason, who.principal, key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None
