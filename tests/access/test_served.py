@@ -11,6 +11,7 @@ from interop.harness import codes
 from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
 from rocketns.access.policy import OPEN
+from tests.access.conftest import StartGuarded
 from tests.support.inprocess import TimedServer
 
 POLICY = """
@@ -28,6 +29,7 @@ keys = ["k1"]
 may = ["lookup"]
 """
 ONEWAY, RESPONSE = 2, 1
+REFUSED = 16
 KV = {"namespace": "n", "key": "k", "value": "v"}
 
 
@@ -104,3 +106,15 @@ def test_decisions_are_counted_by_class(server: TimedServer, client: Client) -> 
     client.request(codes.PUT_KV_CONFIG, KV)
     decisions = server.controller.core.context.guard.decisions
     assert server.call(lambda: decisions[Access.ADMIN, Mode.ENFORCE, "no_evidence"]) == 1
+
+
+def test_in_cluster_test_mode_every_code_asks_for_a_route(start_guarded: StartGuarded) -> None:
+    policy = """
+        [modes]
+        lookup = "enforce"
+        [principals.p]
+        networks = ["192.0.2.0/24"]
+        may = ["lookup"]
+    """
+    with start_guarded(policy, {"clusterTest": "true"}).connect() as client:
+        assert [client.request(code, {"topic": "T"}).code for code in (105, 106, 205, 9_999)] == [REFUSED] * 4
