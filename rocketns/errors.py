@@ -62,6 +62,17 @@ class TablesFull(RequestError):
         super().__init__(f"{what}, more than {limit}={most}; nothing of the request is applied")
 
 
+class BeyondBounds(RequestError):
+    """A registration beyond what its principal may have. Nothing of it is applied. ``bound``: its name in a policy."""
+
+    response_code = 2  # SYSTEM_BUSY
+
+    def __init__(self, what: str, principal: str, bound: str, most: int) -> None:
+        super().__init__(f"[BOUND]{what}, more than {bound}={most} of principal {principal}; nothing of the request "
+                         "is applied")  # fmt: skip
+        self.bound = bound
+
+
 class AnswerTooLarge(RequestError):
     """An answer that one connection may not have."""
 

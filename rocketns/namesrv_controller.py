@@ -263,10 +263,10 @@ class NamesrvController:
 
     def _follow_policy(self, policy: Policy) -> None:
         networks = flagged_networks(policy, self.configuration.access.proxies)
-        self.core.context.guard.follow(policy)
-        self.asyncio_transport.strangers.follow(policy, networks)
-        if self.reactors is not None:
+        if self.reactors is not None:  # first, because it may lack memory: then nobody follows
             self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
+        self.asyncio_transport.strangers.follow(policy, networks)
+        self.core.context.guard.follow(policy)
 
     def _tell_refused(self) -> None:
         now = self.clock.now()

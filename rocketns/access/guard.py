@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rocketns.access.asked import Asked, asked_of
 from rocketns.access.classes import Access, Mode
@@ -12,7 +13,7 @@ from rocketns.access.decision import Decision, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
 from rocketns.access.refusals import Refused, RefusedRequests
-from rocketns.access.signing.signature import access_key_of
+from rocketns.access.signing.signature import Signed, access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
 from rocketns.addresses import shown_host
@@ -27,8 +28,9 @@ from rocketns.routeinfo.tables import RouteTables
 class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
-    ``principal`` and ``access_key``: whose request it is, as far as that is known. ``depends_on_bytes_alone``: whoever
-    sends these bytes may. ``is_observed``: it would be refused.
+    ``principal`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
+    its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may. ``is_observed``: it
+    would be refused.
     """
 
     error: NoPermission | None = None
@@ -40,12 +42,27 @@ class Verdict:
 
 
 PASS = Verdict()
+UNKNOWN_KEY = "unknown"
+
+
+class Decided(NamedTuple):
+    """What is counted together. ``reason`` is "" where a request is allowed.
+
+    ``key``: the access key that it names, "" for none, `UNKNOWN_KEY` for all that the policy does not have.
+    """
+
+    access: Access
+    mode: Mode
+    reason: str
+    key: str = ""
+
+
 # In the fields of a refused takeover: the address of the broker that has the id.
 HOLDER = "holder"
 
 
 class Guard:
-    """Control only. ``decisions`` counts by class, mode and reason, which is "" where a request is allowed.
+    """Control only, but any thread may read ``decisions``, which counts.
 
     ``trusts_announced``: whether addresses of PROXY headers come from trusted proxies only.
     """
@@ -53,7 +70,7 @@ class Guard:
     def __init__(self, policy: Policy = OPEN, *, trusts_announced: bool = False) -> None:
         self.policy = policy
         self.is_off = policy.is_off
-        self.decisions: Counter[tuple[Access, Mode, str]] = Counter()
+        self.decisions: Counter[Decided] = Counter()
         self.refusals = RefusedRequests()
         self._trusts_announced = trusts_announced
 
@@ -77,14 +94,19 @@ class Guard:
             return PASS
         evidence = self._standing(connection).with_signature(command)
         decision = decide(self.policy, asked, evidence)
-        self.decisions[asked.access, mode, decision.reason or ""] += 1
+        self._count(asked.access, decision, evidence.key)
         who = Verdict(
-            principal=None if decision.principal is None else decision.principal.name, access_key=evidence.key
+            principal=None if decision.principal is None else decision.principal.name,
+            access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
         )
         if decision.reason is None:
             by_key = decision.principal is not None and decision.principal.is_known_by_key_alone
             return replace(who, depends_on_bytes_alone=by_key)
-        return self._refuse(connection, asked, who, decision, command.ext_fields, now_ms)
+        return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
+
+    def _count(self, access: Access, decision: Decision, key: str | None) -> None:
+        shown = "" if key is None else key if key in self.policy.secrets else UNKNOWN_KEY
+        self.decisions[Decided(access, decision.mode, decision.reason or "", shown)] += 1
 
     def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
         """Whom the peer is, whatever the modes of the classes are. Found out when the first one is taken."""
@@ -104,10 +126,10 @@ class Guard:
         ``principal``: by whose right it may register.
         """
         decision = Decision(self.policy.takeover, Reason.TAKEOVER)
-        self.decisions[Access.BROKER, decision.mode, Reason.TAKEOVER] += 1
+        self._count(Access.BROKER, decision, access_key_of(command))
         fields = (command.ext_fields or {}) | {HOLDER: holder}
-        who = Verdict(principal=principal, access_key=access_key_of(command))
-        return self._refuse(connection, Asked(command.code, Access.BROKER), who, decision, fields, now_ms)
+        who, key = Verdict(principal=principal), access_key_of(command)
+        return self._refuse(connection, Asked(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _standing(self, connection: Connection) -> Standing:
         standing = connection.standing
@@ -117,12 +139,13 @@ class Guard:
         return standing
 
     def _refuse(
-        self, connection: Connection, asked: Asked, who: Verdict, decision: Decision,
+        self, connection: Connection, asked: Asked, who: Verdict, key: str | None, decision: Decision,
         fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> Verdict:  # fmt: skip
+        """``key``: that the request names."""
         reason = decision.reason or Reason.NO_EVIDENCE
         host = shown_host(connection.address)
-        refused = Refused(host, asked.code, asked.access, reason, who.principal, who.access_key,
+        refused = Refused(host, asked.code, asked.access, reason, who.principal, key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
         error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.index.principals import Index
-from rocketns.access.principal import Network, Principal
+from rocketns.access.principal import Bounds, Network, Principal
 from rocketns.access.signing.secret import Secret
 
 SIGNATURE_ALONE = (
@@ -41,6 +41,11 @@ class Policy:
     def index(self) -> Index:
         """The principals by networks, certificates and keys."""
         return Index(self.principals)
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Bounds]:
+        """Of the principals that have any, by name."""
+        return {one.name: one.bounds for one in self.principals if one.bounds != Bounds()}
 
     @cached_property
     def is_off(self) -> bool:

@@ -44,7 +44,7 @@ class Globs:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a principal may register. None is no bound but that of the tables."""
+    """What a principal may register: `routeinfo.principals.bounds`. None is no bound but that of the tables."""
 
     brokers_max: int | None = None
     topics_max: int | None = None

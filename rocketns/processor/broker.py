@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from rocketns.errors import BodyDecodeError, RequestError, TablesFull
+from rocketns.access.classes import Access, Mode
+from rocketns.errors import BeyondBounds, BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.mapped_brokers import check_mapped_brokers
 from rocketns.processor.takeovers import check_takeover
@@ -32,6 +33,7 @@ from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.principals.bounds import check_bounds
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
@@ -77,6 +79,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
         epoch_ms=now.epoch_ms,
         body_fingerprint=fingerprint,
         announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
+        principal=context.principal,
     )
     _admit(context, asked, peer, now)
     result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
@@ -88,16 +91,34 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
 
 
 def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
-    """TablesFull if the tables have no room. A broker that is in them has given a sign of life even so: it must not
-    leave the routes because others fill the tables.
+    """TablesFull if the tables have no room, BeyondBounds if its principal may not have more.
+
+    A broker that is in the tables has given a sign of life even so: it must not leave the routes because others fill
+    them, or because it has new topics.
     """
     try:
+        _check_bounds(context, asked, peer, now)
         admission.check_registration(context.tables, context.configuration.limits, asked)
-    except TablesFull as error:
-        context.refusals.note(error, peer.address, now.ms)
+    except (TablesFull, BeyondBounds) as error:
+        if isinstance(error, TablesFull):
+            context.refusals.note(error, peer.address, now.ms)
         if asked.cluster is not None and asked.addr is not None:
             context.note(context.tables.refresh(asked.cluster, asked.addr, now.ms, peer))
         raise
+
+
+def _check_bounds(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
+    """BeyondBounds if the principal may not have so much, and the mode is ENFORCE."""
+    bounds = context.bounds_of(asked.principal)
+    if bounds is None:
+        return
+    try:
+        check_bounds(context.tables, bounds, asked)
+    except BeyondBounds as error:
+        if context.guard.policy.mode_of(Access.BROKER) is Mode.ENFORCE:
+            context.beyond_bounds.note(error, peer.address, now.ms)
+            raise
+        context.observed_beyond_bounds.note(error, peer.address, now.ms)
 
 
 def _checked_fingerprint(

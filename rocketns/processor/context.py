@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -12,12 +13,13 @@ from rocketns.access.guard import Guard
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.processor.refusals import Refusals
+from rocketns.processor.refusals import BOUND, OBSERVED, Refusals
 from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
 from rocketns.routeinfo.events import Event
+from rocketns.routeinfo.principals.bounds import Bounds
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
@@ -112,6 +114,7 @@ class NamesrvContext:
     registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
     of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
     filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
+    ``beyond_bounds`` and ``observed_beyond_bounds`` are registrations with more than their principal may register.
     ``principal`` and ``access_key`` are those of the request that is being processed, None where its sender is not
     known; ``trail`` makes events of admin requests.
     """
@@ -129,6 +132,8 @@ class NamesrvContext:
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
     refusals: Refusals = field(default_factory=Refusals)
+    beyond_bounds: Refusals = field(default_factory=partial(Refusals, BOUND))
+    observed_beyond_bounds: Refusals = field(default_factory=partial(Refusals, OBSERVED))
     trail: Trail = field(default_factory=Trail)
     guard: Guard = field(default_factory=Guard)
     principal: str | None = None
@@ -146,6 +151,10 @@ class NamesrvContext:
     def asked_by(self, principal: str | None, access_key: str | None) -> None:
         """Whose request is processed next, as far as that is known."""
         self.principal, self.access_key = principal, access_key
+
+    def bounds_of(self, principal: str | None) -> Bounds | None:
+        """What the principal may register; None where the policy has no bound for it."""
+        return None if principal is None else self.guard.policy.bounds.get(principal)
 
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""

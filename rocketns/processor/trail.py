@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rocketns.access.shown import cut, short, shown_fields
+from rocketns.access.shown import TEXT_CHARS_MAX, cut, short, shown_fields
 from rocketns.config.properties import is_secret
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import AdminRequested
@@ -56,7 +56,10 @@ class Trail:
     ) -> list[AdminRequested]:
         """The event of a request of class admin that was processed; none for a repeated one that changed nothing."""
         (before, after), self._change = self._change, (None, None)
-        event = AdminRequested(command.code, result, *sender, (), None, None, has_details=False)
+        host, address, *names = sender
+        principal, access_key = (cut(name, TEXT_CHARS_MAX) for name in names)
+        who = Sender(host, address, principal, access_key)
+        event = AdminRequested(command.code, result, *who, (), None, None, has_details=False)
         if not has_changed and self._is_repeated(event):
             return []
         if self._is_over(now_ms):

@@ -49,7 +49,7 @@ class BrokerRegistration:
 
     ``epoch_ms`` is the wall clock, and the time stamp of the data version if the wrapper is null. Equal
     ``body_fingerprint``s mean equal bodies; None is unlike any other. ``announced_by`` is the IP address of the peer,
-    None if that is not known.
+    None if that is not known. ``principal``: by whose right it registers, None without access control.
     """
 
     cluster: str | None
@@ -66,6 +66,7 @@ class BrokerRegistration:
     epoch_ms: int = 0
     body_fingerprint: Hashable = None
     announced_by: str | None = None
+    principal: str | None = None
 
     @property
     def sender(self) -> Sender:
@@ -261,7 +262,7 @@ class _Registration:
         gap_ms, doubt = (None, None) if previous is None else (previous.gap_ms(self.now_ms), previous.doubt)
         accepted = self.accepted_body(wrapper)
         entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted,
-                               announced_by=self.announcer(previous))  # fmt: skip
+                               announced_by=self.announcer(previous), principal=asked.principal)  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
         self.result.events.append(
             BrokerRegistered(

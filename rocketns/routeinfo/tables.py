@@ -49,7 +49,7 @@ class BrokerLiveInfo:
     ``grace_ms`` extends the timeout by the time in which the server itself did not run. With a ``doubt`` the broker is
     unconfirmed: the doubt's deadline counts instead of the timeout. Set it by `RouteTables.put_live_entry` or
     `liveness.doubt_broker`. ``has_registered``: with this process; one that was known at the start may have sent
-    heartbeats only.
+    heartbeats only. ``principal``: by whose right it registered last.
     """
 
     last_update_ms: int
@@ -62,6 +62,7 @@ class BrokerLiveInfo:
     doubt: Doubt | None = None
     has_registered: bool = field(default=True, compare=False, repr=False)
     announced_by: str | None = field(default=None, compare=False, repr=False)
+    principal: str | None = field(default=None, compare=False, repr=False)
 
     def expires_before(self, now_ms: int) -> bool:
         doubt = self.doubt
@@ -84,10 +85,11 @@ class RouteTables:
     the start and not registered since.
 
     Indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
-    entries of each connection. ``memberships`` has, for each cluster and address, the groups of that cluster which
-    list the address, with its id. ``registrants`` has the cluster that each member of a group registered with, and
-    ``held`` the members of each live entry: a member leaves when the entry of the registration that made it ends.
-    ``orphans`` are the addresses whose entry ended while they were members, and why it ended.
+    entries of each connection, ``by_principal`` those of each principal. ``memberships`` has, for each cluster and
+    address, the groups of that cluster which list the address, with its id. ``registrants`` has the
+    cluster that each member of a group registered with, and ``held`` the members of each live entry: a member leaves
+    when the entry of the registration that made it ends. ``orphans`` are the addresses whose entry ended while they
+    were members, and why it ended.
     ``unconfirmed`` has the live entries with a doubt. `put_live_entry`, `remove_live_entry`, `refresh`, `add_group`,
     `put_member`, `remove_member` and `remove_group` keep them.
 
@@ -111,6 +113,7 @@ class RouteTables:
     changed_groups: set[str] = field(default_factory=set, compare=False)
     static_topics: set[str] = field(default_factory=set, compare=False)
     owned: dict[Connection, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
+    by_principal: dict[str, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
     memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
     registrants: dict[str, dict[int, str]] = field(default_factory=dict, compare=False)
     held: dict[BrokerAddrInfo, dict[str, int]] = field(default_factory=dict, compare=False)
@@ -138,13 +141,15 @@ class RouteTables:
     def put_live_entry(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         """Add the live entry of an address, or replace it."""
         previous = self.broker_live_table.get(key)
-        if previous is not None and previous.channel is not entry.channel:
-            self._disown(key, previous)
+        if previous is not None:
+            self._disown(key, previous, entry)
         self.broker_live_table[key] = entry
         self.orphans.pop(key, None)
         self.note_doubt(key, entry)
         if entry.channel is not None:
             self.owned.setdefault(entry.channel, {})[key] = None
+        if entry.principal is not None:
+            self.by_principal.setdefault(entry.principal, {})[key] = None
 
     def note_doubt(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
         """The doubt of a live entry came or went."""
@@ -173,12 +178,12 @@ class RouteTables:
             for name in names:
                 self.former.note(name, key.addr, entry.announced_by)
 
-    def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo) -> None:
-        keys = None if entry.channel is None else self.owned.get(entry.channel)
-        if entry.channel is not None and keys is not None:
-            keys.pop(key, None)
-            if not keys:
-                del self.owned[entry.channel]
+    def _disown(self, key: BrokerAddrInfo, entry: BrokerLiveInfo, by: BrokerLiveInfo | None = None) -> None:
+        """The entry is gone, or ``by`` takes its place."""
+        if by is None or entry.channel is not by.channel:
+            _strike(self.owned, entry.channel, key)
+        if by is None or entry.principal != by.principal:
+            _strike(self.by_principal, entry.principal, key)
 
     def add_group(self, cluster: str, broker_name: str) -> BrokerData:
         """A new group. The caller gives it a member at once."""
@@ -356,6 +361,15 @@ class RouteTables:
             del self.broker_topics[broker_name]
         self._remove_mapping(topic, broker_name)
         return True
+
+
+def _strike(index: dict[Any, dict[BrokerAddrInfo, None]], owner: object, key: BrokerAddrInfo) -> None:
+    """Remove a key of an owner, if it has one, from an index."""
+    keys = index.get(owner)
+    if keys is not None:
+        keys.pop(key, None)
+        if not keys:
+            del index[owner]
 
 
 def _drop(index: dict[Any, dict[str, int]], key: object, name: str, broker_id: int) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import ssl
 from pathlib import Path
+from select import select
 
 import pytest
 
 from interop.harness.servers import NameServer
+from interop.harness.wire import Client
 from tests.access.conftest import StartGuarded
 from tests.support.certificates import Files, Identity, authority
 from tests.support.tlsclient import TlsClient, any_server
-from tests.support.tlsfiles import as_options, tls_properties
+from tests.support.tlsfiles import as_options, tls_properties, write_properties
 
 REFUSED = 16
 POLICY = """
@@ -57,3 +62,32 @@ def test_certificate_that_nobody_verifies_is_no_evidence(
     server = start(start_guarded, tmp_path, ours, "false")
     assert wipe(server, Files.write(tmp_path / "a", authority("others").issue("operator-1"))) == REFUSED
     assert wipe(server, Files.write(tmp_path / "b", ours.issue("operator-1"))) == REFUSED
+
+
+def test_certificate_of_a_handshake_that_began_unverified_is_no_evidence(
+    start_guarded: StartGuarded, tmp_path: Path, ours: Identity
+) -> None:
+    """The operator begins to verify certificates while the peer is between two messages of its handshake."""
+    trust, config = tmp_path / "trust.pem", tmp_path / "tls.properties"
+    trust.write_bytes(ours.certificate_pem())
+    files = Files.write(tmp_path / "server", ours.issue("server"))
+    more = {"need.client.auth": "optional", "trustCertPath": str(trust)}
+    write_properties(config, tls_properties(files, authClient="false", **more))
+    server = start_guarded(POLICY, options=[f"-Dtls.config.file={config}"])
+    forged = Files.write(tmp_path / "forged", authority("others").issue("operator-1"))
+    with (
+        Client(server.port) as client,
+        any_server(forged).wrap_socket(client.socket, do_handshake_on_connect=False) as half,
+    ):
+        half.setblocking(False)
+        with pytest.raises(ssl.SSLWantReadError):
+            half.do_handshake()  # the first message is sent
+        server.process.wait_for("Server is running in TLS")
+        half.setblocking(True)
+        select([half], [], [])
+        write_properties(config, tls_properties(files, authClient="true", **more))
+        os.kill(server.pid, signal.SIGHUP)
+        server.process.wait_for("SIGHUP, reload the ssl context[\\s\\S]*SslContext created")
+        half.do_handshake()
+        client.socket = half
+        assert client.request(205, {"brokerName": "b"}).code == REFUSED

@@ -10,6 +10,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
+from rocketns.access.guard import Decided
 from rocketns.access.policy import OPEN
 from tests.support.inprocess import TimedServer
 
@@ -43,9 +44,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TimedServ
 
 def refused(server: TimedServer) -> int:
     guard = server.controller.core.context.guard
-    return server.call(
-        lambda: sum(n for (_, mode, reason), n in guard.decisions.items() if reason and mode is Mode.ENFORCE)
-    )
+    return server.call(lambda: sum(n for one, n in guard.decisions.items() if one.reason and one.mode is Mode.ENFORCE))
 
 
 @pytest.fixture
@@ -103,4 +102,4 @@ def test_a_policy_that_ended_leaves_no_principal_behind(server: TimedServer, cli
 def test_decisions_are_counted_by_class(server: TimedServer, client: Client) -> None:
     client.request(codes.PUT_KV_CONFIG, KV)
     decisions = server.controller.core.context.guard.decisions
-    assert server.call(lambda: decisions[Access.ADMIN, Mode.ENFORCE, "no_evidence"]) == 1
+    assert server.call(lambda: decisions[Decided(Access.ADMIN, Mode.ENFORCE, "no_evidence")]) == 1

@@ -15,6 +15,7 @@ from rocketns.config import Configuration
 from rocketns.config.limits import Limits
 from rocketns.server.listening import SPARE_DESCRIPTORS
 from tests.check.source import ROOT
+from tests.hostile.confined import profiles
 
 UNITS = ROOT / "packaging" / "systemd"
 ANALYZE = shutil.which("systemd-analyze")
@@ -62,6 +63,26 @@ def test_the_service_may_do_little_beyond_its_task(units: Path) -> None:
     service = str(units / "rocketns.service")
     result = analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}", "--no-pager", service)
     assert result.returncode == 0, result.stdout
+
+
+def test_secrets_reach_neither_a_core_file_nor_swap_nor_other_users() -> None:
+    service = unit("rocketns.service")["Service"]
+    assert [service[name] for name in ("LimitCORE", "MemorySwapMax", "UMask")] == ["0", "0", "0077"]
+
+
+@installed
+def test_the_unit_allows_less_than_a_usual_service() -> None:
+    allowed = profiles.allowed_by_the_unit()
+    usual = profiles.members("@system-service")
+    assert allowed < usual
+    assert not allowed & {"fork", "vfork", "setns", "unshare", "chown", "setuid", "mlock", "io_uring_setup", "ptrace"}
+
+
+def test_the_image_denies_by_default() -> None:
+    image = profiles.of_the_image()
+    assert (image["defaultAction"], image["defaultErrnoRet"]) == ("SCMP_ACT_ERRNO", 1)
+    names = {name for rule in image["syscalls"] for name in rule["names"]}
+    assert not names & {"setns", "unshare", "chown", "setuid", "mlock", "io_uring_setup", "ptrace", "mount", "bpf"}
 
 
 def test_the_command_is_one_that_the_program_takes() -> None:

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from rocketns._fast.codec.busy_reply cimport put_busy
-from rocketns._fast.codec.request_head cimport RequestHead, read_head
+from rocketns._fast.codec.refusing.busy_reply cimport put_busy
+from rocketns._fast.codec.refusing.request_head cimport RequestHead, read_head
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX
 from rocketns._fast.codec.route_request cimport (
     Layout,

@@ -6,6 +6,7 @@ import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns.access.classes import Access, Mode
+from rocketns.access.guard import Decided
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Principal
 from rocketns.protocol.codes import ResponseCode
@@ -97,7 +98,7 @@ def test_a_refused_peer_that_repeats_itself_is_told_of_once(world: World) -> Non
     for _ in range(10):
         assert register(world, NEW).code == ResponseCode.NO_PERMISSION
     assert len(refusals(world.context.take_events())) == 1
-    assert world.context.guard.decisions[Access.BROKER, Mode.ENFORCE, "takeover"] == 10
+    assert world.context.guard.decisions[Decided(Access.BROKER, Mode.ENFORCE, "takeover")] == 10
 
 
 @pytest.mark.parametrize("number", [1, 2])

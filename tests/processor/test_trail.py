@@ -93,6 +93,12 @@ def test_passwords_and_signatures_are_not_told(world: World) -> None:
     assert "s3cret" not in str(world.context.take_events()[-1:])
 
 
+def test_a_long_access_key_is_cut(world: World) -> None:
+    world.context.access_key = "k" * 10_000
+    world.ask(216, {"topic": "nope"})
+    assert last(world).access_key == "k" * TEXT_CHARS_MAX + "… (cut, 10000 characters)"
+
+
 def test_fields_and_values_are_cut(world: World) -> None:
     many = {f"f{number}" * 100: "x" * 5_000 for number in range(100)}
     shown = shown_fields(many)

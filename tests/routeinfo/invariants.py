@@ -40,6 +40,11 @@ def _check_indexes(tables: RouteTables) -> None:
         own = {key for key, entry in tables.broker_live_table.items() if entry.channel is connection}
         assert keys, "a connection that owns nothing is kept"
         assert keys.keys() <= own, f"{set(keys) - own} belong to another connection"
+    by_principal: dict[str, set[BrokerAddrInfo]] = {}
+    for key, entry in tables.broker_live_table.items():
+        if entry.principal is not None:
+            by_principal.setdefault(entry.principal, set()).add(key)
+    assert {principal: keys.keys() for principal, keys in tables.by_principal.items()} == by_principal
     members: dict[tuple[str | None, str], dict[str, int]] = {}
     for group in tables.broker_addr_table.values():
         for broker_id, addr in group.broker_addrs.items():

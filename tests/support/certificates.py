@@ -43,18 +43,18 @@ class Identity:
     def issue(self, name: str, *, rsa_bits: int = 0) -> Identity:
         """A certificate signed by this one."""
         key = _key(rsa_bits)
-        return Identity(_builder(name, self.certificate.subject, key, ca=False).sign(self.key, hashes.SHA256()), key)
+        return Identity(builder_of(name, self.certificate.subject, key, ca=False).sign(self.key, hashes.SHA256()), key)
 
     def issue_authority(self, name: str) -> Identity:
         """A certificate signed by this one that may sign others."""
         key = _key(0)
-        return Identity(_builder(name, self.certificate.subject, key, ca=True).sign(self.key, hashes.SHA256()), key)
+        return Identity(builder_of(name, self.certificate.subject, key, ca=True).sign(self.key, hashes.SHA256()), key)
 
 
 def authority(name: str) -> Identity:
     """A self-signed certificate that may sign others."""
     key = _key(0)
-    return Identity(_builder(name, _name(name), key, ca=True).sign(key, hashes.SHA256()), key)
+    return Identity(builder_of(name, _name(name), key, ca=True).sign(key, hashes.SHA256()), key)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def _name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _builder(name: str, issuer: x509.Name, key: Key, *, ca: bool) -> x509.CertificateBuilder:
+def builder_of(name: str, issuer: x509.Name, key: Key, *, ca: bool) -> x509.CertificateBuilder:
+    """An unsigned certificate."""
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder(
         issuer_name=issuer, subject_name=_name(name), public_key=key.public_key(),

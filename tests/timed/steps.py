@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
@@ -54,3 +57,13 @@ def wait_until_sent(server: TimedServer) -> None:
 def wait_until_unsent(server: TimedServer) -> None:
     """Wait until the server has unsent answers because a peer does not read."""
     eventually(lambda: server.call(lambda: server.outgoing_bytes) > 0)
+
+
+def fill(to: socket.socket, data: bytes) -> None:
+    """Send it again and again, until the system takes no more."""
+    timeout_s, at = to.gettimeout(), 0
+    to.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            at = (at + to.send(data[at:])) % len(data)
+    to.settimeout(timeout_s)

@@ -8,8 +8,9 @@ cdef enum:
     ADDRESS_BITS = 8 * ADDRESS_BYTES
 
 cpdef enum:
-    # A lookup compares an address with each network: 1 ns each. It happens once for a connection and policy.
-    NETWORK_TABLE_MAX = 4096
+    # A lookup compares an address with each network: 1 ns each. It happens once for a connection and policy. The 4,096
+    # of a policy and the 64 of trusted proxies have room.
+    NETWORK_TABLE_MAX = 4160
 
 # What an address may do by its network alone. A network has several of them, or 0.
 cpdef enum NetworkFlag:

@@ -29,7 +29,7 @@ cdef struct Connection:
     int fd
     uint32_t index  # in the reactor's connection table
     uint32_t generation
-    char *address  # where lookups are counted by client, else NULL
+    char *address  # where lookups are counted by client, or a trusted proxy announced it; else NULL
     uint64_t address_hash
     int64_t answered  # its lookups that reactors answered. Control reads it, see `Reactors.lookups_of`. By `count_one`
     Message *close_notice  # CLOSED, for control, which knows the connection. Made early, so memory cannot lack later

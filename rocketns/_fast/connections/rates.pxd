@@ -48,7 +48,7 @@ cdef struct Rates:
     # Atomic.
     int64_t refused[LIMITED]
 
-cdef bint take(Rates *rates, uint64_t host, int bucket, int64_t now_ms, const char *name, int fd) noexcept nogil
+cdef bint take(Rates *rates, uint64_t host, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil
 
 
 cdef class HostRates:

@@ -7,7 +7,7 @@ back last. Nobody can choose addresses for a set, because the hash is keyed.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset, strncpy
+from libc.string cimport memcpy, memset
 
 import os
 
@@ -52,27 +52,26 @@ cdef Host *host_at(Rates *rates, uint64_t key) noexcept nogil:
     return &rates.hosts[chosen]
 
 
-cdef void note_name(Host *host, const char *name, int fd) noexcept nogil:
-    """Any thread, under the mutex of the set. Without a name, that of the socket's peer."""
-    cdef char address[ADDRESS_ROOM]
+cdef void note_name(Host *host, const char *address, int fd) noexcept nogil:
+    """Any thread, under the mutex of the set. Without an address, that of the socket's peer."""
+    cdef char at_peer[ADDRESS_ROOM]
     cdef char room[TEXT_ROOM]
     cdef Peer peer
     cdef size_t length
+    cdef const char *name
     if host.name[0]:
         return
-    if name == NULL:
-        write_peer(fd, address, &peer)
-        name = find_host(address, room, &length)
-        length = min(length, <size_t>(HOST_BYTES - 1))
-        strncpy(host.name, name, length)
-    else:
-        strncpy(host.name, name, HOST_BYTES - 1)
+    if address == NULL:
+        write_peer(fd, at_peer, &peer)
+        address = at_peer
+    name = find_host(address, room, &length)
+    memcpy(host.name, name, min(length, <size_t>(HOST_BYTES - 1)))
 
 
-cdef bint take(Rates *rates, uint64_t host, int bucket, int64_t now_ms, const char *name, int fd) noexcept nogil:
+cdef bint take(Rates *rates, uint64_t host, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil:
     """Any thread. Take a token; False, and counted, where the bucket is empty.
 
-    ``host`` is the hash of its name. ``name`` may be NULL where ``fd`` is a socket whose peer is at the host.
+    ``host`` is the hash of its name. ``address``: host:port, or NULL where ``fd`` is a socket whose peer is at the host.
     """
     cdef int limited = CONNECTIONS if bucket == OF_CONNECTIONS else REQUESTS
     cdef int64_t now_ns = now_ms * NS_PER_MS, cost_ns = load(&rates.cost_ns[limited])
@@ -87,7 +86,7 @@ cdef bint take(Rates *rates, uint64_t host, int bucket, int64_t now_ms, const ch
     if has_one:
         at.spent_until_ns[bucket] = spent_ns
     else:
-        note_name(at, name, fd)
+        note_name(at, address, fd)
         at.refused[limited] += 1
     pthread_mutex_unlock(&rates.mutexes[key % STRIPES])
     if not has_one:
@@ -139,9 +138,9 @@ cdef class HostRates:
         store(&self.rates.cost_ns[CONNECTIONS], cost_of(connections))
 
     cdef bint take_by_name(self, str host, int bucket, int64_t now_ms) except -1:
-        cdef bytes name = host.encode("ascii", "replace")
-        cdef const char *start = name
-        cdef uint64_t key = hash_bytes(<const uint8_t *>start, <size_t>len(name), &self.rates.key)
+        cdef bytes address = host.encode("ascii", "replace") + b":0"
+        cdef const char *start = address
+        cdef uint64_t key = hash_bytes(<const uint8_t *>start, <size_t>len(address) - 2, &self.rates.key)
         return take(&self.rates, key, bucket, now_ms, start, -1)
 
     def may_ask(self, str host not None, bint is_known, int64_t now_ms):

@@ -157,10 +157,10 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
 
 
 cdef uint64_t rated_host(Reactor *reactor, MessageKind kind, const char *address) noexcept nogil:
-    """Reactor thread only. The host whose rate counts: that of the socket, since any peer can announce any host."""
+    """Reactor thread only. The host whose rate counts: that of the socket, unless only trusted proxies announce hosts."""
     cdef const HashKey *key = &reactor.shared.rates.key
     cdef const char *announced_by
-    if kind != ADOPTED:
+    if kind != ADOPTED or reactor.shared.limits.trusts_announced:
         return host_hash(address, key)
     announced_by = address + strlen(address) + 1
     return hash_bytes(<const uint8_t *>announced_by, strlen(announced_by), key)
@@ -191,7 +191,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind ki
     message.size = told
     message.number = connection.host = host_number(address, &reactor.shared.routes.key)
     connection.rated = rated_host(reactor, kind, address)
-    if reactor.shared.counts_clients:
+    if reactor.shared.counts_clients or (kind == ADOPTED and reactor.shared.limits.trusts_announced):
         connection.address = strdup(address)
         connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
     push(&reactor.shared.to_control, message)

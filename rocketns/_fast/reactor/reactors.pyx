@@ -63,13 +63,11 @@ cdef class Reactors:
         self.shared.to_control.wake_fd = -1
         pthread_mutex_init(&self.shared.to_control.mutex, NULL)
         pthread_mutex_init(&self.shared.policy.mutex, NULL)
-        self.slots, self.count = slots, count
+        self.slots, self.count, self.rates = slots, count, HostRates()
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
-        self.shared.routes = &slots.routes
-        self.rates = HostRates()
-        self.shared.rates = &self.rates.rates
+        self.shared.routes, self.shared.rates = &slots.routes, &self.rates.rates
         self.shared.clock_ms = -1
         self.shared.dealt_to = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from rocketns._fast.connections.admission cimport admit
-from rocketns._fast.reactor.answers cimport answer, send_scratch
+from rocketns._fast.reactor.answers cimport answer, header_end, may_ask, refuse, send_scratch
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
 from rocketns._fast.connections.holders cimport PROGRESS_BYTES, count_held, note_progress
@@ -35,7 +35,6 @@ from rocketns._fast.reactor.reactor_state cimport (
     id_of,
     must_wait,
 )
-from rocketns._fast.reactor.refusing cimport header_end, may_ask, refuse
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD,

@@ -12,6 +12,7 @@ from rocketns.access.reading.lines import line_of
 
 ITEMS_MAX = 1_000  # of a list
 TEXT_CHARACTERS_MAX = 1_000
+IPV4_MAPPED_BITS = 96
 
 Read = TypeVar("Read")
 
@@ -89,7 +90,7 @@ class Table:
 
     def _network(self, key: str, text: str) -> Network:
         try:
-            return ipaddress.ip_network(text)
+            return _as_ipv4(ipaddress.ip_network(text))
         except ValueError as error:
             self.refuse(key, str(error))
 
@@ -108,3 +109,11 @@ class Table:
 
 
 ReadFile = Callable[[str], str]
+
+
+def _as_ipv4(network: Network) -> Network:
+    """A part of ::ffff:0:0/96 is a network of IPv4: so the addresses of peers are written here."""
+    mapped = network.network_address.ipv4_mapped if network.version == 6 else None
+    if mapped is None or network.prefixlen < IPV4_MAPPED_BITS:
+        return network
+    return ipaddress.IPv4Network((mapped, network.prefixlen - IPV4_MAPPED_BITS))

@@ -74,9 +74,9 @@ def _admin(scene: Scene) -> Iterator[Sample]:
         yield names_of(code, result), number
 
 
-def _refused(scene: Scene) -> Iterator[Sample]:
-    for (access, is_enforced, reason), number in list(scene.tally.refused.items()):
-        yield (access, "enforce" if is_enforced else "observe", reason), number
+def _decided(scene: Scene) -> Iterator[Sample]:
+    for (access, mode, reason, key), number in list(scene.facts.access_decisions.items()):
+        yield (access.value, mode.word, reason, key), number
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -125,6 +125,12 @@ FAMILIES: tuple[Family, ...] = (
         "Registrations (103) and requests 217 refused by `rocketns.routesMax`, `brokerRoutesMax` or `brokersMax`.",
         lambda scene: [((), scene.facts.registrations_refused)],
     ),
+    counter(
+        "rocketns_beyond_bounds_total",
+        "Registrations (103) beyond `brokers_max`, `topics_max` or `bytes_max` of their principal.",
+        lambda scene: [((mode,), number) for mode, number in scene.facts.registrations_beyond_bounds.items()],
+        {"mode": "`enforce`: refused; `observe`: carried out"},
+    ),
     histogram(
         "rocketns_broker_heartbeat_gap_seconds",
         "Time between two signs of life of a broker: registrations and heartbeats.",
@@ -136,8 +142,11 @@ FAMILIES: tuple[Family, ...] = (
         "counted after 10 s.", _admin, {"code": CODE, "result": RESULT},
     ),
     counter(
-        "rocketns_access_decisions_total", "Requests that access control refused, or would have refused.", _refused,
+        "rocketns_access_decisions_total", "Requests that access control decided, where the mode of their class is not "
+        "`off`. Lookups that reactors let pass are in rocketns_lookups_total.", _decided,
         {"class": "the class of the request: `lookup`, `read`, `broker`, `admin` …",
-         "mode": "`enforce`: it was refused; `observe`: it was answered", "reason": "why, in one word"},
+         "mode": "`enforce`: it was refused, if there is a reason; `observe`: it was answered",
+         "reason": "why it was refused, or would have been, in one word; empty if it was allowed",
+         "key": "the access key that it named, one of the policy; empty for none, `unknown` for all others"},
     ),
 )  # fmt: skip

@@ -27,7 +27,6 @@ class Tally:
         self.stalled_s = 0.0
         self.doubted = 0
         self.admin_requests: Counter[tuple[int, int]] = Counter()  # code and result
-        self.refused: Counter[tuple[str, bool, str]] = Counter()  # class, whether it was enforced, reason
         self.gaps = Histogram(GAP_BOUNDS_S)
 
     def note(self, events: list[e.Event], _: Now) -> None:
@@ -53,10 +52,10 @@ class Tally:
                 self._count_entries(event)
             case e.KvChanged() | e.ConfigChanged() | e.MinBrokerIdChanged() | e.BrokerDoubted() | e.Stalled():
                 self._count_rare(event)
-            case e.AdminRequested() | e.RequestRefused():
-                self._count_request(event)
-            case e.BrokerIdsLeft() | e.GroupChanged() | e.MappingsPut() | e.FleetDiffers():
-                pass  # the first three have no metric; what differs in the fleet is a gauge, read where it is found
+            case e.AdminRequested():
+                self.admin_requests[event.code, event.result] += event.count
+            case e.BrokerIdsLeft() | e.GroupChanged() | e.MappingsPut() | e.FleetDiffers() | e.RequestRefused():
+                pass  # the first three have no metric; the others are read where they are found
             case _:
                 assert_never(event)
 
@@ -66,13 +65,6 @@ class Tally:
                 self.entries["put"] += len(event.changes)
             case e.TopicsDeleted():
                 self.entries["deleted"] += len(event.topics)
-
-    def _count_request(self, event: e.AdminRequested | e.RequestRefused) -> None:
-        match event:
-            case e.AdminRequested():
-                self.admin_requests[event.code, event.result] += event.count
-            case e.RequestRefused():
-                self.refused[event.access, event.is_enforced, event.reason] += event.count
 
     def _count_rare(
         self, event: e.KvChanged | e.ConfigChanged | e.MinBrokerIdChanged | e.BrokerDoubted | e.Stalled

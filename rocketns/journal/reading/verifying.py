@@ -88,14 +88,19 @@ def _existing(files: Sequence[tuple[Segment, Path]]) -> Iterator[tuple[Segment, 
 
 
 class _Checker:
-    """``_prev`` is the hash of the last seal, None before the first; ``_spans``: the bytes since then."""
+    """``_prev``: what the next seal continues, None before the first; ``_spans``: what it covers.
+
+    ``_sealed`` is the hash of the last seal, ``_behind`` the bytes since then, also those of other boots.
+    """
 
     def __init__(self, ns: str, heads: Container[str]) -> None:
         self.found = Checked(ns)
         self._heads = heads
         self._boot: int | None = None
         self._prev: str | None = None
+        self._sealed = NO_HASH
         self._spans: list[Span] = []
+        self._behind: list[Span] = []
         self._since_seal = 0
 
     def read(self, segment: Segment, path: Path) -> None:
@@ -109,7 +114,9 @@ class _Checker:
                 self._check(seal, path, content, place)
                 place = seal.end
             is_open = path.name.startswith(OPEN_PREFIX)
-            self._spans.append(Span(path, place, content.rfind(b"\n") + 1 if is_open else len(content)))
+            rest = Span(path, place, content.rfind(b"\n") + 1 if is_open else len(content))
+            self._spans.append(rest)
+            self._behind.append(rest)
             self.found.bytes += len(content)
         if self.found.begin is None:
             self.found.unsealed_files += 1
@@ -118,7 +125,7 @@ class _Checker:
         """From here on the chain continues the link that a start makes: see `chain.link`."""
         self._boot = boot
         if self._prev is not None and self._since_seal < LINK_FILES_MAX:
-            self._prev = hash_of(self._prev, self._spans) if _bytes(self._spans) else self._prev
+            self._prev = hash_of(self._sealed, self._behind) if _bytes(self._behind) else self._sealed
         elif self._prev is not None:
             self._prev = NO_HASH
             self.found.anew.append(path)
@@ -134,7 +141,8 @@ class _Checker:
             since = "a file before" if _bytes(self._spans) else f"line {_line(content, place)}"
             self._fault(path, content, seal, f"the bytes from {since} to this seal are not those that it covers: a "
                         "line was changed, removed or added")  # fmt: skip
-        self._prev, self._spans, self._since_seal = seal.hash, [], 0
+        self._prev = self._sealed = seal.hash
+        self._spans, self._behind, self._since_seal = [], [], 0
         self.found.head = seal
         self.found.seals += 1
         if seal.hash in self._heads:
@@ -149,7 +157,7 @@ class _Checker:
         self.found.note(Fault(path, _line(content, seal.begin), what))
 
     def end(self) -> Checked:
-        self.found.tail = _bytes(self._spans) if self._prev is not None else 0
+        self.found.tail = _bytes(self._behind) if self._prev is not None else 0
         return self.found
 
 

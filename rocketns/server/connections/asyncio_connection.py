@@ -224,7 +224,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         if context is None:
             self.close("it wants TLS, and there is no usable certificate")
             return
-        self._tls = TlsStream(context)
+        self._tls = TlsStream(context, verifies_peer=self._owner.tls.verifies_peers)
         self._owner.handshakes.want(self)
 
     def go_on_with_tls(self) -> None:
@@ -239,7 +239,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         if stream.is_handshaken:
             if self._handshake is not None:
                 self._owner.handshakes.note_end(succeeded=True)
-                self.peer_names = stream.peer_names() if self._owner.tls.verifies_peers else ()
+                self.peer_names = stream.peer_names()
             self._handshake = None
         if self._transport is not None:
             self._transport.write(stream.outgoing())

@@ -68,6 +68,7 @@ class AsyncioTransport:
         self.tls = tls
         self.totals = Totals(configuration.limits, reactors, clock)
         self.trusted = TrustedProxies(configuration.access.proxies)
+        self._trusts_announced = bool(configuration.access.proxies)
         self.strangers = Strangers()
         self.handshakes = Handshakes(clock.spent_ns)
         self.rates: Rates = HostRates() if reactors is None else reactors.rates
@@ -99,8 +100,9 @@ class AsyncioTransport:
         task.add_done_callback(self._arriving.discard)
 
     def may_ask(self, connection: AsyncioConnection) -> bool:
-        """Take the token of a request. The socket's host counts, since any peer can announce any host."""
-        return self.rates.may_ask(connection.place[0], connection.is_known, self.now_ms())
+        """Take the token of a request. The socket's host counts, unless only trusted proxies announce hosts."""
+        host = connection.place[1 if self._trusts_announced else 0]
+        return self.rates.may_ask(host, connection.is_known, self.now_ms())
 
     def now_ms(self) -> int:
         return self._clock.now().ms

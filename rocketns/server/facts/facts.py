@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rocketns.access.classes import Mode
+from rocketns.access.guard import Decided
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
 from rocketns.fleet.state import FleetState
@@ -140,9 +142,21 @@ class Facts:
         return self._core.context.registrations.repeated
 
     @property
+    def access_decisions(self) -> Mapping[Decided, int]:
+        """Requests that access control decided. Any thread may copy it."""
+        return self._core.context.guard.decisions
+
+    @property
     def registrations_refused(self) -> int:
         """Because the tables are full."""
         return self._core.context.refusals.count
+
+    @property
+    def registrations_beyond_bounds(self) -> dict[str, int]:
+        """Those with more than their principal may register: refused, and only observed."""
+        context = self._core.context
+        observed = context.observed_beyond_bounds.count
+        return {Mode.ENFORCE.word: context.beyond_bounds.count, Mode.OBSERVE.word: observed}
 
     @property
     def waiting_requests(self) -> int:

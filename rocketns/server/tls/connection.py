@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
 RECORD_BYTES = 16 * 1024
 NAMES_MAX = 64  # of a certificate
+LIKE_SUBJECT = re.compile(r"\s*[A-Za-z0-9.-]+\s*=")  # CN=…, 2.5.4.3=…; no host, mail address or URI begins like that
 
 
 class TlsStream:
@@ -23,11 +25,13 @@ class TlsStream:
     No input of a peer raises an error. ``ended`` is the reason why no more plain text will come; None while it may.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, verifies_peer: bool = False) -> None:
+        """``verifies_peer``: whether the context verifies the peer's certificate. Another may be in use at the end."""
         from OpenSSL import SSL
 
         self._ssl = SSL
         self.context = context
+        self._verifies_peer = verifies_peer
         self.is_handshaken = False
         self.ended: str | None = None
 
@@ -55,11 +59,10 @@ class TlsStream:
         return b"".join(plain)
 
     def peer_names(self) -> tuple[str, ...]:
-        """The subject of the peer's certificate (RFC 4514) and its alternative names; empty if it showed none.
-
-        They mean something only if the context verifies certificates.
+        """The subject of the peer's certificate (RFC 4514) and its alternative names; empty if it showed none, or if
+        nobody verified it.
         """
-        certificate = self._connection.get_peer_certificate()
+        certificate = self._connection.get_peer_certificate() if self._verifies_peer else None
         return () if certificate is None else names_of(certificate.to_cryptography())
 
     def _shake_hands(self) -> None:
@@ -92,7 +95,10 @@ class TlsStream:
 
 
 def names_of(certificate: Certificate) -> tuple[str, ...]:
-    """The first NAMES_MAX of a certificate's names. One that cannot be read has none: peers make it."""
+    """The first NAMES_MAX of a certificate's names. One that cannot be read has none: peers make it.
+
+    An alternative name that is written like a subject does not count: authorities may sign either without the other.
+    """
     from cryptography import x509
 
     try:
@@ -100,9 +106,10 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
         others = [str(getattr(name, "value", name)) for name in alternative]
     except x509.ExtensionNotFound:
         others = []
-    except ValueError:
+    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
         return ()
-    return (certificate.subject.rfc4514_string(), *others)[:NAMES_MAX]
+    names = (certificate.subject.rfc4514_string(), *(name for name in others if not LIKE_SUBJECT.match(name)))
+    return names[:NAMES_MAX]
 
 
 def reason_of(error: Error | TypeError) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from itertools import islice
 
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Network, Principal
+from rocketns.tools.access.networks import joined
 
 SHADOWS_MAX = 20
 # What a principal may be held to, by the names of the file.
@@ -48,7 +48,7 @@ def _of_keys(policy: Policy) -> Iterator[str]:
 
 
 def _of_principal(principal: Principal) -> Iterator[str]:
-    everywhere = [network for network in _joined(principal.networks) if network.prefixlen == 0]
+    everywhere = [network for network in joined(principal.networks) if network.prefixlen == 0]
     if everywhere and principal.is_known_by_network_alone:
         rights = ", ".join(sorted(principal.may)) or "nothing"
         yield f"principal {principal.name} is everybody at any address ({', '.join(map(str, everywhere))}): {rights}"
@@ -60,14 +60,6 @@ def _of_principal(principal: Principal) -> Iterator[str]:
         yield f"principal {principal.name}: certificates is empty, so nobody is it"
     if not principal.may:
         yield f"principal {principal.name}: may is empty, so it may do nothing"
-
-
-def _joined(networks: Iterable[Network]) -> list[Network]:
-    """The same addresses in as few networks as possible."""
-    listed = list(networks)
-    fours = [one for one in listed if isinstance(one, IPv4Network)]
-    sixes = [one for one in listed if isinstance(one, IPv6Network)]
-    return [*collapse_addresses(fours), *collapse_addresses(sixes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +89,7 @@ def _are_in(globs: Globs | None, others: Globs) -> bool:
 
 def _shadows(principals: Iterable[Principal]) -> Iterator[str]:
     """Principals whose rights, or restrictions, make no difference."""
-    known = [_Known(one, tuple(_joined(one.networks))) for one in principals]
+    known = [_Known(one, tuple(joined(one.networks))) for one in principals]
     for one in known:
         for other in known:
             if one is not other and (text := _shadow(one, other)):

@@ -9,6 +9,7 @@ from typing import Any
 from rocketns.access.classes import RIGHTS
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Principal
+from rocketns.tools.access.networks import plain
 from rocketns.tools.access.notices import RESTRICTIONS, notices
 from rocketns.tools.output import Report, TextTable
 
@@ -53,7 +54,7 @@ def _listed(value: Any) -> Any:
         return list(value.globs)
     if isinstance(value, frozenset):
         return sorted(value)
-    return value if value is None or isinstance(value, bool) else [str(one) for one in value]
+    return value if value is None or isinstance(value, bool) else [plain(one) for one in value]
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def requests() -> st.SearchStrategy[Request]:
     return st.builds(
         Request, st.sampled_from(CODES), st.none() | st.sampled_from(HOSTS), st.none() | st.sampled_from(KEYS),
         some(PEERS), some(NAMES), st.none() | st.sampled_from([f"{host}:10911" for host in (*HOSTS, "broker-a.local")]),
-        st.none() | st.sampled_from(NAMESPACES),
+        st.none() | st.sampled_from(NAMESPACES), some(NAMES),
     )  # fmt: skip
 
 
@@ -82,7 +82,8 @@ def evidence_of(policy: Policy, request: Request) -> Evidence:
 
 def asked_for(request: Request) -> Asked:
     access = Access(CLASS_OF.get(request.code, "off"))
-    return Asked(request.code, access, lambda: request.brokers, request.broker_address, request.namespace)
+    return Asked(request.code, access, lambda: request.brokers, request.broker_address, request.namespace,
+                 lambda: request.held_by)  # fmt: skip
 
 
 def decision(principals: list[Who], modes: dict[str, str], request: Request) -> Decision:

@@ -38,7 +38,9 @@ class Who:
 
 @dataclass
 class Request:
-    """A request with what is known of its sender. ``key``: that of a right signature."""
+    """A request with what is known of its sender. ``key``: that of a right signature. ``held_by``: the broker groups
+    that have the address that it announces.
+    """
 
     code: int
     host: str | None = None
@@ -47,6 +49,7 @@ class Request:
     brokers: list[str] = field(default_factory=list)
     broker_address: str | None = None
     namespace: str | None = None
+    held_by: list[str] = field(default_factory=list)
 
 
 def is_allowed(whos: list[Who], modes: dict[str, str], request: Request) -> bool:
@@ -83,6 +86,8 @@ def may(who: Who, request: Request, of_class: str) -> bool:
     if request.broker_address is None:
         return True
     host = request.broker_address.rpartition(":")[0]
+    if host != request.host and not all(is_one_of(who.broker_names, name) for name in request.held_by):
+        return False
     if who.addresses is not None and not is_in(who.addresses, host):
         return False
     return not who.address_is_peer or host == request.host

@@ -1,29 +1,48 @@
-"""Refusals of access control, as events, in the metrics."""
+"""Decisions of access control in the metrics."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import cast
+from collections.abc import Callable
+from pathlib import Path
 
-from rocketns.admin.metrics.requests import FAMILIES
-from rocketns.admin.metrics.scene import Scene
-from rocketns.admin.metrics.tally import Tally
-from rocketns.processor.context import Now
-from rocketns.routeinfo.events import RequestRefused
+import pytest
+
+from tests.access.signing import signed
+from tests.admin.conftest import Managed
+
+POLICY = """
+[modes]
+admin = "enforce"
+read = "observe"
+[keys.rocketmq]
+secret = "12345678"
+[principals.operators]
+keys = ["rocketmq"]
+may = ["admin"]
+"""
+
+pytestmark = pytest.mark.usefixtures("no_old_numbers")
 
 
-def refused(count: int, *, is_enforced: bool) -> RequestRefused:
-    return RequestRefused(216, "admin", "not_granted", "10.0.0.9", None, None, is_enforced, count, ())
+def test_decisions_are_counted_by_class_mode_reason_and_known_key(
+    start_managed: Callable[..., Managed], tmp_path: Path
+) -> None:
+    (tmp_path / "access.toml").write_text(POLICY, "utf-8")
+    managed = start_managed({"rocketns.accessFile": tmp_path / "access.toml"})
+    with managed.connect() as client:
+        client.request(205, signed({"brokerName": "b"}))
+        client.request(205, {"brokerName": "b"})
+        for key in ("a", "b"):
+            client.request(205, signed({"brokerName": "b"}, key=key))
+        client.request(106)
+    seen = managed.scrape()
+
+    assert seen("rocketns_access_decisions_total", **decided("admin", "enforce", "", "rocketmq")) == 1
+    assert seen("rocketns_access_decisions_total", **decided("admin", "enforce", "no_evidence", "")) == 1
+    assert seen("rocketns_access_decisions_total", **decided("admin", "enforce", "unknown_key", "unknown")) == 2
+    assert seen("rocketns_access_decisions_total", **decided("read", "observe", "no_evidence", "")) == 1
 
 
-def test_refusals_are_counted_by_class_mode_and_reason() -> None:
-    tally = Tally()
-    tally.note([refused(3, is_enforced=True), refused(2, is_enforced=False), refused(1, is_enforced=True)], Now(0, 0))
-    scene = cast("Scene", SimpleNamespace(tally=tally))
-
-    def seen(name: str, *labels: str) -> object:
-        (family,) = [one for one in FAMILIES if one.name == name]
-        return dict(family.read(scene)).get(labels)
-
-    assert seen("rocketns_access_decisions_total", "admin", "enforce", "not_granted") == 4
-    assert seen("rocketns_access_decisions_total", "admin", "observe", "not_granted") == 2
+def decided(access: str, mode: str, reason: str, key: str) -> dict[str, str]:
+    """The labels of a decision."""
+    return {"class": access, "mode": mode, "reason": reason, "key": key}

@@ -145,6 +145,20 @@ def test_the_unsealed_end_of_a_killed_boot_is_covered_by_the_next_boot(tmp_path:
     assert len(checked(tmp_path).faults) == 1
 
 
+def test_boots_that_were_killed_before_their_first_seal_break_no_chain(tmp_path: Path) -> None:
+    """Of the first chunk of each only some lines were written."""
+    journal(tmp_path, ("stop",))
+    for number in range(2):
+        Boot(tmp_path, BOOT_MS + 9_000_000 + number).put(20).kill()
+        left = files(tmp_path)[-1]
+        left.write_bytes(b"".join(left.read_bytes().splitlines(keepends=True)[:3]))
+    Boot(tmp_path, BOOT_MS + 9_100_000).put(3).stop()
+    found = checked(tmp_path)
+    assert (found.faults, found.anew) == ([], [])
+    left.with_name(left.name.removeprefix(".open-") + ".jsonl").write_bytes(b"")
+    assert checked(tmp_path).faults
+
+
 def test_a_running_server_has_an_end_that_is_not_sealed(tmp_path: Path) -> None:
     boot = Boot(tmp_path, BOOT_MS).put(100)
     boot.buffer.put(value(1))

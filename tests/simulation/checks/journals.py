@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Sequence
+
 import orjson
 
+from rocketns.journal.chain import BLANK, HASH_CHARS, LINK_FILES_MAX, NO_HASH
 from rocketns.journal.segments import OPEN_PREFIX
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.replay import State, check_columns
@@ -11,6 +16,8 @@ from tests.simulation.actors.nameserver import NameServer, NameServerProcess
 from tests.simulation.actors.threads import JournalWork
 from tests.simulation.world.disk import File, Folder
 from tests.simulation.world.errors import Violation
+
+SEAL = re.compile(rb',"prev":"([0-9a-f]+)","hash":"([0-9a-f]+)"\}')
 
 
 class Reader:
@@ -107,7 +114,7 @@ def check_files(server: NameServer, process: NameServerProcess) -> None:
     if writer is None:
         return
     whole = lines_of(server, process.controller.journal.buffer._boot)  # type: ignore[union-attr]
-    if whole != writer.lines[: len(whole)]:
+    if [SEAL.sub(BLANK.strip(), line) for line in whole] != writer.lines[: len(whole)]:
         raise Violation(f"(e) the files of {process.name} have other records than were written")
     if len(whole) < writer.synced:
         raise Violation(f"(e) {process.name} synced {writer.synced} records, and {len(whole)} are left")
@@ -121,10 +128,39 @@ def lines_of(server: NameServer, boot: int) -> list[bytes]:
 
 
 def check_closed_files(server: NameServer) -> None:
-    """(e) A closed file has only whole lines, however its process ended."""
-    for name, file in _files(server.disk.folder, with_open=False):
+    """(e) A closed file has only whole lines, however its process ended, and no seal is broken."""
+    closed = sorted(_files(server.disk.folder, with_open=False))
+    for name, file in closed:
         if not file.data.endswith(b"\n"):
             raise Violation(f"(e) the closed file {name} of {server.name} ends in the middle of a line")
+    broken = broken_seal([(name.partition("-")[0], bytes(file.data)) for name, file in closed])
+    if broken is not None:
+        raise Violation(f"(e) a seal of {server.name} is broken: {broken!r}")
+
+
+def broken_seal(files: Sequence[tuple[str, bytes]]) -> bytes | None:
+    """The first broken seal of files of some boots, without the code that checks them otherwise."""
+    last, sealed, since, boot = b"", b"", b"", ""
+    recent: list[bytes] = []  # what a start may continue: a part for each file, the first one from its last seal on
+    for of_boot, data in files:
+        if of_boot != boot and sealed:
+            last = _hash(sealed, b"".join(recent)) if any(recent) else sealed
+            last, since = last if len(recent) <= LINK_FILES_MAX else NO_HASH.encode(), b""
+        boot = of_boot
+        place = 0
+        for seal in SEAL.finditer(data):
+            last = last or seal[1]
+            if seal[1] != last or _hash(last, since + data[place : seal.start(2)]) != seal[2]:
+                return seal[0]
+            last = sealed = seal[2]
+            since, place, recent = b"", seal.end() + 1, []
+        since += data[place:]
+        recent.append(data[place:])
+    return None
+
+
+def _hash(prev: bytes, data: bytes) -> bytes:
+    return hashlib.sha256(prev + data).hexdigest()[:HASH_CHARS].encode()
 
 
 def _files(folder: Folder, *, with_open: bool = True) -> list[tuple[str, File]]:

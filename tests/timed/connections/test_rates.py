@@ -14,13 +14,12 @@ from interop.harness.wire import JSON, ROCKETMQ, Client, eventually, frame, json
 from rocketns.server.control.answering import BEYOND_RATE
 from tests.behaviour.conftest import Names
 from tests.support.certificates import Files, authority
-from tests.support.filling import fill
 from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import v1
 from tests.support.tlsclient import TlsClient
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND
+from tests.timed.steps import SECOND, fill
 
 ROUTE, LIST = codes.GET_ROUTEINFO_BY_TOPIC, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 BUSY = (codes.SYSTEM_BUSY, BEYOND_RATE.remark)
@@ -153,6 +152,21 @@ def test_who_announces_many_hosts_has_one_rate(timed_server: TimedServerFactory)
         for number, client in enumerate(clients):
             client.send(v1("TCP4", f"192.0.2.{number}", "192.0.2.99", 1000, 9876))
         assert sum(asked(client, 1) for client in clients) == 3
+
+
+def test_behind_a_trusted_proxy_each_announced_host_has_its_own_rate(
+    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "rocketns.rates")
+    server = timed_server(**{"rocketns.hostRequestsPerSecond": 3, "rocketns.trustedProxies": "127.0.0.0/8"})
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.connect()) for _ in range(6)]
+        for number, client in enumerate(clients):
+            client.send(v1("TCP4", f"192.0.2.{number // 2}", "192.0.2.99", 1000 + number, 9876))
+        assert [asked(client, 2) for client in clients] == [2, 1, 2, 1, 2, 1]
+        server.advance(10 * SECOND)
+    hosts = [f"192.0.2.{number}" for number in range(3)]
+    assert [line.split()[2] for line in reports(caplog)] == hosts
 
 
 def test_connections_beyond_the_rate_are_closed_and_the_open_ones_are_not(timed_server: TimedServerFactory) -> None:

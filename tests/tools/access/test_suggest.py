@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocketns.tools.access import suggesting
-from rocketns.tools.access.suggesting import document, journals, seen
+from rocketns.tools.access.suggesting import document, groups, journals, seen
 from rocketns.tools.access.suggesting.document import policy_text
 from rocketns.tools.access.suggesting.journals import Journals
 from rocketns.tools.access.suggesting.seen import Sightings
@@ -100,6 +100,19 @@ def test_addresses_are_joined_by_networks_if_asked(access: Run, tmp_path: Path) 
     policy = policy_of(text)
     assert not decision(policy, sent("10.0.1.200", 105)).is_refused
     assert decision(policy, sent("10.0.2.1", 105)).is_refused
+
+
+def test_more_networks_than_a_list_may_have_are_several_principals(
+    access: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "ITEMS_MAX", 2)
+    hosts = [f"10.0.0.{number}" for number in (1, 3, 5, 7, 9)]
+    events = [sent(host, 105).event(count=number) for number, host in enumerate(hosts, 1)]
+    text = suggested(access, journal(tmp_path, lines(events)))
+    assert [int(line.split()[2].strip(",")) for line in text.split("\n") if line.startswith("# Requests:")] == [3, 7, 5]
+    policy = policy_of(text)
+    assert [len(one.networks) for one in policy.principals] == [2, 2, 1]
+    assert not any(decision(policy, sent(host, 105)).is_refused for host in hosts)
 
 
 def test_what_was_before_is_left_out(access: Run, tmp_path: Path) -> None:

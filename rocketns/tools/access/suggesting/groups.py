@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 
 from rocketns.access.principal import Network
 from rocketns.access.reading.values import ITEMS_MAX
+from rocketns.tools.access.networks import joined, plain
 from rocketns.tools.access.suggesting.seen import Needs, Seen, Sender
 
 
@@ -38,11 +38,6 @@ class Suggested:
         return f"{who} {plain(self.networks[0])}{more}{part}" + (" admin" if self.is_admin else "")
 
 
-def plain(network: Network) -> str:
-    """A network of one address as that address."""
-    return str(network.network_address if network.prefixlen == network.max_prefixlen else network)
-
-
 def grouped(seen: Mapping[Sender, Seen]) -> list[Suggested]:
     """The principals; those that asked most come first."""
     alike: defaultdict[tuple[str | None, bool, Needs], list[Sender]] = defaultdict(list)
@@ -57,21 +52,19 @@ def grouped(seen: Mapping[Sender, Seen]) -> list[Suggested]:
 def _principals(
     key: str | None, needs: Needs, senders: list[Sender], seen: Mapping[Sender, Seen], *, is_admin: bool
 ) -> Iterator[Suggested]:
-    alike = [seen[sender] for sender in senders]
-    networks = _joined(sender.network for sender in senders)
-    parts = [tuple(networks[at : at + ITEMS_MAX]) for at in range(0, len(networks), ITEMS_MAX)]
-    for number, part in enumerate(parts, 1):
+    for number, part in enumerate(_parts(senders), 1):
+        alike = [seen[sender] for sender in part]
         yield Suggested(
-            key, is_admin, part, number, needs, len(senders), sum(one.requests for one in alike),
-            min(one.first for one in alike), max(one.last for one in alike),
+            key, is_admin, tuple(joined(sender.network for sender in part)), number, needs, len(part),
+            sum(one.requests for one in alike), min(one.first for one in alike), max(one.last for one in alike),
             sum((one.codes for one in alike), Counter()), sum((one.reasons for one in alike), Counter()),
             frozenset().union(*(one.taken for one in alike)),
         )  # fmt: skip
 
 
-def _joined(networks: Iterable[Network]) -> list[Network]:
-    """The same addresses, in order: all 256 of a /24 are that network."""
-    listed = list(networks)
-    fours = collapse_addresses(one for one in listed if isinstance(one, IPv4Network))
-    sixes = collapse_addresses(one for one in listed if isinstance(one, IPv6Network))
-    return [*fours, *sixes]
+def _parts(senders: Sequence[Sender]) -> list[Sequence[Sender]]:
+    """A list of a policy has ITEMS_MAX networks at most."""
+    if len(joined(sender.network for sender in senders)) <= ITEMS_MAX:
+        return [senders]
+    ordered = sorted(senders, key=lambda one: (one.network.version, one.network.network_address.packed))
+    return [ordered[at : at + ITEMS_MAX] for at in range(0, len(ordered), ITEMS_MAX)]

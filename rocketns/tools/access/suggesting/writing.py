@@ -15,7 +15,8 @@ import tomli_w
 from rocketns.access.classes import RIGHTS, Access
 from rocketns.access.reading.secrets_file import TO_BE_FILLED_IN
 from rocketns.protocol.codes import RequestCode
-from rocketns.tools.access.suggesting.groups import Suggested, plain
+from rocketns.tools.access.networks import plain
+from rocketns.tools.access.suggesting.groups import Suggested
 
 US_PER_S = 1_000_000
 # Names in a comment.
