@@ -96,6 +96,12 @@ def test_the_audit_is_two_groups_that_come_first() -> None:
     assert set(sorted([*groups, *others], key=_rank)[:4]) == set(groups)
 
 
+def test_scenarios_that_share_a_policy_and_a_broker_are_one_group_that_waits() -> None:
+    keys, operators = (group_of(f"interop/access/test_{name}.py::test_one") for name in ("keys", "operators"))
+    assert keys == operators
+    assert waits(keys)
+
+
 def test_tests_that_share_a_run_of_the_audit_are_of_one_group() -> None:
     shared = ("batch/test_effects", "batch/named/test_records", "batch/test_nightly", "batch/test_twins")
     assert len({group_of(f"tests/pipeline/{name}.py::test_one") for name in shared}) == 1
@@ -112,7 +118,7 @@ def test_the_order_names_tests_that_exist(start: str) -> None:
 def test_each_scenario_with_real_brokers_is_one_that_waits() -> None:
     """It would be dealt out by files otherwise, and more than two workers would wait at once."""
     files = {file.relative_to(ROOT).as_posix() for file in ROOT.glob("interop/**/test_*.py")}
-    named = (spreading.PARITY, spreading.DOCKER, *spreading.WITH_PROCESSES)
+    named = (spreading.PARITY, spreading.DOCKER, spreading.ACCESS, *spreading.WITH_PROCESSES)
     assert files
     assert not [file for file in files if not file.startswith(named)]
 

@@ -51,7 +51,11 @@ SIGNING_BROKER = {
     ),
     "innerClientAuthenticationCredentials": credentials(BROKERS),
 }
-SIGNING_PROXY = {"innerClientAuthenticationCredentials": credentials(PROXIES)}
+# Its credentials alone sign nothing.
+SIGNING_PROXY = {
+    "enableAclRpcHookForClusterMode": True,
+    "innerClientAuthenticationCredentials": credentials(PROXIES),
+}
 SIGNING_PROGRAM = {"INTEROP_ACCESS_KEY": CLIENTS, "INTEROP_SECRET_KEY": SECRETS[CLIENTS]}
 
 

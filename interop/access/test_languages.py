@@ -40,7 +40,7 @@ def test_client_uses_a_proxy_that_signs(program: Program, guarded: Guarded, prox
     assert_program_sends_and_receives(program, proxy.address, guarded.broker, fleet)
 
 
-@pytest.mark.parametrize("program", [program.case("") for program in PROGRAMS])
+@pytest.mark.parametrize("program", [program.case() for program in PROGRAMS])
 def test_client_without_keys_is_refused(program: Program, way: Way, fleet: Fleet) -> None:
     """The C++ client sends a signature by an empty key, which is none."""
     producer = program.start("produce", name_server_list(way.relay), program.topic, 1, fleet)
@@ -48,7 +48,7 @@ def test_client_without_keys_is_refused(program: Program, way: Way, fleet: Fleet
     assert not producer.values("SENT")
 
 
-@pytest.mark.parametrize("program", [program.case("") for program in PROGRAMS])
+@pytest.mark.parametrize("program", [program.case() for program in PROGRAMS])
 def test_client_without_keys_is_served_where_lookups_are_observed(
     program: Program, guarded: Guarded, way: Way, fleet: Fleet
 ) -> None:

@@ -17,7 +17,7 @@ from interop.harness.servers import AsyncioServer
 
 MARK = "client(language, client, version, shows): a row of the table of clients"
 HEAD = "| Language | Client | Version | Shown against a real broker | Result |\n|---|---|---|---|---|\n"
-FILES = "messages/test_clients_*.py"
+FILES = ("messages/test_clients_*.py", "access/test_*.py")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class ClientTable:
             if rows and _is_in_default_mode(item):
                 self.rows[item.nodeid] = rows[::-1]  # the mark nearest to the function comes first
         collected = {item.path for item in session.items}
-        self.complete = self.complete and set(self.folder.glob(FILES)) <= collected
+        wanted = {path for files in FILES for path in self.folder.glob(files)}
+        self.complete = self.complete and wanted <= collected
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if (told := getattr(session.config, "workeroutput", None)) is not None:
