@@ -27,6 +27,7 @@ class Reason(StrEnum):
     BROKER_ADDRESS = "broker_address"
     NOT_THE_PEER = "address_is_not_peer"
     TAKEOVER = "takeover"
+    RATE = "requests_per_second"
 
 
 @dataclass(frozen=True, slots=True)

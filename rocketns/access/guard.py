@@ -12,12 +12,13 @@ from rocketns.access.classes import Access, Mode
 from rocketns.access.decision import Decision, Evidence, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
+from rocketns.access.rates import PrincipalRates
 from rocketns.access.refusals import Refused, RefusedRequests
 from rocketns.access.signing.signature import Signed, access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
 from rocketns.addresses import shown_host
-from rocketns.errors import NoPermission
+from rocketns.errors import NoPermission, SystemBusy
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import RequestRefused
@@ -33,7 +34,7 @@ class Verdict:
     would be refused.
     """
 
-    error: NoPermission | None = None
+    error: NoPermission | SystemBusy | None = None
     event: RequestRefused | None = None
     principal: str | None = None
     access_key: str | None = None
@@ -73,6 +74,7 @@ class Guard:
         self.decisions: Counter[Decided] = Counter()
         self.refusals = RefusedRequests()
         self._trusts_announced = trusts_announced
+        self._rates = PrincipalRates()
 
     def follow(self, policy: Policy) -> None:
         """From now on decide by this policy."""
@@ -93,16 +95,23 @@ class Guard:
         if mode is Mode.OFF:
             return PASS
         evidence = self._evidence(connection, command)
-        decision = decide(self.policy, asked, evidence)
+        decision = self._within_rate(decide(self.policy, asked, evidence), now_ms)
         self._count(asked.access, decision, evidence.key)
         who = Verdict(
             principal=None if decision.principal is None else decision.principal.name,
             access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
         )
         if decision.reason is None:
-            by_key = decision.principal is not None and decision.principal.is_known_by_key_alone
+            one = decision.principal
+            by_key = one is not None and one.is_known_by_key_alone and one.requests_per_second is None
             return replace(who, depends_on_bytes_alone=by_key)
         return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
+
+    def _within_rate(self, decision: Decision, now_ms: int) -> Decision:
+        """Refused, if the principal by whose right it is allowed has sent too many requests in this second."""
+        if decision.principal is None or decision.reason is not None or self._rates.take(decision.principal, now_ms):
+            return decision
+        return replace(decision, reason=Reason.RATE)
 
     def _count(self, access: Access, decision: Decision, key: str | None) -> None:
         shown = "" if key is None else key if key in self.policy.secrets else UNKNOWN_KEY
@@ -148,5 +157,6 @@ class Guard:
         refused = Refused(host, asked.code, asked.access, reason, who.principal, key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
-        error = NoPermission(remark(asked, reason, who.principal)) if decision.is_refused else None
+        kind = SystemBusy if reason is Reason.RATE else NoPermission
+        error = kind(remark(asked, reason, who.principal)) if decision.is_refused else None
         return replace(who, error=error, event=event, is_observed=error is None)

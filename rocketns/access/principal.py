@@ -71,6 +71,7 @@ class Principal:
     kv_namespaces: Globs | None = None
     owns: Globs | None = None
     bounds: Bounds = Bounds()
+    requests_per_second: int | None = None
 
     @cached_property
     def is_known_by_network_alone(self) -> bool:
@@ -81,8 +82,9 @@ class Principal:
         return bool(self.keys) and not self.networks and self.certificates is None
 
     def may_look_up(self) -> bool:
-        """Brokers look routes up too."""
-        return Access.LOOKUP in self.may or Access.BROKER in self.may
+        """Whether a reactor may answer its lookups: brokers look routes up too. It does not count those of a rate."""
+        is_allowed = Access.LOOKUP in self.may or Access.BROKER in self.may
+        return is_allowed and self.requests_per_second is None
 
 
 def contains(networks: Iterable[Network], address: Address | None) -> bool:

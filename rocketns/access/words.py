@@ -15,6 +15,7 @@ WHY = {
     Reason.BROKER_NAME: "{who} may not register a broker of this name",
     Reason.BROKER_ADDRESS: "{who} may not register this address",
     Reason.NOT_THE_PEER: "{who} may only register the address from which the request comes",
+    Reason.RATE: "{who} sends more requests in a second than the policy allows",
     Reason.TAKEOVER: "another live broker has this name and id, and {who} does not own the group",
 }
 

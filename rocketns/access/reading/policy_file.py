@@ -86,6 +86,7 @@ def _principal(name: str, table: Table, secrets: dict[str, Secret]) -> Principal
         address_is_peer=table.is_true("address_is_peer"),
         kv_namespaces=table.globs("kv_namespaces"),
         owns=table.globs("owns"),
+        requests_per_second=table.number("requests_per_second", low=1),
         bounds=Bounds(table.number("brokers_max"), table.number("topics_max"), table.number("bytes_max")),
     )
     if not principal.networks and not principal.keys and principal.certificates is None:

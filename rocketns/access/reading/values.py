@@ -62,12 +62,12 @@ class Table:
             self.refuse(key, "must be true or false")
         return value
 
-    def number(self, key: str) -> int | None:
+    def number(self, key: str, low: int = 0) -> int | None:
         value = self._items.pop(key, None)
         if value is None:
             return None
-        if type(value) is not int or value < 0:
-            self.refuse(key, "must be a number, 0 or more")
+        if type(value) is not int or value < low:
+            self.refuse(key, f"must be a number, {low} or more")
         return value
 
     def texts(self, key: str) -> tuple[str, ...] | None:

@@ -90,6 +90,10 @@ def _takeover(refusal: Refusal) -> str:
     return f"add {', '.join(map(repr, refusal.asked.brokers()))} to owns of the principal {refusal.name}"
 
 
+def _rate(refusal: Refusal) -> str:
+    return f"raise requests_per_second of the principal {refusal.name}"
+
+
 def _careful(refusal: Refusal) -> str:
     return " (careful: admin by a network alone is for every program there)" \
         if refusal.asked.access is Access.ADMIN and refusal.evidence.key is None else ""  # fmt: skip
@@ -111,4 +115,5 @@ ADVICE: dict[Reason, Callable[[Refusal], str]] = {
     Reason.BROKER_ADDRESS: _broker_address,
     Reason.NOT_THE_PEER: _not_the_peer,
     Reason.TAKEOVER: _takeover,
+    Reason.RATE: _rate,
 }
