@@ -75,9 +75,10 @@ def test_certificate_of_a_handshake_that_began_unverified_is_no_evidence(
     write_properties(config, tls_properties(files, authClient="false", **more))
     server = start_guarded(POLICY, options=[f"-Dtls.config.file={config}"])
     forged = Files.write(tmp_path / "forged", authority("others").issue("operator-1"))
-    with Client(server.port) as client, any_server(forged).wrap_socket(
-        client.socket, do_handshake_on_connect=False
-    ) as half:
+    with (
+        Client(server.port) as client,
+        any_server(forged).wrap_socket(client.socket, do_handshake_on_connect=False) as half,
+    ):
         half.setblocking(False)
         with pytest.raises(ssl.SSLWantReadError):
             half.do_handshake()  # the first message is sent

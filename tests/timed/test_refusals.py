@@ -1,4 +1,4 @@
-"""Refused requests of one kind: the first has a line, and one a minute counts the others, also without an access file."""
+"""Refused requests of one kind: the first has a line, and one a minute counts the others, policy or not."""
 
 from __future__ import annotations
 

@@ -67,7 +67,9 @@ def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
     assert ended() is None
 
 
-@pytest.mark.parametrize(("socket_host", "told"), [("192.0.2.7", "192.0.2.7"), ("20010db800000001", "2001:db8:0:1::/64")])
+@pytest.mark.parametrize(
+    ("socket_host", "told"), [("192.0.2.7", "192.0.2.7"), ("20010db800000001", "2001:db8:0:1::/64")]
+)
 def test_a_refusal_names_the_socket_of_a_peer_that_announced_itself(socket_host: str, told: str) -> None:
     """Any peer can write a PROXY header: it would be told as another, and as many others."""
     peer = Connection("10.9.9.9:1", host="10.9.9.9", is_announced=True, place=(socket_host, "10.9.9.9"))

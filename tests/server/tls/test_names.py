@@ -23,7 +23,9 @@ def encoded(der: bytes) -> x509.Certificate:
     return certified(x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, der))
 
 
-@pytest.mark.parametrize("der", [b"\xff\xff", b"\x30\x04\xa3\x02\x30\x00", b"\x30\x04\xa5\x02\x30\x00", b"\x30\x05\x87\x03abc"])
+@pytest.mark.parametrize(
+    "der", [b"\xff\xff", b"\x30\x04\xa3\x02\x30\x00", b"\x30\x04\xa5\x02\x30\x00", b"\x30\x05\x87\x03abc"]
+)
 def test_a_certificate_with_unreadable_names_has_none(der: bytes) -> None:
     """Among them kinds of names that the library does not know."""
     assert names_of(encoded(der)) == ()
