@@ -51,6 +51,12 @@ def shown_host(address: str) -> str:
     return str(ipaddress.IPv6Network((found, 64), strict=False))
 
 
+def shown_account(host: str) -> str:
+    """A host as `host_of` has it, as people read it: see `shown_host`."""
+    is_ipv6 = len(host) == 16 and "." not in host
+    return str(ipaddress.IPv6Network((bytes.fromhex(host) + bytes(8), 64))) if is_ipv6 else host
+
+
 def unmapped(host: str) -> str:
     """An IPv4 peer of a socket for both families is ``::ffff:10.0.0.1`` there. Java shows it as IPv4."""
     head, _, tail = host.rpartition(":")

@@ -17,8 +17,13 @@ from rocketns.access.refusals import Refused, RefusedRequests
 from rocketns.access.signing.signature import Signed, access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
+<<<<<<< HEAD
 from rocketns.addresses import shown_host
 from rocketns.errors import NoPermission, SystemBusy
+=======
+from rocketns.addresses import shown_account, shown_host
+from rocketns.errors import NoPermission
+>>>>>>> att
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import RequestRefused
@@ -124,8 +129,20 @@ class Guard:
 
     def host_of(self, connection: Connection) -> str | None:
         """The peer's host. None for that of a PROXY header which anybody could have sent."""
-        is_anybodys = connection.is_announced and not self._trusts_announced
-        return None if is_anybodys else connection.address.rpartition(":")[0]
+        return None if self._is_anybodys(connection) else connection.address.rpartition(":")[0]
+
+    def told(self, connection: Connection) -> tuple[str, str]:
+        """The peer's host and address, as records have them: those of the socket where anybody could announce others.
+        The socket's port is not known then.
+        """
+        if self._is_anybodys(connection):
+            host = shown_account(connection.place[0])
+            return host, host
+        return connection.address.rpartition(":")[0], connection.address
+
+    def _is_anybodys(self, connection: Connection) -> bool:
+        """Whether its address is that of a PROXY header which anybody could have sent."""
+        return connection.is_announced and not self._trusts_announced
 
     def refuse_takeover(
         self, connection: Connection, command: RemotingCommand, holder: str, principal: str | None, now_ms: int
@@ -153,7 +170,7 @@ class Guard:
     ) -> Verdict:  # fmt: skip
         """``key``: that the request names."""
         reason = decision.reason or Reason.NO_EVIDENCE
-        host = shown_host(connection.address)
+        host = self.told(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
         refused = Refused(host, asked.code, asked.access, reason, who.principal, key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)

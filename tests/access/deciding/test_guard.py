@@ -65,3 +65,18 @@ def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
     guard.follow(OPEN)
     gc.collect()
     assert ended() is None
+
+
+@pytest.mark.parametrize(
+    ("socket_host", "told"), [("192.0.2.7", "192.0.2.7"), ("20010db800000001", "2001:db8:0:1::/64")]
+)
+def test_a_refusal_names_the_socket_of_a_peer_that_announced_itself(socket_host: str, told: str) -> None:
+    """Any peer can write a PROXY header: it would be told as another, and as many others."""
+    peer = Connection("10.9.9.9:1", host="10.9.9.9", is_announced=True, place=(socket_host, "10.9.9.9"))
+    policy = read_policy("access.toml", POLICY.format(mode="enforce"), lambda _: "")
+    request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, WIPE, None)
+    by_anybody = Guard(policy).ask(peer, request, Access.ADMIN, 0).event
+    assert by_anybody is not None
+    assert by_anybody.host == told
+    assert Guard(policy).told(peer) == (told, told)
+    assert Guard(policy, trusts_announced=True).told(peer) == ("10.9.9.9", "10.9.9.9:1")
