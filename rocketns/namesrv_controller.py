@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocketns import files
 from rocketns.access.policy import Policy
+from rocketns.access.refusals import INTERVAL_MS
 from rocketns.client.connection import Forget, OutgoingConnection
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration, properties
@@ -182,8 +183,8 @@ class NamesrvController:
         if config.access.access_file:
             add("accessFile", self.access_file.check,
                 first_ms=now_ms + ACCESS_WATCH_INTERVAL_MS, every_ms=ACCESS_WATCH_INTERVAL_MS)  # fmt: skip
-            add("refusedRequests", self._tell_refused,
-                first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
+        add("refusedRequests", self._tell_refused,
+            first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
         if self.journal is not None:
             add("journal", self._tick_journal, first_ms=now_ms + journal_ms, every_ms=journal_ms)
 
@@ -268,9 +269,10 @@ class NamesrvController:
         self.asyncio_transport.strangers.follow(policy, networks)
         self.core.context.guard.follow(policy)
 
-    def _tell_refused(self) -> None:
+    def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:
+        """Those that were counted; without a policy, takeovers are."""
         now = self.clock.now()
-        self.core.context.note(self.core.context.guard.refusals.due(now.ms))
+        self.core.context.note(self.core.context.guard.refusals.due(now.ms, after_ms))
         self.core.delivery.deliver(self.core.context.take_events(), now)
 
     def _tick_journal(self) -> None:
@@ -348,6 +350,8 @@ class NamesrvController:
             self.reactor_transport.stop()
         await self.asyncio_transport.stop()
         self._listening.socket.close()
+        self._tell_refused(after_ms=0)
+        self._deliver_counted()
         await self._stop_journal()
         await _wait(written, began + WRITE_WITHIN_S - asyncio.get_running_loop().time())
         if not written.is_set():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rocketns.access.asked import Asked, asked_of
 from rocketns.access.classes import Access, Mode
-from rocketns.access.decision import Decision, Reason, decide, known
+from rocketns.access.decision import Decision, Evidence, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
 from rocketns.access.refusals import Refused, RefusedRequests
@@ -92,7 +92,7 @@ class Guard:
         mode = self.policy.mode_of(asked.access)
         if mode is Mode.OFF:
             return PASS
-        evidence = self._standing(connection).with_signature(command)
+        evidence = self._evidence(connection, command)
         decision = decide(self.policy, asked, evidence)
         self._count(asked.access, decision, evidence.key)
         who = Verdict(
@@ -111,7 +111,7 @@ class Guard:
     def known(self, connection: Connection, command: RemotingCommand) -> Iterator[Principal]:
         """Whom the peer is, whatever the modes of the classes are. Found out when the first one is taken."""
         if self.policy.principals:
-            yield from known(self.policy, self._standing(connection).with_signature(command))
+            yield from known(self.policy, self._evidence(connection, command))
 
     def host_of(self, connection: Connection) -> str | None:
         """The peer's host. None for that of a PROXY header which anybody could have sent."""
@@ -131,12 +131,12 @@ class Guard:
         who, key = Verdict(principal=principal), access_key_of(command)
         return self._refuse(connection, Asked(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
-    def _standing(self, connection: Connection) -> Standing:
+    def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:
         standing = connection.standing
-        if not isinstance(standing, Standing) or standing.policy is not self.policy:
+        if not isinstance(standing, Standing) or standing.policy() is not self.policy:
             standing = Standing.of(self.policy, connection, trusts_announced=self._trusts_announced)
             connection.note_standing(standing)
-        return standing
+        return standing.with_signature(command, self.policy.secrets)
 
     def _refuse(
         self, connection: Connection, asked: Asked, who: Verdict, key: str | None, decision: Decision,

@@ -69,9 +69,11 @@ class RefusedRequests:
             return replace(refused, principal=None, access_key=OTHERS, code=0, access=Access.OFF)
         return refused
 
-    def due(self, now_ms: int) -> list[RequestRefused]:
-        """Once in a while: the events of what was refused since the last ones. A kind that ended is forgotten."""
-        told = [(refused, since) for refused, since in self._since.items() if now_ms - since.told_ms >= INTERVAL_MS]
+    def due(self, now_ms: int, after_ms: int = INTERVAL_MS) -> list[RequestRefused]:
+        """Once in a while: the events of what was refused since the last ones, of kinds whose last one is ``after_ms``
+        old. A kind that ended is forgotten.
+        """
+        told = [(refused, since) for refused, since in self._since.items() if now_ms - since.told_ms >= after_ms]
         events = []
         for refused, since in told:
             if since.count:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
 from rocketns.access.guard import Decided
 from rocketns.access.policy import OPEN
+from tests.access.conftest import StartGuarded
+from tests.access.signing import signed
 from tests.support.inprocess import TimedServer
 
 POLICY = """
@@ -29,6 +32,8 @@ keys = ["k1"]
 may = ["lookup"]
 """
 ONEWAY, RESPONSE = 2, 1
+REFUSED = 16
+BODY = register_body([topic_config("T"), topic_config("U")])
 KV = {"namespace": "n", "key": "k", "value": "v"}
 
 
@@ -103,3 +108,29 @@ def test_decisions_are_counted_by_class(server: TimedServer, client: Client) -> 
     client.request(codes.PUT_KV_CONFIG, KV)
     decisions = server.controller.core.context.guard.decisions
     assert server.call(lambda: decisions[Decided(Access.ADMIN, Mode.ENFORCE, "no_evidence")]) == 1
+
+
+def test_in_cluster_test_mode_every_code_asks_for_a_route(start_guarded: StartGuarded) -> None:
+    policy = """
+        [modes]
+        lookup = "enforce"
+        [principals.p]
+        networks = ["192.0.2.0/24"]
+        may = ["lookup"]
+    """
+    with start_guarded(policy, {"clusterTest": "true"}).connect() as client:
+        assert [client.request(code, {"topic": "T"}).code for code in (105, 106, 205, 9_999)] == [REFUSED] * 4
+
+
+def test_a_signed_request_beyond_the_rate_is_told_so(tmp_path: Path) -> None:
+    """Its body, which the signature covers, was dropped when it was refused."""
+    policy = tmp_path / "access.toml"
+    policy.write_text(POLICY.replace('["lookup"]', '["broker"]'), "utf-8")
+    limited = {"rocketns.accessFile": policy, "rocketns.reactors": 0, "rocketns.hostRequestsPerSecond": 1}
+    server = TimedServer(tmp_path, limited)
+    ext = signed(register_ext(body=BODY), BODY, key="k1", secret="a secret of the test")
+    with server.connect() as client:
+        answers = [client.request(codes.REGISTER_BROKER, ext, BODY).code for _ in range(20)]
+    assert (answers[0], answers[-1]) == (codes.SUCCESS, codes.SYSTEM_BUSY)
+    assert refused(server) == 0
+    server.stop()

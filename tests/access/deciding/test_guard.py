@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from rocketns.access.classes import Access
 from rocketns.access.guard import Guard, Verdict
+from rocketns.access.policy import OPEN
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand
@@ -50,3 +54,14 @@ def test_a_refusal_names_the_key_that_was_claimed() -> None:
 def test_the_key_of_a_right_signature_is_the_sender() -> None:
     verdict = judged("enforce", signed(WIPE), "192.0.2.1")
     assert (verdict.error, verdict.principal, verdict.access_key) == (None, "operator", "rocketmq")
+
+
+def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
+    """It has the secrets of keys that may have been revoked. A client may stay for days without asking control."""
+    guard, peer = Guard(read_policy("access.toml", POLICY.format(mode="enforce"), lambda _: "")), Connection()
+    request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, signed(WIPE), None)
+    assert guard.ask(peer, request, Access.ADMIN, 0).error is None
+    ended = weakref.ref(guard.policy)
+    guard.follow(OPEN)
+    gc.collect()
+    assert ended() is None
