@@ -17,13 +17,8 @@ from rocketns.access.refusals import Refused, RefusedRequests
 from rocketns.access.signing.signature import Signed, access_key_of
 from rocketns.access.standing import Standing
 from rocketns.access.words import remark
-<<<<<<< HEAD
-from rocketns.addresses import shown_host
-from rocketns.errors import NoPermission, SystemBusy
-=======
 from rocketns.addresses import shown_account, shown_host
-from rocketns.errors import NoPermission
->>>>>>> att
+from rocketns.errors import NoPermission, SystemBusy
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import RequestRefused

@@ -221,7 +221,8 @@ class Buffer:
 
     def _hand_over(self, *, ends: bool = False, sync: bool = True) -> None:
         if self._segment is not None and (self._front or ends):
-            if self.bytes > self._sealed_at and (ends or self._seal_is_due):
+            # After a loss the next record is the ``drop`` that counts it.
+            if not self.lost and self.bytes > self._sealed_at and (ends or self._seal_is_due):
                 self._put_seal()
             self._handed_bytes += len(self._front)
             self._writer.push(Chunk(self._segment, self._front, ends), sync=sync)

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Refused requests of one kind: the first has a line; one line a minute counts the others, also without a policy."""
-=======
-"""Refused requests of one kind: the first has a line, and one a minute counts the others, policy or not."""
->>>>>>> att
 
 from __future__ import annotations
 
