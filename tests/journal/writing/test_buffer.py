@@ -162,6 +162,20 @@ def test_records_that_do_not_fit_are_lost_and_counted(writer: MemoryWriter, capl
     assert caplog.text.count(f"{lost + 10} records of the journal were lost") == 1
 
 
+def test_no_seal_comes_between_lost_records_and_the_record_that_counts_them(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 10_000)
+    writer.stuck = True
+    put(buffer, 1_000)
+    assert buffer.lost
+    writer.unstick()
+    buffer.want_seal()
+    buffer.hand_over_soon()
+    buffer.flush(BOOT_MS)
+    records = writer.take()
+    check_sequence(records)
+    assert [one["ev"] for one in records[-2:]] == ["drop", "seal"]
+
+
 @pytest.mark.parametrize("is_late", [False, True])
 def test_there_is_room_for_the_last_record_though_the_buffer_is_full(writer: MemoryWriter, is_late: bool) -> None:
     """Without a stop record a stopped server looks like a killed one. A file that is due begins before that record."""
