@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, ours: Identity) -> Path:
 def for_address(ours: Identity) -> Identity:
     """A certificate that is valid for 127.0.0.1."""
     key = certificates._key(0)
-    builder = certificates._builder("ns", ours.certificate.subject, key, ca=False)
+    builder = certificates.builder_of("ns", ours.certificate.subject, key, ca=False)
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     return Identity(builder.add_extension(names, critical=False).sign(ours.key, hashes.SHA256()), key)
 
