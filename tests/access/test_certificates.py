@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import ssl
 from pathlib import Path
-from select import select
 
 import pytest
 
 from interop.harness.servers import NameServer
-from interop.harness.wire import Client
+from interop.harness.wire import Client, frame, json_header
 from tests.access.conftest import StartGuarded
 from tests.support.certificates import Files, Identity, authority
-from tests.support.tlsclient import TlsClient, any_server
+from tests.support.tlsclient import TlsClient, TlsPeer, any_server
 from tests.support.tlsfiles import as_options, tls_properties, write_properties
 
 REFUSED = 16
+RECEIVED_MAX = 64 * 1024
 POLICY = """
     [modes]
     admin = "enforce"
@@ -74,20 +73,18 @@ def test_certificate_of_a_handshake_that_began_unverified_is_no_evidence(
     more = {"need.client.auth": "optional", "trustCertPath": str(trust)}
     write_properties(config, tls_properties(files, authClient="false", **more))
     server = start_guarded(POLICY, options=[f"-Dtls.config.file={config}"])
-    forged = Files.write(tmp_path / "forged", authority("others").issue("operator-1"))
-    with (
-        Client(server.port) as client,
-        any_server(forged).wrap_socket(client.socket, do_handshake_on_connect=False) as half,
-    ):
-        half.setblocking(False)
-        with pytest.raises(ssl.SSLWantReadError):
-            half.do_handshake()  # the first message is sent
-        server.process.wait_for("Server is running in TLS")
-        half.setblocking(True)
-        select([half], [], [])
+    peer = TlsPeer(any_server(Files.write(tmp_path / "forged", authority("others").issue("operator-1"))))
+    with Client(server.port) as client:
+        client.send(peer.shake_hands())
+        received = client.socket.recv(RECEIVED_MAX)
         write_properties(config, tls_properties(files, authClient="true", **more))
         os.kill(server.pid, signal.SIGHUP)
         server.process.wait_for("SIGHUP, reload the ssl context[\\s\\S]*SslContext created")
-        half.do_handshake()
-        client.socket = half
-        assert client.request(205, {"brokerName": "b"}).code == REFUSED
+        while not peer.handshaken:
+            client.send(peer.shake_hands(received))
+            received = b"" if peer.handshaken else client.socket.recv(RECEIVED_MAX)
+        client.send(peer.encrypt(frame(json_header(205, {"brokerName": "b"}))))
+        answer = b""
+        while b'"code":' not in answer:
+            answer += peer.decrypt(client.socket.recv(RECEIVED_MAX))
+    assert b'"code":16,' in answer

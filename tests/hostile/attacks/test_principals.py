@@ -71,5 +71,6 @@ def test_a_key_with_its_certificate_is_enough(enforcing: NameServer, folder: Pat
 def test_who_may_register_a_broker(enforcing: NameServer, source: str, broker: str, answer: int) -> None:
     body = register_body([topic_config("T"), topic_config("U")])
     with Client(enforcing.port, source=source) as client:
-        ext = register_ext(broker=broker, body=body)
+        # Each at its own address: one that a broker of another name just left may still be that one's.
+        ext = register_ext(broker=broker, addr=f"{source}:10911", body=body)
         assert client.request(codes.REGISTER_BROKER, ext, body).code == answer
