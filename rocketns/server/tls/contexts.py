@@ -28,7 +28,7 @@ class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
     ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
-    ``verifies_peers``: whether a certificate that a peer shows is verified by the context in use.
+    ``verifies_peers``: whether the context in use verifies certificates by the operator's own authorities.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
     """
@@ -114,7 +114,7 @@ class TlsContexts:
         """The context, and whether it verifies certificates of peers."""
         try:
             config = self._read_config()
-            return tls_server.build_server_context(config), config.server.verify_peer and not config.test_mode
+            return tls_server.build_server_context(config), _verifies_peers(config)
         except TlsError as error:
             return error
         except Exception as error:
@@ -144,3 +144,8 @@ class TlsContexts:
         log.info(why)
         if self._loaded:  # otherwise the files are read when they are first needed
             self._load_soon()
+
+
+def _verifies_peers(config: TlsConfig) -> bool:
+    """By authorities that the operator chose: the system's would vouch for anybody who has a domain."""
+    return config.server.verify_peer and bool(config.server.trust_cert_path) and not config.test_mode

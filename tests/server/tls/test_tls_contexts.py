@@ -268,3 +268,26 @@ def test_who_wants_a_context_of_files_before_the_start_gets_the_one_of_the_start
         assert got == made == [contexts.context]
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"authClient": "true"}, True),
+        ({"authClient": "false"}, False),
+        ({"authClient": "true", "trustCertPath": ""}, False),
+    ],
+)
+def test_peers_are_verified_by_authorities_of_the_operator_alone(
+    files: Files, more: dict[str, str], expected: bool
+) -> None:
+    """A domain of one's own is enough for a certificate of an authority that the system trusts."""
+    given = {"need.client.auth": "optional", "trustCertPath": str(files.folder / "trust.pem")} | more
+
+    async def run() -> bool:
+        contexts = TlsContexts(lambda: files_config(files, **given))
+        await contexts.start()
+        await current(contexts)
+        return contexts.verifies_peers
+
+    assert asyncio.run(run()) is expected
