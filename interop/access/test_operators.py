@@ -57,7 +57,7 @@ def test_operator_without_keys_is_answered_where_all_is_observed(
 
 def test_operator_with_keys_and_from_another_network_is_refused(way: Way, fleet: Fleet) -> None:
     give_keys(fleet.admin(way.relay)).run("addWritePerm", "-b", "broker-a").process.wait_for(REFUSED)
-    way.was_refused("admin")
+    way.was_refused("admin", "key_alone")
 
 
 def test_operator_uses_only_the_namespaces_of_the_policy(guarded: Guarded, fleet: Fleet) -> None:

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     NO_EVIDENCE = "no_evidence"
     UNKNOWN_KEY = "unknown_key"
     WRONG_SIGNATURE = "wrong_signature"
+    KEY_ALONE = "key_alone"
     NO_CLASS = "no_class"
     NOT_GRANTED = "not_granted"
     NAMESPACE = "kv_namespace"
@@ -100,7 +101,9 @@ def _decide(mode: Mode, asked: Asked, evidence: Evidence, principals: list[Princ
 
 
 _ORDER = {reason: number for number, reason in enumerate(Reason)}
-_OF_SIGNATURE = {Signed.UNKNOWN_KEY: Reason.UNKNOWN_KEY, Signed.WRONG: Reason.WRONG_SIGNATURE}
+_OF_SIGNATURE = {
+    Signed.UNKNOWN_KEY: Reason.UNKNOWN_KEY, Signed.WRONG: Reason.WRONG_SIGNATURE, Signed.RIGHT: Reason.KEY_ALONE,
+}  # fmt: skip
 
 
 def _of_a_stranger(asked: Asked, evidence: Evidence) -> Reason:

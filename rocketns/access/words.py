@@ -9,6 +9,7 @@ WHY = {
     Reason.NO_EVIDENCE: "the request is not signed, and nothing else says who sent it",
     Reason.UNKNOWN_KEY: "its access key is not known here",
     Reason.WRONG_SIGNATURE: "its signature is wrong: the secret key is another one, or the request was changed",
+    Reason.KEY_ALONE: "its signature is right, and not enough from this address, or without a certificate",
     Reason.NO_CLASS: "nobody may send this request code",
     Reason.NOT_GRANTED: "{who} may not send requests of this class",
     Reason.NAMESPACE: "{who} may not use this namespace",

@@ -108,6 +108,7 @@ ADVICE: dict[Reason, Callable[[Refusal], str]] = {
     Reason.NO_EVIDENCE: _no_evidence,
     Reason.UNKNOWN_KEY: _unknown_key,
     Reason.WRONG_SIGNATURE: _wrong_signature,
+    Reason.KEY_ALONE: _no_evidence,
     Reason.NO_CLASS: _no_class,
     Reason.NOT_GRANTED: _not_granted,
     Reason.NAMESPACE: _namespace,

@@ -111,7 +111,7 @@ CASES: list[tuple[tuple[str, ...], int, str, str | None, str | None, str]] = [
     (("code=105", "from=[2001:db8::1]:7"), 1, "would be refused", "no_evidence", None, 'add "2001:db8::1" to networks'),
     (("code=105",), 1, "would be refused", "no_evidence", None, "add its address to networks"),
     (("code=206",), 0, "allowed", "no_evidence", None, "add its address to networks"),
-    (("code=103", *BROKER[1:]), 1, "refused", "no_evidence", None, f"add the access key '{KEY}' to keys"),
+    (("code=103", *BROKER[1:]), 1, "refused", "key_alone", None, f"add the access key '{KEY}' to keys"),
     (("code=103", "from=10.0.0.1", "brokerName=b"), 1, "refused", "not_granted", "clients", 'add "broker" to may'),
     (("code=103", *BROKER[:2], "brokerName=b"), 1, "refused", "broker_name", "brokers", "add 'b' to broker_names"),
     (("code=103", *BROKER[:3], "brokerAddr=10.0.1.1:1"), 1, "refused", "broker_address", "brokers",
