@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILDS = ROOT / "build" / "sanitize"
-OURS = re.compile(r"(rocketns/_fast/\w+|tests/sanitize|tests/compiled)/\w+\.(c|pyx|pxd|cpython)")
+OURS = re.compile(r"(rocketns/_fast(/\w+)+|tests/sanitize|tests/compiled)/\w+\.(c|pyx|pxd|cpython)")
 
 
 @dataclass(frozen=True)
