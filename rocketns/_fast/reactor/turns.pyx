@@ -262,8 +262,7 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         return
     if not must_wait(reactor, connection):
         # With frames left, more of them would only wake the loop again and again while the peer reads no answers.
-        wanted = 0 if connection.has_frames and unsent(connection) else EPOLLIN
-        wanted |= EPOLLOUT if connection.has_frames else 0
+        wanted = EPOLLOUT if connection.has_frames else EPOLLIN
     if unsent(connection):
         wanted |= EPOLLOUT
     if wanted != connection.armed:
