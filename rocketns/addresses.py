@@ -12,6 +12,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # Java listens at every address of both families for 0.0.0.0, too.
 ANY_ADDRESS = ("", "0.0.0.0", "::")
+_HALF_DIGITS = 16  # of the first 64 bits of an IPv6 address, as `host_of` writes them
 _IPV4_MAPPED = bytes(10) + b"\xff\xff"  # the prefix of an IPv4 address written as IPv6
 
 
@@ -53,8 +54,10 @@ def shown_host(address: str) -> str:
 
 def shown_account(host: str) -> str:
     """A host as `host_of` has it, as people read it: see `shown_host`."""
-    is_ipv6 = len(host) == 16 and "." not in host
-    return str(ipaddress.IPv6Network((bytes.fromhex(host) + bytes(8), 64))) if is_ipv6 else host
+    if len(host) == _HALF_DIGITS and ":" not in host and "." not in host:
+        with contextlib.suppress(ValueError):
+            return str(ipaddress.IPv6Network((bytes.fromhex(host) + bytes(8), 64)))
+    return host
 
 
 def unmapped(host: str) -> str:

@@ -70,7 +70,6 @@ class Guard:
 
     def __init__(self, policy: Policy = OPEN, *, trusts_announced: bool = False) -> None:
         self.policy = policy
-        self.is_off = policy.is_off
         self.decisions: Counter[Decided] = Counter()
         self.refusals = RefusedRequests()
         self._trusts_announced = trusts_announced
@@ -78,7 +77,12 @@ class Guard:
 
     def follow(self, policy: Policy) -> None:
         """From now on decide by this policy."""
-        self.policy, self.is_off = policy, policy.is_off
+        self.policy = policy
+
+    @property
+    def is_off(self) -> bool:
+        """Whether nothing is decided."""
+        return self.policy.is_off
 
     def ask(
         self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int,
@@ -146,10 +150,9 @@ class Guard:
 
         ``principal``: by whose right it may register.
         """
-        decision = Decision(self.policy.takeover, Reason.TAKEOVER)
-        self._count(Access.BROKER, decision, access_key_of(command))
-        fields = (command.ext_fields or {}) | {HOLDER: holder}
-        who, key = Verdict(principal=principal), access_key_of(command)
+        decision, key = Decision(self.policy.takeover, Reason.TAKEOVER), access_key_of(command)
+        self._count(Access.BROKER, decision, key)
+        fields, who = (command.ext_fields or {}) | {HOLDER: holder}, Verdict(principal=principal)
         return self._refuse(connection, Asked(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from rocketns._fast.access.networks import NetworkFlag, Networks
 from rocketns.access.policy import Policy
-from rocketns.addresses import literal
-from rocketns.config.texts.networks import Network, packed, packed_address
+from rocketns.config.texts.networks import Network, packed
+from rocketns.server.connections.trusted import is_in
 
 Flagged = tuple[bytes, int, int]  # as of `Networks`
 
@@ -34,5 +34,4 @@ class Strangers:
         """Whether the peer at ``host:port`` is in none of the networks."""
         if self._networks is None:
             return False
-        host = literal(address.rpartition(":")[0].partition("%")[0])
-        return host is None or self._networks.flags_of(packed_address(host)) == 0
+        return not is_in(self._networks, address)

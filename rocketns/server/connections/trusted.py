@@ -14,6 +14,12 @@ log = logging.getLogger("rocketns.transport")
 LOG_INTERVAL_MS = 1_000
 
 
+def is_in(networks: Networks, address: str) -> bool:
+    """Whether the peer at ``host:port``, of its socket, is in one of them. The host may have a scope."""
+    host = literal(address.rpartition(":")[0].partition("%")[0])
+    return host is not None and networks.flags_of(packed_address(host)) != 0
+
+
 class TrustedProxies:
     """Without networks every peer is trusted. Control only. ``refused`` counts since the start."""
 
@@ -25,10 +31,7 @@ class TrustedProxies:
 
     def trusts(self, address: str) -> bool:
         """Whether the peer at ``host:port``, of its socket, may announce another address."""
-        if self._networks is None:
-            return True
-        host = literal(address.rpartition(":")[0])
-        return host is not None and self._networks.flags_of(packed_address(host)) != 0
+        return self._networks is None or is_in(self._networks, address)
 
     def note(self, address: str, now_ms: int) -> None:
         """A header of the peer at ``address`` was refused."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 
+from rocketns.addresses import shown_account
 from rocketns.config import Limits
 from rocketns.server.requests.rates import Rates
 
@@ -13,7 +13,6 @@ log = logging.getLogger("rocketns.rates")
 REPORT_INTERVAL_MS = 10_000
 # Lines of one report for each property. One more counts the other hosts.
 HOSTS_NAMED_MAX = 5
-_PACKED_HALF = 16  # digits of the first 64 bits of an IPv6 address, as `host_of` writes them
 
 
 class RateWatch:
@@ -52,19 +51,9 @@ def _log(what: str, done: str, name: str, most: int, total: int, by_host: dict[s
     for host in first:
         log.warning("%ss of %s beyond rocketns.%s=%d: %d were %s in the last %d s. If they are wanted, raise the "
                     "property in the configuration file and send SIGHUP",
-                    what, shown(host), name, most, by_host[host], done, REPORT_INTERVAL_MS // 1000,
-                    extra={"host": shown(host), "refused": by_host[host]})  # fmt: skip
+                    what, shown_account(host), name, most, by_host[host], done, REPORT_INTERVAL_MS // 1000,
+                    extra={"host": shown_account(host), "refused": by_host[host]})  # fmt: skip
     others = total - sum(by_host[host] for host in first)
     if others > 0:
         log.warning("%ss of other hosts beyond rocketns.%s=%d: %d were %s in the last %d s",
                     what, name, most, others, done, REPORT_INTERVAL_MS // 1000)  # fmt: skip
-
-
-def shown(host: str) -> str:
-    """A host as the operator knows it: IPv6 hosts are counted by their first 64 bits."""
-    if len(host) == _PACKED_HALF and ":" not in host and "." not in host:
-        try:
-            return f"{ipaddress.IPv6Address(bytes.fromhex(host) + bytes(8))}/64"
-        except ValueError:
-            return host
-    return host

@@ -1,8 +1,7 @@
 """How many connections and requests a second each host may make: token buckets in a bounded table.
 
-A bucket is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also called
-GCRA). A full one has one second's worth. It is full when that time is over, so a host that asked for nothing in the
-last second needs no bucket at all.
+A bucket is as `rocketns.access.rates` has it. It is full when the time until which its tokens are spent is over, so a
+host that asked for nothing in the last second needs no bucket at all.
 
 Reactors have the compiled twin: rocketns/_fast/connections/rates.pyx.
 """
@@ -11,13 +10,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from rocketns.access.rates import NS_PER_MS, cost_ns, spend
+
 # Hosts that are told apart: so many sets with so many places. A host is in one set, by a keyed hash.
 SETS = 1024
 PLACES = 8
-
-NS_PER_MS = 1_000_000
-SECOND_NS = 1_000_000_000
-BURST_NS = SECOND_NS
 
 OF_STRANGERS, OF_KNOWN, OF_CONNECTIONS = range(3)
 
@@ -60,10 +57,10 @@ class _Host:
         self.requests = 0
         self.connections = 0
 
-    def take(self, bucket: int, cost_ns: int, now_ns: int) -> bool:
+    def take(self, bucket: int, cost: int, now_ns: int) -> bool:
         """Whether the bucket had a token."""
-        spent_ns = min(max(self.spent_until_ns[bucket], now_ns), now_ns + BURST_NS) + cost_ns
-        if spent_ns > now_ns + BURST_NS:
+        spent_ns = spend(self.spent_until_ns[bucket], cost, now_ns)
+        if spent_ns is None:
             return False
         self.spent_until_ns[bucket] = spent_ns
         return True
@@ -123,8 +120,3 @@ class HostRates:
                 del hosts[min(hosts, key=lambda one: max(hosts[one].spent_until_ns))]
             host = hosts[name] = _Host()
         return host
-
-
-def cost_ns(per_second: int) -> int:
-    """The time of one token, rounded down so that a full bucket has all its tokens; 0 without a limit."""
-    return SECOND_NS // per_second if per_second else 0
