@@ -54,16 +54,7 @@ language_names[:] = [
     "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS",
 ]
 
-# Members of a JSON header, as bits.
 cdef enum:
-    CODE = 1
-    FLAG = 2
-    OPAQUE = 4
-    VERSION = 8
-    LANGUAGE = 16
-    EXT_FIELDS = 32
-    SERIALIZE_TYPE = 64
-    REMARK = 128
     NEEDED = CODE | OPAQUE | VERSION | EXT_FIELDS
 
 # Ext fields, as bits.
@@ -129,20 +120,6 @@ cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
             return more == NO_MORE and seen & TOPIC
         if not is_printable(&key) or not scan_printable(cursor, &value) or not take_ext(request, &key, &value, &seen):
             return False
-
-
-cdef inline int member_of(const Text *key) noexcept nogil:
-    if key.length == 4:
-        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
-    if key.length == 6:
-        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
-    if key.length == 7:
-        return VERSION if is_text(key, "version", 7) else 0
-    if key.length == 8:
-        return LANGUAGE if is_text(key, "language", 8) else 0
-    if key.length == 9:
-        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
-    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
 
 
 cdef int language_code(const Text *text) noexcept nogil:
@@ -221,6 +198,7 @@ cdef inline bint take_binary_text(Cursor *cursor, size_t length, Text *text) noe
 
 
 cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
+    """One ext field of a binary header."""
     cdef int key_length
     if left(cursor) < KEY_LENGTH_BYTES:
         return False

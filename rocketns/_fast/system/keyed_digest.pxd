@@ -2,27 +2,20 @@
 
 A pseudorandom function by Aumasson and Bernstein ("SipHash: a fast short-input PRF", INDOCRYPT 2012), written after the
 authors' reference implementation (github.com/veorq/SipHash), with its rounds: 2 a word and 4 at the end, twice for 128
-bits. The hash of tables, in hashing.pxd, has fewer rounds and 64 bits. tests/fast has the authors' test vectors.
+bits. The hash of tables, in hashing.pxd, whose round this is, has fewer of them and 64 bits. tests/fast has the authors'
+test vectors.
 """
 
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint64_t
+
+from rocketns._fast.system.hashing cimport HashKey  # its C code has the round, and comes first
 
 cdef extern from *:
     """
     #include <stddef.h>
     #include <stdint.h>
     #include <string.h>
-    #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-    #error "keyed_digest.pxd reads words as little-endian machines have them"
-    #endif
-    #define ROCKETNS_TURN(word, bits) (((word) << (bits)) | ((word) >> (64 - (bits))))
-    #define ROCKETNS_DIGEST_ROUND(a, b, c, d) do { \\
-        a += b; b = ROCKETNS_TURN(b, 13); b ^= a; a = ROCKETNS_TURN(a, 32); \\
-        c += d; d = ROCKETNS_TURN(d, 16); d ^= c; \\
-        a += d; d = ROCKETNS_TURN(d, 21); d ^= a; \\
-        c += b; b = ROCKETNS_TURN(b, 17); b ^= c; c = ROCKETNS_TURN(c, 32); \\
-    } while (0)
     static inline void rocketns_digest(const uint8_t *data, size_t length, const uint64_t key[2], uint64_t out[2]) {
         uint64_t a = key[0] ^ 0x736f6d6570736575, b = key[1] ^ 0x646f72616e646f6d ^ 0xee;
         uint64_t c = key[0] ^ 0x6c7967656e657261, d = key[1] ^ 0x7465646279746573;
@@ -32,23 +25,23 @@ cdef extern from *:
         for (; at + 8 <= length; at += 8) {
             memcpy(&word, data + at, 8);
             d ^= word;
-            ROCKETNS_DIGEST_ROUND(a, b, c, d);
-            ROCKETNS_DIGEST_ROUND(a, b, c, d);
+            ROCKETNS_SIP_ROUND(a, b, c, d);
+            ROCKETNS_SIP_ROUND(a, b, c, d);
             a ^= word;
         }
         for (size_t place = 0; at + place < length; place++)
             last |= (uint64_t)data[at + place] << (8 * place);
         d ^= last;
-        ROCKETNS_DIGEST_ROUND(a, b, c, d);
-        ROCKETNS_DIGEST_ROUND(a, b, c, d);
+        ROCKETNS_SIP_ROUND(a, b, c, d);
+        ROCKETNS_SIP_ROUND(a, b, c, d);
         a ^= last;
         c ^= 0xee;
         for (round = 0; round < 4; round++)
-            ROCKETNS_DIGEST_ROUND(a, b, c, d);
+            ROCKETNS_SIP_ROUND(a, b, c, d);
         out[0] = a ^ b ^ c ^ d;
         b ^= 0xdd;
         for (round = 0; round < 4; round++)
-            ROCKETNS_DIGEST_ROUND(a, b, c, d);
+            ROCKETNS_SIP_ROUND(a, b, c, d);
         out[1] = a ^ b ^ c ^ d;
     }
     """

@@ -4,7 +4,7 @@ The compiled twin of ``rocketns.protocol.command.decode`` for these two numbers:
 with the same numbers. tests/fast/codec/test_request_head.py holds them together.
 """
 
-from libc.stdint cimport int16_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from rocketns._fast.codec.compact_json cimport (
     MEMBER,
@@ -12,7 +12,6 @@ from rocketns._fast.codec.compact_json cimport (
     Cursor,
     Member,
     Text,
-    is_text,
     left,
     next_member,
     scan_ascii,
@@ -20,13 +19,22 @@ from rocketns._fast.codec.compact_json cimport (
     skip_value,
     take,
 )
+from rocketns._fast.codec.route_request cimport (
+    CODE,
+    EXT_FIELDS,
+    FLAG,
+    OPAQUE,
+    REMARK,
+    VERSION,
+    member_of,
+    take_pair,
+)
 from rocketns._fast.codec.wire cimport (
     FIXED_BYTES,
     FLAG_AT,
     HEAD_BYTES,
     HEADER_LENGTH_MASK,
     HEADER_WORD_AT,
-    KEY_LENGTH_BYTES,
     OPAQUE_AT,
     REMARK_LENGTH_AT,
     SERIALIZE_TYPE_SHIFT,
@@ -39,31 +47,8 @@ cdef enum:
     SERIALIZE_ROCKETMQ = 1
     HEADER_BYTES_MAX = 65_536  # so many values are counted in control; a header of fewer bytes has not more
 
-# Members of a JSON header, as bits.
 cdef enum:
-    CODE = 1
-    FLAG = 2
-    OPAQUE = 4
-    VERSION = 8
-    LANGUAGE = 16
-    EXT_FIELDS = 32
-    SERIALIZE_TYPE = 64
-    REMARK = 128
     NEEDED = CODE | OPAQUE
-
-
-cdef inline int member_of(const Text *key) noexcept nogil:
-    if key.length == 4:
-        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
-    if key.length == 6:
-        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
-    if key.length == 7:
-        return VERSION if is_text(key, "version", 7) else 0
-    if key.length == 8:
-        return LANGUAGE if is_text(key, "language", 8) else 0
-    if key.length == 9:
-        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
-    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
 
 
 cdef bint skip_texts(Cursor *cursor) noexcept nogil:
@@ -115,26 +100,10 @@ cdef bint read_json(Cursor *cursor, RequestHead *head) noexcept nogil:
         seen |= member
 
 
-cdef bint skip_pair(Cursor *cursor) noexcept nogil:
-    cdef int length
-    cdef uint32_t value_length
-    if left(cursor) < KEY_LENGTH_BYTES:
-        return False
-    length = <int16_t>((<uint32_t>cursor.at[0] << 8) | cursor.at[1])
-    cursor.at += KEY_LENGTH_BYTES
-    if length < 0 or left(cursor) < <size_t>length + VALUE_LENGTH_BYTES:
-        return False
-    value_length = read_uint32(cursor.at + length)
-    cursor.at += length + VALUE_LENGTH_BYTES
-    if left(cursor) < value_length:
-        return False
-    cursor.at += value_length
-    return True
-
-
 cdef bint read_binary(Cursor *cursor, RequestHead *head) noexcept nogil:
     """A header without remark whose fields end with it."""
     cdef const uint8_t *fixed = cursor.at
+    cdef Text key, value
     if left(cursor) < FIXED_BYTES or read_uint32(fixed + REMARK_LENGTH_AT) != 0:
         return False
     head.opaque, head.flag = <int32_t>read_uint32(fixed + OPAQUE_AT), <int32_t>read_uint32(fixed + FLAG_AT)
@@ -142,7 +111,7 @@ cdef bint read_binary(Cursor *cursor, RequestHead *head) noexcept nogil:
     if read_uint32(fixed + REMARK_LENGTH_AT + VALUE_LENGTH_BYTES) != left(cursor):
         return False
     while left(cursor):
-        if not skip_pair(cursor):
+        if not take_pair(cursor, &key, &value):
             return False
     return True
 
