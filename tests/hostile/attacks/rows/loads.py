@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 
 from interop.harness import codes
-from interop.harness.payloads import register_ext, topic_config
-from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from tests.behaviour.steps import registered
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.servers import NameServer
+from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
+from tests.behaviour.steps import TWO_TOPICS, configs, registered
 from tests.behaviour.views import ask_route
 from tests.hostile.attacks.attack import CLOSED, SUCCEEDS, said
-from tests.hostile.attacks.policy import OTHER_BROKER, STRANGER
+from tests.hostile.attacks.policy import FLEET, OTHER_BROKER, STRANGER
 from tests.hostile.attacks.scene import Scene
 from tests.hostile.attacks.signed import signed
 from tests.hostile.shares.test_shares import LONGEST_WAIT_CPU_S, send_what_fits
@@ -28,6 +30,8 @@ GROWTH_MAX = 64 * MB
 WAIT_CPU_S_MAX = LONGEST_WAIT_CPU_S
 INFLATED = 128 * MB
 FLOODING, ASKED = 40, 60
+# Java's threads read the connections in any order: not each of them waits for the whole flood.
+REGISTERING = 8
 SCANNED_BROKERS, SCANNED_TOPICS = 20, 3_000
 SLOW = 1_000
 OWN_ADDRESS = "10.66.66.66:10911"
@@ -92,17 +96,42 @@ def flood_of_lists(scene: Scene) -> str:
         name = f"{scene.names.broker}-{number}"
         registered(scene.fleet, scene.names, topics, host=number + 2, brokerName=name)
     scan = codes.GET_TOPICS_BY_CLUSTER, {"cluster": scene.names.cluster}
-    scene.answers.append(scene.connect(STRANGER).request(*scan))
-    for _ in range(FLOODING):
-        send_what_fits(scene.connect(STRANGER), frame(json_header(*scan)) * ASKED)
+    clients = [scene.connect(STRANGER) for _ in range(FLOODING)]
+    brokers = [scene.connect(FLEET) for _ in range(REGISTERING)]
+    for broker in brokers:
+        registered(broker, scene.names)
+    scene.answers = [client.request(*scan) for client in clients]
+    with suspended(scene.server):
+        for client in clients:
+            send_what_fits(client, frame(json_header(*scan)) * ASKED)
+        for broker in brokers:
+            post_registration(broker, scene)
     is_answered = scene.answers[-1].code == codes.SUCCESS
-    return by_wait(BOUNDED if is_answered else said(scene.answers), work_until_registered(scene))
+    return by_wait(BOUNDED if is_answered else said(scene.answers), work_until_registered(scene, brokers))
 
 
-def work_until_registered(scene: Scene) -> float:
-    """CPU seconds of the server until a broker of the fleet has registered again."""
+@contextmanager
+def suspended(server: NameServer) -> Iterator[None]:
+    """What is sent meanwhile waits for the server all at once, however busy the machine is."""
+    server.process.signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        server.process.signal(signal.SIGCONT)
+
+
+def post_registration(broker: Client, scene: Scene) -> None:
+    """A broker of the fleet begins to register again."""
+    names, version = scene.names, {"counter": 3, "stateVersion": 1, "timestamp": 3}
+    body = register_body(configs(names, TWO_TOPICS), version)
+    broker.post(codes.REGISTER_BROKER, register_ext(names.cluster, names.broker, names.addr(), 0, body), body)
+
+
+def work_until_registered(scene: Scene, brokers: Iterable[Client]) -> float:
+    """CPU seconds of the server until the registrations of all these connections are answered."""
     before = cpu_seconds(scene.server)
-    registered(scene.fleet, scene.names, version={"counter": 3, "stateVersion": 1, "timestamp": 3})
+    for broker in brokers:
+        assert broker.receive().code == codes.SUCCESS
     return cpu_seconds(scene.server) - before
 
 
@@ -137,7 +166,8 @@ def wrong_signatures(scene: Scene) -> str:
     with suppress(ConnectionError):
         for number in range(WRONG_FRAMES):
             clients[number % 4].send(data)
-    waited_s = work_until_registered(scene)
+    post_registration(scene.fleet, scene)
+    waited_s = work_until_registered(scene, [scene.fleet])
     with suppress(ConnectionError):
         scene.answers.append(clients[0].receive())
     return by_wait(said(scene.answers) if scene.answers else CLOSED, waited_s)
