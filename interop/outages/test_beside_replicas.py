@@ -1,7 +1,7 @@
 """Brokers that register with rocketns beside Java's name server are told the same by both (docs/migration.md, listen).
 
-A broker takes masterAddr, haServerAddr and the order configuration from the first answer that comes, and rocketns answers
-first. So each registration is compared with Java's answer to it.
+A broker takes masterAddr, haServerAddr and the order configuration from the first answer, and rocketns answers before
+Java. So each of its answers is compared with that of Java to the same registration.
 """
 
 from __future__ import annotations

@@ -1,0 +1,78 @@
+"""Runs `rocketns collect` and `rocketns audit run` as an operator does."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from interop.audit.audited import SMALL, Audit, audit
+from interop.harness.process import Process
+from interop.harness.sending.fleet import Fleet
+from interop.harness.servers import NameServer
+
+INTERVAL_S = 2
+FOR = "90s"
+
+
+@dataclass
+class Collector:
+    """A running `rocketns collect`; ``journal`` is the folder that it writes."""
+
+    process: Process
+    journal: Path
+
+    def stop(self) -> int:
+        """SIGTERM; its exit status."""
+        return self.process.stop()
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+
+@dataclass
+class Live:
+    """A running `rocketns audit run --name-servers`; ``out`` is the folder of its results."""
+
+    process: Process
+    out: Path
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+
+def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
+    """Watch these name servers under these names; it has read each of them once."""
+    home = fleet.folder("collected")
+    command = program("collect", "--name-servers", listed(servers), "--journal", str(home / "journal"))
+    process = Process([*command, "--interval", f"{INTERVAL_S}s", "--brokers"], home / "stdout.log")
+    return Collector(process, home / "journal")
+
+
+def live(fleet: Fleet, servers: Mapping[str, NameServer]) -> Live:
+    """The one-command form over the same servers, for as long as the story lasts."""
+    home = fleet.folder("live")
+    command = program("audit", "run", "--name-servers", listed(servers), "--for", FOR, "--out", str(home / "out"))
+    return Live(Process([*command, *SMALL], home / "stdout.log"), home / "out")
+
+
+def audited(home: Path, *journals: tuple[Path, Iterable[str]]) -> Audit:
+    """Audit the journals of these name servers, brought together from these folders."""
+    together = home / "journal"
+    for folder, names in journals:
+        for name in names:
+            for day in folder.glob(f"v=1/dt=*/ns={name}"):
+                shutil.copytree(day, together / day.relative_to(folder))
+    return audit(together, home / "out")
+
+
+def listed(servers: Mapping[str, NameServer]) -> str:
+    """The list as `--name-servers` takes it."""
+    return ",".join(f"{name}=127.0.0.1:{server.port}" for name, server in servers.items())
+
+
+def program(*words: str) -> list[str]:
+    """The command line of rocketns."""
+    return [sys.executable, "-m", "rocketns", *words]
