@@ -11,7 +11,7 @@ from pathlib import Path
 
 from interop.harness.relay import Relay
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.sending.fleet import Fleet
+from interop.harness.sending.fleet import Fleet, Listening
 from interop.harness.servers import NameServer
 from interop.harness.topics import create_topic
 from interop.harness.views import have_registered
@@ -48,10 +48,10 @@ class Cluster:
 def started(fleet: Fleet) -> Cluster:
     """Start everything; each name server then has both brokers."""
     own = fleet.folder("own")
-    servers = {name: fleet.java(SCAN) for name in JAVA}
+    servers: dict[str, NameServer] = {name: fleet.java(SCAN) for name in JAVA}
     servers |= {name: fleet.name_server(SCAN | JOURNAL | {"journalPath": own, "journalNs": name}) for name in OWN}
     links = {name: fleet.relay(servers[name].port) for name in CUT_OFF}
-    known = {"broker-a": servers, "broker-b": servers | links}
+    known: dict[str, dict[str, Listening]] = {"broker-a": {**servers}, "broker-b": {**servers, **links}}
     brokers = {
         name: fleet.unregistered(name, of.values(), properties=BROKER, topics=[TOPIC]) for name, of in known.items()
     }

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.audit.audited import SMALL, Audit, audit
+from interop.audit.audited import AUDIT_TIMEOUT_S, SMALL, Audit, audit
 from interop.harness.process import Process
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 
 INTERVAL_S = 2
-FOR = "90s"
+FOR = "1m"
 
 
 @dataclass
@@ -39,6 +40,11 @@ class Live:
     process: Process
     out: Path
 
+    def ended(self) -> Audit:
+        """Wait for its end."""
+        status = self.process.wait(AUDIT_TIMEOUT_S)
+        return Audit(status, self.process.text(), json.loads((self.out / "summary.json").read_text("utf-8")), self.out)
+
     def kill(self) -> int:
         return self.process.kill()
 
@@ -52,7 +58,7 @@ def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
 
 
 def live(fleet: Fleet, servers: Mapping[str, NameServer]) -> Live:
-    """The one-command form over the same servers, for as long as the story lasts."""
+    """The one-command form over the same servers, until after the cut."""
     home = fleet.folder("live")
     command = program("audit", "run", "--name-servers", listed(servers), "--for", FOR, "--out", str(home / "out"))
     return Live(Process([*command, *SMALL], home / "stdout.log"), home / "out")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from interop.audit.audited import AUDIT_TIMEOUT_S
 from interop.audit.deployment import now_ms
 from interop.collecting.cluster import CUT_OFF, JAVA, NAMES, Cluster, started
 from interop.collecting.collector import Collector, Live, collected, live
@@ -51,6 +52,7 @@ def play(home: Path) -> Story:
         permission_is_wiped(cluster, truth)
         brokers_leave(cluster, truth)
         truth.stop()
+        at_once.process.wait(AUDIT_TIMEOUT_S)  # before the name servers end
         ended(collector, cluster)
         return Story(cut, healed, truth.changes, cluster.own, collector.journal, at_once)
 
