@@ -36,7 +36,7 @@ class Collector:
 
     def __init__(self, settings: Settings, epoch_ms: Callable[[], int] = wall_clock_ms) -> None:
         """Called on the event loop's thread."""
-        tls = settings.tls or TlsConfig()
+        tls = TlsConfig.read({}, {}) if settings.tls is None else settings.tls
         limits = Limits(outgoing_connections_per_host_max=256)
         self._epoch_ms = epoch_ms
         self._client = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG, limits=limits)

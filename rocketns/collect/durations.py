@@ -17,7 +17,8 @@ def duration(low_s: float, high_s: float) -> Callable[[str], float]:
         match = _TEXT.fullmatch(text)
         seconds = float(match[1]) * _UNITS_S[match[2]] if match else -1.0
         if not low_s <= seconds <= high_s:
-            raise argparse.ArgumentTypeError(f"{text}: a time from {shown(low_s)} to {shown(high_s)} expected, such as 5s or 10m")
+            expected = f"a time from {shown(low_s)} to {shown(high_s)} expected, such as 5s or 10m"
+            raise argparse.ArgumentTypeError(f"{text}: {expected}")
         return seconds
 
     return parse

@@ -53,4 +53,4 @@ def standing(upstream: Upstream, now_ms: int, requests_per_second: float) -> str
 
 
 def _phase(upstream: Upstream) -> str:
-    return "being read" if upstream.phase is Phase.READING else str(upstream.phase)
+    return "being read" if upstream.phase in (Phase.READING, Phase.RETURNING) else str(upstream.phase)

@@ -1,4 +1,4 @@
-"""Access keys for signed requests: mqadmin's conf/tools.yml, or the environment. No option has a secret, nor an error."""
+"""Access keys for signed requests: mqadmin's conf/tools.yml, or the environment. No option, no error shows them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class KeysError(RocketnsError):
 def add_keys_option(parser: argparse.ArgumentParser) -> None:
     """``--tools-yml``."""
     parser.add_argument("--tools-yml", metavar="FILE",
-                        help="sign all requests with the accessKey and secretKey of this file, as mqadmin does with its "
-                        f"conf/tools.yml; without the option with those of the environment, {VARIABLES[0]} and "
-                        f"{VARIABLES[1]}, if they are set")  # fmt: skip
+                        help="sign all requests with the accessKey and secretKey of this file, as mqadmin does with "
+                        f"its conf/tools.yml; by default with {VARIABLES[0]} and {VARIABLES[1]} of the environment, "
+                        "if they are set")  # fmt: skip
 
 
 def read_signer(path: str | None, environment: Mapping[str, str]) -> KeySigner | None:

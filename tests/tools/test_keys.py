@@ -57,8 +57,9 @@ def test_one_key_alone_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "- a", "accessKey: a", f"accessKey: a\nsecretKey: *{SECRET}", f"secretKey: !{SECRET} x\n\tx", "accessKey: a\nsecretKey: ''",
-     "a: " * 9, "[" * 10_000, f"accessKey: a\nsecretKey: [{SECRET}]", "accessKey: \xff", "x" * 70_000],
+    ["", "- a", "accessKey: a", f"accessKey: a\nsecretKey: *{SECRET}", f"secretKey: !{SECRET} x\n\tx",
+     "accessKey: a\nsecretKey: ''", "a: " * 9, "[" * 10_000, f"accessKey: a\nsecretKey: [{SECRET}]", "accessKey: \xff",
+     "x" * 70_000],
 )  # fmt: skip
 def test_a_file_without_keys_is_named_and_not_shown(tmp_path: Path, text: str) -> None:
     path = tools_yml(tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Budget:
-    """``spent`` counts the requests. Polls and lookups share the slots, so the next slot is whoever's is most urgent."""
+    """``spent`` counts the requests. Polls and lookups share the slots: the most urgent request gets the next one."""
 
     def __init__(self, per_second: float) -> None:
         self.per_second = per_second

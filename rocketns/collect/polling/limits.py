@@ -24,5 +24,3 @@ STRANGERS_MAX = 10_000
 FAILURES_MAX = 2
 # So many lookups in a row without a usable answer pause lookups until its brokers were read again.
 LOOKUP_FAILURES_MAX = 32
-# A state that is older is not continued: everything is read first.
-RESTORED_MS_MAX = 3_600_000

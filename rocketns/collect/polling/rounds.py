@@ -25,8 +25,8 @@ class Seen(NamedTuple):
 
 
 class Rounds:
-    """A round begins ``pause_s`` after the last one began, or later. ``count``: whole rounds; ``last_s``: the last one's
-    time. ``unanswered``: topics without an answer.
+    """A round begins ``pause_s`` after the last one began, or later. ``count``: whole rounds; ``last_s``: how long the
+    last one took. ``unanswered``: topics without an answer.
     """
 
     def __init__(self, pause_s: float) -> None:

@@ -67,10 +67,10 @@ class Schedule:
         """It was answered, or given up."""
         self._timers[ask].is_asked = False
 
-    def all_due(self, now_s: float) -> None:
-        """Ask for everything but the brokers as soon as possible."""
+    def all_due(self, now_s: float, *, with_groups: bool = False) -> None:
+        """Ask for everything as soon as possible; for the brokers only where that is said."""
         for ask, timer in self._timers.items():
-            if ask != GROUPS:
+            if with_groups or ask != GROUPS:
                 timer.due_s = now_s
 
     def wait_s(self, now_s: float, *, only_groups: bool = False) -> float:

@@ -15,7 +15,7 @@ from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.polling.brokers import Brokers
 from rocketns.collect.polling.budget import Budget
-from rocketns.collect.polling.limits import FAILURES_MAX, LOOKUP_FAILURES_MAX, RESTORED_MS_MAX
+from rocketns.collect.polling.limits import FAILURES_MAX, LOOKUP_FAILURES_MAX
 from rocketns.collect.polling.reading import RefusedError, read
 from rocketns.collect.polling.rounds import Rounds
 from rocketns.collect.polling.schedule import GROUPS, NAMES, Ask, Kind, Schedule
@@ -26,9 +26,12 @@ log = logging.getLogger("rocketns.collect")
 
 
 class Phase(StrEnum):
-    """READING: not everything was read yet, so nothing is recorded."""
+    """RETURNING: it answers, the state of the journal counts, and its settings are read. READING: everything is read
+    first. In both nothing is recorded yet.
+    """
 
     LOST = "lost"
+    RETURNING = "returning"
     READING = "reading"
     WATCHED = "watched"
 
@@ -62,7 +65,7 @@ class Upstream:
         self.phase = Phase.LOST
         self.error = "not read yet"
         self.since_ms = epoch_ms()  # of the phase
-        self.changes = 0
+        self.changes = self.boots = 0
         self.refused: dict[Ask, str] = {}
         self.budget = Budget(pace.per_second)
         self.schedule = Schedule(pace.interval_s, pace.namespaces)
@@ -76,7 +79,6 @@ class Upstream:
         self._unread: set[Ask] = set()
         self._failures = self._lookup_failures = self._lookups = 0
         self._read_ms: int | None = None  # when the last good request for brokers was sent
-        self._known_ms: int | None = None  # until when the tables are known to be right; None: they never were
         self._wake = asyncio.Event()
 
     @property
@@ -109,7 +111,6 @@ class Upstream:
         known_ms = self._journal.restore(self._epoch_ms())
         if known_ms is None:
             return
-        self._known_ms = known_ms
         # Which lookup was the last before the stop is not recorded. It was in one of the last two rounds.
         rounds_ms = int(2000 * len(self.observed.tables.topic_queue_table) / self.budget.per_second)
         self._watch.restore(known_ms, known_ms - rounds_ms, asyncio.get_running_loop().time())
@@ -150,7 +151,7 @@ class Upstream:
     @property
     def _may_look_up(self) -> bool:
         is_well = self._lookup_failures < LOOKUP_FAILURES_MAX and not self._failures
-        return self.phase is not Phase.LOST and is_well and self._lookups < LOOKUPS_AT_ONCE
+        return self.phase in (Phase.READING, Phase.WATCHED) and is_well and self._lookups < LOOKUPS_AT_ONCE
 
     async def _wait(self, now_s: float) -> None:
         """Until something may be due, or something happened."""
@@ -170,6 +171,9 @@ class Upstream:
             self._note_refused(ask, str(error))
         except UnusableError as error:
             self._note_failure(ask, str(error))
+        except Exception:
+            log.exception("%s (%s): an answer could not be used: %s", self.ns, self.addr, ask.kind.name)
+            self._note_failure(ask, "an answer could not be used: the log says why")
         finally:
             if ask.kind is Kind.ROUTE:
                 self._lookups -= 1
@@ -200,12 +204,15 @@ class Upstream:
             self._watch.configuration(body or b"", sent)
 
     async def _take_groups(self, body: bytes, sent: Moment) -> None:
-        if self._watch.is_new(GROUPS, body, sent) or self.phase is Phase.LOST:
+        if self.phase is Phase.LOST:
+            with self._counted():
+                decoded_groups(body)
+            self._come_back()
+        if self.phase is not Phase.RETURNING and self._watch.is_new(GROUPS, body, sent):
             with self._counted():
                 found = decoded_groups(body)
-            vanished = [] if self.phase is Phase.READING else self._watch.vanished(found)
+            vanished = self._watch.vanished(found) if self.phase is Phase.WATCHED else ()
             asked = {} if self._brokers is None else await self._brokers.ask(vanished)
-            self._come_back()
             with self._counted():
                 self._watch.groups(body, found, sent, asyncio.get_running_loop().time(), asked)
         self._failures = self._lookup_failures = 0
@@ -223,28 +230,40 @@ class Upstream:
 
     def _come_back(self) -> None:
         """It answers again: go on where it was lost, unless that is too long ago."""
-        if self.phase is not Phase.LOST:
-            return
-        now_ms, loop = self._epoch_ms(), asyncio.get_running_loop()
-        self.schedule.all_due(loop.time())
-        if self._known_ms is not None and now_ms - self._known_ms <= RESTORED_MS_MAX:
-            self._journal.begin(now_ms, restored=True)
-            self._set_phase(Phase.WATCHED)
-            self.rounds.suspect(self.observed.tables.topic_queue_table)
-            log.info("%s (%s) answers: watching goes on with what was known", self.ns, self.addr)
+        self.schedule.all_due(asyncio.get_running_loop().time())
+        self._unread = set(self.schedule.polls)
+        if self._journal.resumes(self._epoch_ms()) is None:
+            self._read_anew()
         else:
-            self._watch.read_anew()
-            self._unread = set(self.schedule.polls)
-            self._set_phase(Phase.READING)
-            log.info("%s (%s) answers: everything is read now", self.ns, self.addr)
+            self._unread -= {GROUPS, NAMES}
+            self._set_phase(Phase.RETURNING)
+
+    def _read_anew(self) -> None:
+        self._watch.read_anew()
+        self._unread = set(self.schedule.polls)
+        self._set_phase(Phase.READING)
+        log.info("%s (%s) answers: everything is read now", self.ns, self.addr)
 
     def _begin_if_read(self) -> None:
-        if self.phase is Phase.READING and not self._unread and not self.rounds.unanswered:
-            self._journal.begin(self._epoch_ms(), restored=False)
-            self._set_phase(Phase.WATCHED)
-            tables = self.observed.tables
-            log.info("%s (%s) is watched: %d brokers and %d topics were read", self.ns, self.addr,
-                     len(tables.broker_addr_table), len(tables.topic_queue_table))  # fmt: skip
+        """Begin a boot of the journal once what must be known before is known."""
+        now_ms = self._epoch_ms()
+        if self.phase is Phase.RETURNING and not self._unread:
+            if self._journal.resumes(now_ms) is None:
+                self._read_anew()
+                return
+            self._begin(now_ms, restored=True)
+            self.schedule.all_due(asyncio.get_running_loop().time(), with_groups=True)
+            self.rounds.suspect(self.observed.tables.topic_queue_table)
+        elif self.phase is Phase.READING and not self._unread and not self.rounds.unanswered:
+            self._begin(now_ms, restored=False)
+
+    def _begin(self, now_ms: int, *, restored: bool) -> None:
+        self._journal.begin(now_ms, restored=restored)
+        self.boots += 1
+        self._set_phase(Phase.WATCHED)
+        tables, how = self.observed.tables, "are known of before" if restored else "were read"
+        log.info("%s (%s) is watched: %d brokers and %d topics %s", self.ns, self.addr,
+                 len(tables.broker_addr_table), len(tables.topic_queue_table), how)  # fmt: skip
 
     def _note_refused(self, ask: Ask, why: str) -> None:
         """It never answers this. What it does answer is watched."""
@@ -271,7 +290,6 @@ class Upstream:
         read_ms = self._read_ms or self._epoch_ms()
         if self.phase is Phase.WATCHED:
             self._journal.lost(self._epoch_ms(), read_ms)
-            self._known_ms = read_ms
         self._set_phase(Phase.LOST)
         log.warning("%s (%s) is lost, and its state unknown until it answers again: %s", self.ns, self.addr, why)
 

@@ -13,7 +13,7 @@ from rocketns.collect.observing import Observed
 from rocketns.collect.polling.departed import Departed
 from rocketns.collect.polling.limits import TOPICS_MAX
 from rocketns.collect.polling.rounds import Rounds, Seen
-from rocketns.collect.polling.schedule import CONFIGURATION, GROUPS, NAMES, Ask, Kind
+from rocketns.collect.polling.schedule import CONFIGURATION, GROUPS, NAMES, Ask
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.body.route_decoding import (
     decode_cluster_info,
@@ -64,7 +64,7 @@ class Watch:
 
     def restore(self, known_ms: int, topics_ms: int, now_s: float) -> None:
         """The tables were filled with what was there at ``known_ms``; each topic was looked at after ``topics_ms``."""
-        self._sent = dict.fromkeys((GROUPS, NAMES, CONFIGURATION, *(Ask(Kind.KV, one) for one in self.observed.kv)), known_ms)
+        self._sent = {GROUPS: known_ms, NAMES: known_ms}
         self.rounds.restore(self.observed.tables.topic_queue_table, topics_ms, now_s)
 
     def is_new(self, ask: Ask, body: bytes | None, sent: Moment) -> bool:
