@@ -110,12 +110,13 @@ def _silent(boots: DataFrame, observation: Observation) -> DataFrame:
 
 
 def _unknown(base: Base, observation: Observation) -> DataFrame:
+    begun = F.col("observed") & F.col("start_ts").isNotNull()  # an observer's snapshot follows its start
     known = base.snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
     return conform(
         base.boots.where("not begun")
         .where(F.col("last_ts") >= observation.t0)
         .join(F.broadcast(known), ["ns", "boot"], "left")
-        .where(F.col("known_ts").isNull() | (F.col("known_ts") > observation.t0))
+        .where(F.col("known_ts").isNull() | ((F.col("known_ts") > observation.t0) & ~begun))
         .select(
             F.lit("unknown").alias("kind"), "ns", "boot", F.greatest("first_ts", F.lit(observation.t0)).alias("t1"),
             F.coalesce("known_ts", "last_ts").alias("t2"), F.lit(1).alias("n"),
