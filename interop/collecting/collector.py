@@ -13,8 +13,10 @@ from interop.audit.audited import AUDIT_TIMEOUT_S, SMALL, Audit, audit
 from interop.harness.process import Process
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
+from interop.harness.wire import eventually
 
 INTERVAL_S = 2
+BEGUN_WITHIN_S = 120.0
 FOR = "1m"
 
 
@@ -54,7 +56,14 @@ def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
     home = fleet.folder("collected")
     command = program("collect", "--name-servers", listed(servers), "--journal", str(home / "journal"))
     process = Process([*command, "--interval", f"{INTERVAL_S}s", "--brokers"], home / "stdout.log")
+    eventually(lambda: begun(home / "journal") == set(servers), BEGUN_WITHIN_S)
     return Collector(process, home / "journal")
+
+
+def begun(journal: Path) -> set[str]:
+    """The name servers whose journals begin: everything was read once."""
+    files = [path for path in journal.glob("v=1/dt=*/ns=*/*") if b'"ev":"start"' in path.read_bytes()]
+    return {path.parent.name.removeprefix("ns=") for path in files}
 
 
 def live(fleet: Fleet, servers: Mapping[str, NameServer]) -> Live:

@@ -1,7 +1,7 @@
 """`rocketns collect` and `rocketns audit` beside real name servers of both kinds, and what really happened.
 
-One story is told before all tests: a link is cut and healed, a permission wiped and added, a broker stops, the other one
-is killed. Two Java name servers and two rocketns see the same, and rocketns writes its own journal, too.
+One story is told before all tests: a link is cut and healed, a permission wiped and added, a broker stops, the other is
+killed. Two Java name servers and two rocketns see the same, and rocketns writes its own journal, too.
 """
 
 from __future__ import annotations
