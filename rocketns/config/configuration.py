@@ -93,8 +93,8 @@ class Configuration(OwnSections):
 
     def _keep_to_itself(self) -> None:
         """What ``rocketns.mute`` switches off: everything that asks others, or offers them something."""
-        self.restore.seed_servers = self.discovery.peers = ""
-        self.restore.ask_unconfirmed = self.discovery.address_server = False
+        self.restore.seed_servers = self.discovery.peers = self.discovery.address_server = ""
+        self.restore.ask_unconfirmed = False
 
     def read_tls(self) -> TlsConfig:
         """The TLS properties. Their own file is read again at every call."""
@@ -140,6 +140,8 @@ class Configuration(OwnSections):
             log.error("the configuration is not changed: %s", error)
             return {}
         self.limits.take_live(limits)
+        if self.muting.mute:
+            self._keep_to_itself()
         before = self.items()
         self._given = given
         for config in (self.namesrv, self.netty):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rocketns.shadow.relay.budget import Account
 from rocketns.shadow.relay.cutting import Frame
+from rocketns.shadow.relay.heads import Head
 
 ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
 OPEN_MAX = 4_096  # open requests of a connection
@@ -18,11 +19,11 @@ class Asked:
     ``after`` is the next one with the same opaque. ``is_doubtful``: which answer belongs to which of them is not known.
     """
 
-    __slots__ = ("after", "at", "is_doubtful", "is_over", "is_sent", "opaque", "own", "own_at", "request", "serve",
+    __slots__ = ("after", "at", "code", "is_doubtful", "is_over", "is_sent", "opaque", "own", "own_at", "request", "serve",
                  "up", "up_at")  # fmt: skip
 
-    def __init__(self, request: Frame, opaque: int, at: float, *, serve: bool) -> None:
-        self.request, self.opaque, self.at, self.serve = request, opaque, at, serve
+    def __init__(self, request: Frame, head: Head, at: float, *, serve: bool) -> None:
+        self.request, self.opaque, self.code, self.at, self.serve = request, head.opaque, head.code, at, serve
         self.up: Frame | None = None
         self.own: Frame | None = None
         self.up_at: float | None = None

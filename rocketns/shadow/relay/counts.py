@@ -18,7 +18,6 @@ class RelayCounts:
     fell_back: int = 0  # rocketns should have answered, and the upstream did
     alone: int = 0  # rocketns answered, and there was no upstream
     equal: int = 0  # both answers have the same bytes
-    settling: int = 0  # differed while rocketns had not heard all brokers yet
     judged: int = 0  # pairs handed to the judge
     skipped: int = 0  # pairs that were not compared for lack of room, or of a judge
     closed: int = 0  # only one of the two servers ended a connection

@@ -14,6 +14,11 @@ _BINARY_BYTES = 13  # to the end of the flag
 # Clients write the header by hand, some with spaces. Texts in it cannot look like this: their quotes are escaped.
 _NUMBERS = re.compile(rb'"(opaque|flag|code)"\s*:\s*(-?[0-9]{1,10})\s*[,}]')
 
+# As Java's peers and name servers write it: three times as fast. No text in the ext fields can look like what follows.
+_USUAL = re.compile(
+    rb'\{"code":([0-9]{1,5}),(?:"extFields":\{[^{}]*\},)?"flag":([0-9]{1,3}),"language":"[A-Z_]{1,16}","opaque":([0-9]{1,10}),'
+)
+
 
 class Head(NamedTuple):
     """``opaque`` says which answer belongs to which request."""
@@ -36,6 +41,10 @@ def head_of(start: bytes, end: int) -> Head | None:
     """
     if start[4] == SerializeType.ROCKETMQ:
         return _binary(start, end)
+    usual = _USUAL.match(start, WORDS_BYTES, end)
+    if usual is not None:
+        code, flag, opaque = map(int, usual.groups())
+        return Head(opaque, code, flag & FLAG_RESPONSE != 0, flag & FLAG_ONEWAY != 0)
     found = _NUMBERS.findall(start, WORDS_BYTES, end)
     numbers = dict(found)
     if len(found) > len(numbers) or b"opaque" not in numbers:

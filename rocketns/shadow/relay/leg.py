@@ -89,6 +89,8 @@ class Leg(asyncio.Protocol):
         if transport is None:
             self._waiting.append(data)
             return self._keep(self._kept + len(data), by_force=not is_bounded)
+        if transport.is_closing():
+            return True
         transport.write(data)
         if self.is_full:
             return self._keep(transport.get_write_buffer_size(), by_force=not is_bounded)

@@ -25,15 +25,15 @@ Judge = Callable[[Pair], bool]
 
 
 class Pairing:
-    """Of all connections. ``is_settling``: rocketns may not know what the upstream knows. ``sends_all``: equal pairs
-    go to the judge as well, which records them. ``wall`` and ``now`` are the clocks, in seconds.
+    """Of all connections. ``sends_all``: equal pairs go to the judge as well, which records them. ``wall`` and ``now``
+    are the clocks, in seconds. `take_equal` gives the equal pairs of each request code.
     """
 
-    def __init__(self, counts: RelayCounts, judge: Judge, is_settling: Callable[[], bool], now: Callable[[], float],
-                 wall: Callable[[], float], *, sends_all: bool = False) -> None:  # fmt: skip
+    def __init__(self, counts: RelayCounts, judge: Judge, now: Callable[[], float], wall: Callable[[], float], *,
+                 sends_all: bool = False) -> None:  # fmt: skip
         self.counts = counts
         self._judge = judge
-        self._is_settling = is_settling
+        self._equal: dict[int, int] = {}
         self._now, self._wall = now, wall
         self._sends_all = sends_all
         # Those with one of the two answers, the oldest first.
@@ -66,6 +66,11 @@ class Pairing:
                 session.forget(asked)
             swept += 1
 
+    def take_equal(self) -> dict[int, int]:
+        """By request code, since the last call: pairs that were not sent to the judge because they are equal."""
+        taken, self._equal = self._equal, {}
+        return taken
+
     def _compare(self, session: Session, asked: Asked) -> None:
         counts, request = self.counts, asked.request
         up, own = _data(asked.up, asked.up_at), _data(asked.own, asked.own_at)
@@ -73,19 +78,17 @@ class Pairing:
         if is_equal:
             counts.equal += 1
             if not self._sends_all or request.parts is None:
+                self._equal[asked.code] = self._equal.get(asked.code, 0) + 1
                 return
         if asked.is_doubtful or request.parts is None or _is_lost(asked.up) or _is_lost(asked.own):
             counts.skipped += 1
-            return
-        if not is_equal and self._is_settling():
-            counts.settling += 1
             return
         ago_ms = round((self._now() - asked.at) * 1000)
         pair = Pair(session.number, session.peer, round(self._wall() * 1000) - ago_ms, request.data(), up, own,
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
         is_taken = bounded(pair) and self._judge(pair)
         counts.judged += is_taken
-        counts.skipped += not is_taken and not is_equal
+        counts.skipped += not is_taken
 
 
 def _data(frame: Frame | None, ended: float | None) -> bytes | None:

@@ -65,8 +65,9 @@ class PlainClient(asyncio.Protocol):
         self.session.client_drained()
 
     def write(self, data: bytes) -> None:
-        """To the client."""
-        self.transport.write(data)
+        """To the client. One that is gone, which is known soon, gets nothing."""
+        if not self.transport.is_closing():
+            self.transport.write(data)
 
     def write_eof(self) -> None:
         """Nothing more goes to the client."""

@@ -53,7 +53,7 @@ class Relay:
         self.counts = RelayCounts()
         self.budget = budget or Budget()
         self.now = time.monotonic
-        self.pairing = Pairing(self.counts, judge, lambda: not half.is_settled, self.now, time.time, sends_all=sends_all)
+        self.pairing = Pairing(self.counts, judge, self.now, time.time, sends_all=sends_all)
         self.percent = 0
         self.waiting: set[Session] = set()
         self.sessions: set[Session] = set()

@@ -60,12 +60,13 @@ class Session:
         self._is_read = True  # bytes of both directions are frames
         self._requests_are_read = True
         self._streamer: Leg | None = None  # a frame of this leg is sent to the client in part
+        self._out: list[bytes] | None = None  # what goes out at the end of this piece
         self._queued: list[bytes] = []  # whole frames of the other leg, which wait for its end
         self._pauses = 0
         self._rests_until = self._up_again_at = self._own_again_at = float("-inf")
         self._own_generation = 0
         self._ended = ""  # which server ended the connection first
-        self._client_is_gone = False
+        self._client_has_ended = self._client_is_gone = False
         self.is_over = False
         self.has_registered = self.is_tls = False
 
@@ -152,7 +153,7 @@ class Session:
             counts.alone += 1
             self._requests.release(frame)
             return
-        asked = Asked(frame, head.opaque, self._relay.now(), serve=self.is_serving)
+        asked = Asked(frame, head, self._relay.now(), serve=self.is_serving)
         if not self.open.add(asked):
             counts.skipped += 1
             self._requests.release(frame)
@@ -176,6 +177,7 @@ class Session:
 
     def client_ended(self) -> None:
         """The client sends nothing more. It may still read."""
+        self._client_has_ended = True
         for leg in (self.up, self.own):
             if leg is not None:
                 leg.write_eof()
@@ -300,7 +302,9 @@ class Session:
 
     def leg_ended(self, leg: Leg) -> None:
         """A server sends nothing more."""
-        if leg is self.up and not self._goes_on_without(leg):
+        if self._client_has_ended:
+            self._end_leg(leg)
+        elif leg is self.up and not self._goes_on_without(leg):
             self._note_end("upstream")
             leg.has_ended = True
             self.client.write_eof()
@@ -309,12 +313,23 @@ class Session:
 
     def leg_lost(self, leg: Leg) -> None:
         """A server ended the connection."""
-        if leg is self.up:
+        if self._client_has_ended:
+            self._end_leg(leg)
+        elif leg is self.up:
             self._note_end("upstream")
             self._lose_up(leg, was_reset=leg.was_reset)
         elif leg is self.own:
             self._note_end("own")
             self._lose_own(leg)
+
+    def _end_leg(self, leg: Leg) -> None:
+        """The client had ended before."""
+        if leg is self.up or self.up is None:
+            self.end(was_reset=leg.was_reset)
+        else:
+            leg.close()
+            self.own = None
+            self._forget_all()
 
     def _goes_on_without(self, leg: Leg) -> bool:
         """Whether rocketns serves this client without the upstream."""
@@ -445,9 +460,25 @@ class Session:
                 frame.asked.is_sent = True
 
     def _choose(self, leg: Leg, data: bytes) -> None:
+        self._out = []
+        try:
+            self._choose_frames(leg, data)
+        finally:
+            out, self._out = self._out, None
+            if out:
+                self.client.write(out[0] if len(out) == 1 else b"".join(out))
+
+    def _emit(self, data: bytes) -> None:
+        """To the client, with what else goes out now."""
+        if self._out is None:
+            self.client.write(data)
+        else:
+            self._out.append(data)
+
+    def _choose_frames(self, leg: Leg, data: bytes) -> None:
         for frame, piece, ends in leg.cutter.pieces(data):
             if frame.passes:
-                self.client.write(piece)
+                self._emit(piece)
             elif frame.is_readable and self._goes_out(leg, frame):
                 self._begin(leg, frame, ends=ends)
             if ends:
@@ -493,12 +524,12 @@ class Session:
             self._send(frame.data())
         else:
             self._streamer = leg
-            self.client.write(frame.data())
+            self._emit(frame.data())
 
     def _send(self, data: bytes) -> None:
         """A whole frame: at once, or after the one that is being sent."""
         if self._streamer is None:
-            self.client.write(data)
+            self._emit(data)
         else:
             self._queued.append(data)
 
@@ -506,7 +537,7 @@ class Session:
         self._streamer = None
         if self._queued:
             queued, self._queued = self._queued, []
-            self.client.write(b"".join(queued))
+            self._emit(b"".join(queued))
         for leg in (self.up, self.own):
             if leg is not None:
                 leg.resume(WAITS_FOR_FRAME)
