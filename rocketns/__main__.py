@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT, COLLECT = "audit", "collect"
+AUDIT, COLLECT, SHADOW = "audit", "collect", "shadow"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.collect.cli import main as collect
 
         return collect(words[1:])
+    if words[:1] == [SHADOW]:
+        from rocketns.shadow.cli import main as shadow
+
+        return shadow(words)
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 

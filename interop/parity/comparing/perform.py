@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from functools import singledispatch
 
-from interop.golden.compare import split
 from interop.harness import codes
 from interop.harness.wire import eventually
 from interop.parity import language
@@ -17,6 +16,7 @@ from interop.parity.language import Request, Step
 from interop.parity.pairs.certificates import client_context
 from interop.parity.pairs.pair import write_file
 from interop.parity.pairs.side import Outcome, Side, header_of, request
+from rocketns.shadow.comparing.frames import split
 
 OPAQUE = re.compile(rb'"opaque":\d+')
 # Steps that are done on each side and have no outcome.
