@@ -295,9 +295,12 @@ class Effects:
         return lists
 
     def _owe(self, event: TopicsPut | TopicsDeleted, names: list[str]) -> None:
-        is_put = isinstance(event, TopicsPut)
+        is_put, is_observed = isinstance(event, TopicsPut), event.cause is Cause.OBSERVED
         cause = HEARTBEAT if event.cause is Cause.REGISTER and is_put else event.cause
-        self.owed.add(event.broker_name, names, put=cause if is_put else None, deleted=None if is_put else cause)
+        self.owed.add(
+            event.broker_name, names, put=cause if is_put or is_observed else None,
+            deleted=None if is_put and not is_observed else cause,
+        )  # fmt: skip
         for member in self.members.of_broker(event.broker_name):
             member.live.note_owing(owes=True)
 
@@ -306,7 +309,8 @@ class Effects:
         for live in {id(member.live): member.live for member in self.members.of_broker(broker)}.values():
             if live.owes and not any(member.broker in self._owing for member in live.members):
                 live.note_owing(owes=False)
-                self._settling.write_live(live.members[0].address, live)
+                if live.is_there:  # else there is no data version that was left out
+                    self._settling.write_live(live.members[0].address, live)
 
     def _mappings_put(self, event: MappingsPut) -> None:
         for some in encoding.mapping_lists(event.mappings):

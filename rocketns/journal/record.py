@@ -290,8 +290,8 @@ class Kind(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns beside boot, seq, ts and ev."""
-        return (*(self.restoring or ()), *self.others, "since", "escaped")
+        """All columns beside boot, seq, ts and ev. ``since`` is in `restoring` of one kind."""
+        return tuple(dict.fromkeys((*(self.restoring or ()), *self.others, "since", "escaped")))
 
 
 # The key of a member, and its data version.
@@ -303,8 +303,8 @@ _ITEM = ("ns_key", "key", "val")
 _SEAL = ("prev", "hash")
 _REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
 KINDS: dict[str, Kind] = {
-    "start": Kind(("ns", "restored", "seeded"), ("observed",)),
-    "stop": Kind((), _SEAL),
+    "start": Kind(("ns", "restored", "seeded", "observed")),
+    "stop": Kind(("since",), _SEAL),
     "open": Kind(("ns", "file"), ("rotate_s",)),
     "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
     "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
