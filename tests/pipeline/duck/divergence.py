@@ -68,6 +68,11 @@ WINDOWS = """
         select *, t - coalesce(early, 0) as sooner, lead(t) over (partition by topic, broker, ns order by t) as until
         from grid
     ),
+    changes as (
+        select topic, broker, ns, t, known, value, doubted, early,
+            lag(known) over w as was_known, lag(value) over w as was, lag(doubted) over w as was_doubted
+        from grid window w as (partition by topic, broker, ns order by t)
+    ),
     early as (
         select f.topic, f.broker, f.t1,
             max(c.early) filter (c.t = f.t1) as t1_early, max(c.early) filter (c.t = f.t2) as t2_early
@@ -95,11 +100,6 @@ WINDOWS = """
             ), true))
         ) as unclear
         from two group by topic, broker, t1, t2
-    ),
-    changes as (
-        select topic, broker, ns, t, known, value, doubted, early,
-            lag(known) over w as was_known, lag(value) over w as was, lag(doubted) over w as was_doubted
-        from grid window w as (partition by topic, broker, ns order by t)
     ),
     openers as (
         select f.topic, f.broker, f.t1, min(c.ns) as opened_by
