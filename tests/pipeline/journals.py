@@ -192,9 +192,9 @@ def seen_from_outside(records: Sequence[Record], chance: random.Random) -> list[
     return seen
 
 
-def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600) -> Journals:
-    """What 2-3 name servers would have written about up to 4 brokers and 4 topics, with every kind of fault. Some of
-    them are watched from outside."""
+def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600, watched: float = WATCHED) -> Journals:
+    """What 2-3 name servers would have written about up to 4 brokers and 4 topics, with every kind of fault. The part
+    ``watched`` of them is watched from outside."""
     chance = random.Random(seed)
     brokers = _random_brokers(chance)
     names = [f"n{i}" for i in range(1, chance.randint(2, 3) + 1)]
@@ -204,7 +204,7 @@ def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600
     }
     watching = random.Random(f"watching {seed}")
     return {
-        ns: seen_from_outside(records, watching) if watching.random() < WATCHED else records
+        ns: seen_from_outside(records, watching) if watching.random() < watched else records
         for ns, records in journals.items()
     }
 

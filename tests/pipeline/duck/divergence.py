@@ -107,8 +107,8 @@ WINDOWS = """
         where {turned} group by all
     )
     select f.topic, f.broker, f.t1, f.t2,
-        coalesce(opens.cause, if(comes.ns is null, null, if(comes.observed, 'watched', 'start')), goes.end_cause, closes.end_cause, 'lost_records')
-            as cause,
+        coalesce(opens.cause, if(comes.ns is null, null, if(comes.observed, 'watched', 'start')), goes.end_cause,
+            closes.end_cause, 'lost_records') as cause,
         opened_by,
         (select max(gap) from broker_intervals b
          where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values,
