@@ -108,7 +108,9 @@ class Rounds:
 
     def wait_s(self, now_s: float) -> float:
         """How long until a round may begin, if nothing else happens."""
-        return max(0.0, self._began_s + self._pause_s - now_s) if not self._is_running else self._pause_s
+        if self._is_running or not self.seen:
+            return self._pause_s
+        return max(0.0, self._began_s + self._pause_s - now_s)
 
     def answered(self, topic: str, seen: Seen, *, exists: bool) -> None:
         """There was an answer. A topic that no list has is known from now on if it has a route, and there is room."""

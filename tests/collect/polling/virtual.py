@@ -17,6 +17,7 @@ from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event
 from tests.tools.scripted import Scripted
 
+ROUND_S = 1e-6  # that a round of the loop takes
 BEGAN_S, EPOCH_MS = 1_000.0, 1_700_000_000_000
 PACE = Pace(5.0, 50, ("ORDER_TOPIC_CONFIG",))
 
@@ -30,7 +31,7 @@ class _Jumping(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> Any:
         assert timeout is not None, "everything waits, and nothing will ever happen"
-        self._loop.now_s += timeout
+        self._loop.now_s += max(timeout, ROUND_S)
         return super().select(0)
 
 
