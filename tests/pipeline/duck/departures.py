@@ -21,7 +21,7 @@ with recursive downs as (
 ), deps as (
   select cluster, broker, dep, min(t2) as first, max(t2) as last, list_sort(list(distinct ns)) as servers,
     list_sort(list(distinct bid)) as bids, list(distinct end_cause) filter (end_cause <> 'observed') as causes,
-    max(overdue) as overdue, max({'at': -t2, 'early': t2_early}).early as early,
+    max(overdue) as overdue, max(struct_pack(at := -t2, early := t2_early)).early as early,
     list_sort(list(distinct asked) filter (asked is not null)) as said
   from walk group by all
 ), others as (

@@ -68,6 +68,11 @@ WINDOWS = """
         select *, t - coalesce(early, 0) as sooner, lead(t) over (partition by topic, broker, ns order by t) as until
         from grid
     ),
+    changes as (
+        select topic, broker, ns, t, known, value, doubted, early,
+            lag(known) over w as was_known, lag(value) over w as was, lag(doubted) over w as was_doubted
+        from grid window w as (partition by topic, broker, ns order by t)
+    ),
     early as (
         select f.topic, f.broker, f.t1,
             max(c.early) filter (c.t = f.t1) as t1_early, max(c.early) filter (c.t = f.t2) as t2_early
@@ -96,19 +101,14 @@ WINDOWS = """
         ) as unclear
         from two group by topic, broker, t1, t2
     ),
-    changes as (
-        select topic, broker, ns, t, known, value, doubted, early,
-            lag(known) over w as was_known, lag(value) over w as was, lag(doubted) over w as was_doubted
-        from grid window w as (partition by topic, broker, ns order by t)
-    ),
     openers as (
         select f.topic, f.broker, f.t1, min(c.ns) as opened_by
         from found f join changes c on c.topic = f.topic and c.broker = f.broker and c.t = f.t1
         where {turned} group by all
     )
     select f.topic, f.broker, f.t1, f.t2,
-        coalesce(opens.cause, if(comes.ns is null, null, if(comes.observed, 'watched', 'start')), goes.end_cause, closes.end_cause, 'lost_records')
-            as cause,
+        coalesce(opens.cause, if(comes.ns is null, null, if(comes.observed, 'watched', 'start')), goes.end_cause,
+            closes.end_cause, 'lost_records') as cause,
         opened_by,
         (select max(gap) from broker_intervals b
          where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values,

@@ -95,13 +95,13 @@ INTERVALS = """
     ),
     told as (
         select * from changes union all by name
-        select *, null as value, 'snapshot' as cause, null as gap, null as asked, null as early, null as stated from absences
+        select *, null as value, 'snapshot' as cause, null as gap, null as asked,
+            null as early, null as stated
+        from absences
     ),
     clocked as (
         select *, max(ts) over w as t, last_value(stated ignore nulls) over w as known,
-            lag(value) over w as before, greatest(0, coalesce(least(early, max(ts) over w - if(lag(cause) over w =
-                'snapshot', null, max(ts) over (partition by ns, boot, key order by seq rows between unbounded preceding
-                and 1 preceding))), 0)) as sooner
+            lag(value) over w as before, greatest(0, coalesce(early, 0)) as sooner
         from told window w as (partition by ns, boot, key order by seq)
     ),
     turns as (
