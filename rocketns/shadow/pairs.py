@@ -1,5 +1,8 @@
 """One request with its two answers, and the bytes in which the relay hands it to the judge.
 
+The relay counts pairs of equal frames itself and sends the others, and the first pair of every connection: of it the
+judge learns which clients there are, and counts it if it is equal.
+
 A packed pair is a length (of what follows) and the fields below; all numbers are big-endian. A length of -1 is a
 missing answer, and not-a-number a missing time. Frames are whole, with their own four bytes of length.
 """
@@ -34,6 +37,16 @@ class Pair(NamedTuple):
     own: bytes | None
     upstream_ms: float | None
     own_ms: float | None
+
+
+# The connection of what is no pair, but a notice of the relay.
+NOTICE = -1
+
+
+def own_began(at_ms: int, addr: str) -> Pair:
+    """The relay's notice that its own half answers at ``host:port``, and since when: at the start, and again when the
+    half or the judge was started again."""
+    return Pair(NOTICE, addr, at_ms, b"", None, None, None, None)
 
 
 def bounded(pair: Pair) -> bool:
