@@ -13,12 +13,11 @@ from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, Kept, Samples
 from rocketns.shadow.counting.telling import TOLD_KEPT_MAX
 from rocketns.shadow.judge.questions import client_of, may_be_asked_again, question_of, text_of
+from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.judge.waiting import Questions, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import LATE_MS, NOTICE, Pair
 
-# Brokers register every 30 s, and at most every 60 s: until then a name server that started has not heard of them.
-SETTLE_S = 60.0
 FINE = frozenset({Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED})
 _VERSION = re.compile(rb'"version":(\d{1,5})\}')
 

@@ -13,6 +13,7 @@ from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, told
 from rocketns.shadow.judge.asking import Asker
 from rocketns.shadow.judge.judging import Again, Judge
 from rocketns.shadow.judge.waiting import PAUSE_S
+from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, Unpacking
 
 log = logging.getLogger("rocketns.shadow")
@@ -24,7 +25,7 @@ LAST_WITHIN_S = 5.0
 NICENESS = 5
 NO_HALF = "rocketns does not answer yet"
 
-Judged = Callable[[Pair, object], None]
+Judged = Callable[[Pair, Outcome | None], None]
 
 
 class Inlet(asyncio.Protocol):

@@ -76,9 +76,7 @@ class Player:
                 await lane.close()
         return self.result
 
-    async def _hand_out(
-        self, pairs: Iterable[tuple[int, Recorded]], queues: list[asyncio.Queue[Step | None]]
-    ) -> None:
+    async def _hand_out(self, pairs: Iterable[tuple[int, Recorded]], queues: list[asyncio.Queue[Step | None]]) -> None:
         for number, (end, recorded) in enumerate(pairs, 1):
             step = self._step(number, end, recorded.pair)
             if step is not None:
