@@ -13,9 +13,6 @@ FORMS = (
     frame(json_header(105, FIELDS, opaque=7), b"body"),
     frame(binary_header(105, FIELDS, opaque=7), b"body", ROCKETMQ),
 )
-    frame(json_header(105, FIELDS, opaque=7), b"body"),
-    frame(binary_header(105, FIELDS, opaque=7), b"body", ROCKETMQ),
-)
 
 
 def test_only_the_opaque_changes_in_both_encodings() -> None:
