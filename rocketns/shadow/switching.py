@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from http.client import HTTPConnection, HTTPException
@@ -18,8 +17,8 @@ ANSWER_BYTES_MAX = 4096
 SERVE, PASS = "serve", "pass"
 ALL = 100
 INTRODUCTION = """\
-Say whose answers the clients of a `rocketns shadow` get: rocketns' (serve) or those of the name server behind it (pass).
-No connection is closed, and the other answers are still compared. It has to run on the shadow's machine.
+Say whose answers the clients of a `rocketns shadow` get: rocketns' (serve), or those of the name server behind it
+(pass). No connection is closed, and the other answers are still compared. Run it on the shadow's machine.
 
 rocketns switch --status 127.0.0.1:9880 serve --percent 10
 rocketns switch --status 127.0.0.1:9880 serve
@@ -55,8 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 def _post(host: str, port: int, percent: int) -> tuple[int, str]:
     connection = HTTPConnection(host, port, timeout=ANSWER_WITHIN_S)
     try:
-        body = json.dumps({"serve_percent": percent})
-        connection.request("POST", "/switch", body, {"X-Rocketns-Change": "yes", "Content-Type": "application/json"})
+        connection.request("POST", f"/switch?serve_percent={percent}", headers={"X-Rocketns-Change": "yes"})
         answer = connection.getresponse()
         return answer.status, answer.read(ANSWER_BYTES_MAX).decode("utf-8", "replace")
     finally:

@@ -31,9 +31,8 @@ def _single(read: Callable[[Standing], float]) -> Read:
     return lambda standing: [((), read(standing))]
 
 
-def _pairs(standing: Standing) -> Iterator[Sample]:
-    for (name, outcome), number in standing.counts.outcomes.items():
-        yield (name, outcome), number
+def _pairs(standing: Standing) -> Iterable[Sample]:
+    return ((labels, number) for labels, number in standing.counts.outcomes.items())
 
 
 def _by_outcome(standing: Standing) -> Iterator[Sample]:

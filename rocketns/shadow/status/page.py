@@ -71,10 +71,11 @@ def _verdict(standing: Standing) -> Markup:
 
 
 def _figures(standing: Standing) -> Markup:
-    serves = f"{standing.serve_percent} % of connections" if standing.serve_percent else "none: the upstream's pass"
+    serves = f"{standing.serve_percent} % of connections" if standing.serve_percent else "none"
     facts = {
-        "upstream": standing.upstream, "reference": standing.reference or "none", "rocketns": standing.half or "unknown",
-        "served by rocketns": serves, "not compared": number(standing.counts.skipped),
+        "upstream": standing.upstream, "reference": standing.reference or "none",
+        "rocketns": standing.half or "unknown",
+        "answered by rocketns": serves, "not compared": number(standing.counts.skipped),
         **{name.replace("_", " "): number(value) for name, value in standing.relay.items()},
     }  # fmt: skip
     items = [tag("div", tag("dt", name), tag("dd", shown(value))) for name, value in facts.items()]

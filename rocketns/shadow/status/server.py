@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import re
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,10 +29,10 @@ from rocketns.shadow.status.page import SCRIPT, STYLE, live_page
 
 log = logging.getLogger("rocketns.shadow")
 
-BODY_BYTES_MAX = 1024
+TEXT_AGE_S = 1.0
 PERCENT_MAX = 100
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-USE = 'expected {"serve_percent": N} with N from 0 to 100\n'
+USE = "expected /switch?serve_percent=N with N from 0 to 100\n"
 ELSEWHERE = ("only this machine may switch. Log in there and use `rocketns switch`, or send SIGUSR1 (serve) or SIGUSR2 "
              "(pass)\n")  # fmt: skip
 
@@ -47,6 +49,7 @@ class StatusServer:
         self._stand, self._switch = stand, switch
         self._gate = Gate()
         self._metrics = Metrics(stand)
+        self._texts = Texts(time.monotonic)
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
 
@@ -57,7 +60,7 @@ class StatusServer:
 
     async def start(self) -> None:
         """StartupError if the address cannot be had."""
-        app = web.Application(middlewares=[watched], client_max_size=BODY_BYTES_MAX)
+        app = web.Application(middlewares=[watched])
         app[GATE], app[HOSTS] = self._gate, Hosts([socket.gethostname(), self._host])
         app.router.add_get("/", self._page)
         app.router.add_get("/page.css", _text(STYLE, "text/css"))
@@ -95,23 +98,47 @@ class StatusServer:
             await self._runner.cleanup()
 
     async def _page(self, _: web.Request) -> web.Response:
-        return web.Response(text=live_page(self._stand()), content_type="text/html")
+        text = self._texts.of("/", lambda: live_page(self._stand()).encode())
+        return web.Response(body=text, content_type="text/html", charset="utf-8")
 
     async def _scrape(self, _: web.Request) -> web.Response:
-        return web.Response(body=self._metrics.text(), headers={"Content-Type": METRICS_TYPE})
+        return web.Response(body=self._texts.of("/metrics", self._metrics.text), headers={"Content-Type": METRICS_TYPE})
 
     async def _counts(self, _: web.Request) -> web.Response:
-        return web.Response(body=orjson.dumps(plain(self._stand())), content_type="application/json")
+        text = self._texts.of("/api/counts", lambda: orjson.dumps(plain(self._stand())))
+        return web.Response(body=text, content_type="application/json")
 
     async def _change(self, request: web.Request) -> web.Response:
         """`watched` has seen that no page of another site sent it."""
         if not _is_here(request.remote):
             raise web.HTTPForbidden(text=ELSEWHERE)
-        percent = _percent(await request.read())
+        percent = _percent(request.query.getall("serve_percent", []))
         if percent is None:
             raise web.HTTPBadRequest(text=USE)
         self._switch(percent, f"the status port, {request.remote}")
+        self._texts.clear()
         return web.Response(text=f"rocketns serves {percent} % of the connections\n")
+
+
+class Texts:
+    """Answers by path, given to all who ask within TEXT_AGE_S: the relay has the same loop."""
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
+        self._made: dict[str, tuple[float, bytes]] = {}
+
+    def of(self, path: str, make: Callable[[], bytes]) -> bytes:
+        """The text, made again if it is old."""
+        made_s, text = self._made.get(path, (-TEXT_AGE_S, b""))
+        now_s = self._now_s()
+        if now_s - made_s >= TEXT_AGE_S:
+            text = make()
+            self._made[path] = now_s, text
+        return text
+
+    def clear(self) -> None:
+        """They are not true any more."""
+        self._made.clear()
 
 
 def _text(content: str, content_type: str) -> Callable[[web.Request], Any]:
@@ -128,14 +155,10 @@ def _is_here(host: str | None) -> bool:
         return False
 
 
-def _percent(body: bytes) -> int | None:
-    try:
-        given = orjson.loads(body)
-    except orjson.JSONDecodeError:
+def _percent(given: list[str]) -> int | None:
+    if len(given) != 1 or re.fullmatch("[0-9]{1,3}", given[0]) is None:
         return None
-    percent = given.get("serve_percent") if isinstance(given, dict) else None
-    is_number = isinstance(percent, int) and not isinstance(percent, bool)
-    return percent if is_number and 0 <= percent <= PERCENT_MAX else None
+    return percent if (percent := int(given[0])) <= PERCENT_MAX else None
 
 
 def plain(standing: Standing) -> dict[str, Any]:
@@ -147,7 +170,7 @@ def plain(standing: Standing) -> dict[str, Any]:
         "began_ms": standing.began_ms, "now_ms": standing.now_ms, "serve_percent": standing.serve_percent,
         "judged": counts.judged, "unwanted": counts.unwanted, "skipped": counts.skipped,
         "last_unwanted_ms": counts.different_ms,
-        "requests": {name: {one: n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},
+        "requests": {name: {str(one): n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},
         "listed": counts.listed, "clients": counts.clients, "releases": counts.releases, "relay": dict(standing.relay),
         "kept": [
             {"request": one.request, "outcome": one.outcome, "times": one.times, "at_ms": one.at_ms, "peer": one.peer,

@@ -25,10 +25,9 @@ async function again() {
 }
 
 async function change(percent) {
-  const answer = await fetch("/switch", {
+  const answer = await fetch(`/switch?serve_percent=${percent}`, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Rocketns-Change": "yes" },
-    body: JSON.stringify({ serve_percent: percent }),
+    headers: { "X-Rocketns-Change": "yes" },
   });
   said.textContent = await answer.text();
   await renew();
