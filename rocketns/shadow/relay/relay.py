@@ -45,14 +45,14 @@ class Relay:
     def __init__(self, upstream: Upstream, half: Half, switch: Switch, judge: Judge, *, frame_bytes_max: int,
                  connections_max: int, sends_all: bool = False, proxy_protocol: bool = False,
                  upstream_tls: Callable[[], ssl.SSLContext] | None = None, ends_tls: bool = False,
-                 budget: Budget | None = None) -> None:  # fmt: skip
+                 budget: Budget | None = None, now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
         self.upstream, self.half, self.switch = upstream, half, switch
         self.frame_bytes_max = frame_bytes_max
         self.begins_with_first_bytes = ends_tls
         self.counts = RelayCounts()
         self.budget = budget or Budget()
-        self.now = time.monotonic
+        self.now = now
         self.pairing = Pairing(self.counts, judge, self.now, time.time, sends_all=sends_all)
         self.percent = 0
         self.waiting: set[Session] = set()
@@ -69,7 +69,7 @@ class Relay:
     def start(self) -> None:
         """On the running loop."""
         self.switch.follow(self.look_again)
-        self._tick()
+        self._tick_again()
 
     def stop(self) -> None:
         """End all connections."""
@@ -175,8 +175,12 @@ class Relay:
         """One of its servers ended the connection."""
         self._closing.append((self.now() + CLOSE_WITHIN_S, session))
 
-    def _tick(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+    def _tick_again(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick_again)
+        self.tick()
+
+    def tick(self) -> None:
+        """What is due: a few times a second."""
         now = self.now()
         self.pairing.sweep()
         while self._closing and self._closing[0][0] <= now:

@@ -109,7 +109,7 @@ class Session:
     def _first(self, data: bytes) -> int:
         """How many bytes come before the first frame."""
         self._is_fresh = False
-        if self.up is None:
+        if self._relay.begins_with_first_bytes:
             self._open_up()
         start = start_of(data)
         if start is Start.TLS:
@@ -181,6 +181,8 @@ class Session:
         for leg in (self.up, self.own):
             if leg is not None:
                 leg.write_eof()
+        if self.up is not None and self.up.has_ended:
+            self.end()
 
     def client_lost(self, *, was_reset: bool) -> None:
         """The connection is gone."""
