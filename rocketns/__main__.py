@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == [SHADOW]:
         from rocketns.shadow.cli import main as shadow
 
-        return shadow(words)
+        return shadow(words[1:])
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
-from rocketns.logtext import one_line
-from rocketns.shadow import options
+from rocketns.shadow.options import parse
 from rocketns.shadow.running import Shadow
-
-EXIT_DIFFERENT = 2
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, complain
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``arguments`` begin with the first word, ``shadow``. Return the exit status."""
-    parsed = options.parse(arguments[1:])
-    writer = start_logging(parsed.log_level)
+    """``arguments`` without the word shadow. Return the exit status."""
+    options = parse(arguments)
+    writer = start_logging(options.log_level)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
-            return asyncio.run(_run(Shadow(parsed, Path(folder), None)))
+            shadow = Shadow(options, Path(folder))
+            asyncio.run(_run(shadow))
+            return EXIT_DIFFERENT if shadow.counts.unwanted else EXIT_FOUND
     except StartupError as error:
-        print(one_line(f"rocketns shadow cannot start: {error}"), file=sys.stderr)
-        return error.exit_status
+        complain(f"rocketns shadow cannot start: {error}")
+        return EXIT_UNREADABLE
     finally:
         writer.stop()
 
 
-async def _run(shadow: Shadow) -> int:
+async def _run(shadow: Shadow) -> None:
     await shadow.run(asyncio.Event())
-    return EXIT_DIFFERENT if shadow.counts.unwanted else 0

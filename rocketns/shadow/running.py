@@ -7,11 +7,8 @@ import contextlib
 import logging
 import resource
 import signal
-import sys
-import tempfile
-import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rocketns.addresses import with_port
@@ -25,7 +22,9 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.shadow.counting.counts import Counts
+from rocketns.shadow.counting.telling import Listening
 from rocketns.shadow.half.half import OwnHalf
+from rocketns.shadow.judge.starting import JudgeOptions, command
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, own_began
@@ -47,7 +46,7 @@ JUDGED_WITHIN_S = 10.0
 class Shadow:
     """`run` once. ``counts`` are the pairs by outcome, those of the relay are in ``relay.counts``."""
 
-    def __init__(self, options: Namespace, folder: Path, judge_command: Sequence[str] | None) -> None:
+    def __init__(self, options: Namespace, folder: Path) -> None:
         """StartupError if the address or a file is not usable. ``folder`` is the own half's, and empty."""
         self.options = options
         self.switch = Switch(options.serve_percent)
@@ -60,7 +59,8 @@ class Shadow:
         self._listening = bind(options.bind, options.port)
         self.port = self._listening.address[1]
         self._folder = folder
-        self.judge = None if judge_command is None else JudgeLink(judge_command, self.heard, self._tell_began)
+        self._told = Listening()
+        self.judge = JudgeLink(command(_of_judge(options, self.upstream)), self.heard, self._judge_began)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop``, or the time is over."""
@@ -69,8 +69,7 @@ class Shadow:
             await self._contexts.start()
         self._signals(stop)
         self.half.start()
-        if self.judge is not None:
-            self.judge.start()
+        self.judge.start()
         self.relay.start()
         server = await self._listening.serve(self._client)
         log.info("the shadow of %s listens at %s", self.upstream, with_port(*self._listening.address))
@@ -115,8 +114,7 @@ class Shadow:
     async def _end(self) -> None:
         self._client_of_servers.close()
         await self.half.stop()
-        if self.judge is not None:
-            await self.judge.finish(JUDGED_WITHIN_S)
+        await self.judge.finish(JUDGED_WITHIN_S)
         self.flush()
         log.info("passed: %s", " ".join(f"{name}={number}" for name, number in self.relay.counts.items().items()))
 
@@ -124,16 +122,26 @@ class Shadow:
 
     def send(self, pair: Pair) -> bool:
         """To the judge, if it has room."""
-        return self.judge is not None and self.judge.send(pair)
+        return self.judge.send(pair)
 
     def heard(self, data: bytes) -> None:
         """What the judge says: counts since it last did."""
+        try:
+            for counts in self._told.feed(data):
+                self.counts.merge(counts)
+        except ValueError as error:
+            log.error("the judge cannot be understood: %s", error)
+            self.judge.kill()
+
+    def _judge_began(self) -> None:
+        self._told = Listening()
+        self._tell_began()
 
     def flush(self) -> None:
         """Add what the relay counted by itself."""
         for code, number in self.relay.pairing.take_equal().items():
             self.counts.add(code, Outcome.EQUAL, number)
-        self.counts.skipped = self.relay.counts.skipped
+        self.counts.skipped += self.relay.take_skipped()
 
     def _half_changed(self) -> None:
         self.relay.look_again()
@@ -143,6 +151,11 @@ class Shadow:
         """Both the half and the judge may be started again."""
         if self.half.port is not None:
             self.send(own_began(self.half.began_ms, f"127.0.0.1:{self.half.port}"))
+
+
+def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:
+    reference = None if options.reference is None else with_port(*options.reference)
+    return JudgeOptions(str(upstream), reference, options.settle_s, options.system, options.record, options.hash_names)
 
 
 def connections_max() -> int:

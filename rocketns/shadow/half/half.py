@@ -22,8 +22,6 @@ from rocketns.shadow.half.settings import settings, taken_from
 log = logging.getLogger("rocketns.shadow")
 
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
-# Brokers register every 30 s, 60 s at most; then rocketns knows those that the upstream knows.
-SETTLE_S = 65.0
 # What is read of the upstream before each start of the half.
 NAMESPACES = ("ORDER_TOPIC_CONFIG", "LMQ")
 WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
@@ -37,7 +35,7 @@ class OwnHalf:
     """
 
     def __init__(self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str], changed: Callable[[], None], *,
-                 journal: str | None = None, ns: str = "", settle_s: float = SETTLE_S, options: Sequence[str] = ()) -> None:  # fmt: skip
+                 journal: str | None = None, ns: str = "", settle_s: float, options: Sequence[str] = ()) -> None:  # fmt: skip
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
         self._changed, self._journal, self._ns = changed, journal, ns
         self._settle_s, self._options = settle_s, options

@@ -63,6 +63,7 @@ class Relay:
         self._closing: deque[tuple[float, Session]] = deque()
         self._opening: set[asyncio.Task[None]] = set()
         self._said_unread = False
+        self._taken_skipped = 0
         self._timer: asyncio.TimerHandle | None = None
         self._probe_at = 0.0
 
@@ -140,6 +141,11 @@ class Relay:
     def _note_upstream(self, why: str | None) -> None:
         if self.upstream.note(why):
             self.look_again()
+
+    def take_skipped(self) -> int:
+        """Pairs that were not compared, since the last call."""
+        before, self._taken_skipped = self._taken_skipped, self.counts.skipped
+        return self.counts.skipped - before
 
     # The switch
 
