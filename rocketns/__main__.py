@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT = "audit"
+AUDIT, SHADOW = "audit", "shadow"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
@@ -16,6 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.pipeline.cli.audit import main as audit
 
         return audit(words[1:])
+    if words[:1] == [SHADOW]:
+        from rocketns.shadow.cli import main as shadow
+
+        return shadow(words[1:])
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 
