@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT, SHADOW = "audit", "shadow"
+AUDIT, SHADOW, SWITCH = "audit", "shadow", "switch"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.shadow.cli import main as shadow
 
         return shadow(words[1:])
+    if words[:1] == [SWITCH]:
+        from rocketns.shadow.switching import main as switch
+
+        return switch(words[1:])
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 

@@ -22,6 +22,7 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.shadow.counting.counts import Counts
+from rocketns.shadow.counting.standing import Standing
 from rocketns.shadow.counting.telling import Listening
 from rocketns.shadow.half.half import OwnHalf
 from rocketns.shadow.judge.starting import JudgeOptions, command
@@ -32,6 +33,7 @@ from rocketns.shadow.relay.plain import PlainClient
 from rocketns.shadow.relay.relay import Relay
 from rocketns.shadow.relay.secured import EitherClient
 from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.showing import now_ms, status_server
 from rocketns.shadow.switch import ALL, Switch
 
 log = logging.getLogger("rocketns.shadow")
@@ -61,6 +63,10 @@ class Shadow:
         self._folder = folder
         self._told = Listening()
         self.judge = JudgeLink(command(_of_judge(options, self.upstream)), self.heard, self._judge_began)
+        self._began_ms = now_ms()
+        self._status = None
+        if options.status is not None:
+            self._status = status_server(options.status, self.standing, self.switch.set)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop``, or the time is over."""
@@ -71,6 +77,8 @@ class Shadow:
         self.half.start()
         self.judge.start()
         self.relay.start()
+        if self._status is not None:
+            await self._status.start()
         server = await self._listening.serve(self._client)
         log.info("the shadow of %s listens at %s", self.upstream, with_port(*self._listening.address))
         with contextlib.suppress(TimeoutError):
@@ -113,10 +121,22 @@ class Shadow:
 
     async def _end(self) -> None:
         self._client_of_servers.close()
+        await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
         await self.half.stop()
-        await self.judge.finish(JUDGED_WITHIN_S)
         self.flush()
+        if self._status is not None:
+            await self._status.stop()
         log.info("passed: %s", " ".join(f"{name}={number}" for name, number in self.relay.counts.items().items()))
+
+    def standing(self) -> Standing:
+        """How it stands now."""
+        self.flush()
+        options = self.options
+        reference = None if options.reference is None else with_port(*options.reference)
+        return Standing(
+            self.counts, str(self.upstream), self._began_ms, now_ms(), self.switch.percent, reference, self.half.state,
+            self.relay.counts.items(),
+        )  # fmt: skip
 
     # Pairs
 

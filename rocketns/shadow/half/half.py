@@ -55,6 +55,13 @@ class OwnHalf:
         return self.port is not None and time.monotonic() >= self._settled_at
 
     @property
+    def state(self) -> str:
+        """For people."""
+        if self.port is None:
+            return "does not run"
+        return "answers" if self.is_settled else f"answers; brokers have {self.settles_in_s:.0f} s more to register"
+
+    @property
     def settles_in_s(self) -> float:
         """How long that takes; endless while it does not run."""
         return max(0.0, self._settled_at - time.monotonic()) if self.port is not None else float("inf")
