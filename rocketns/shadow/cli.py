@@ -9,9 +9,12 @@ from pathlib import Path
 
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
+from rocketns.shadow.counting.standing import Standing
+from rocketns.shadow.counting.summary import exit_status, summary
 from rocketns.shadow.options import parse
 from rocketns.shadow.running import Shadow
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, complain
+from rocketns.shadow.status.page import report
+from rocketns.tools.output import EXIT_UNREADABLE, complain, print_report
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -20,15 +23,27 @@ def main(arguments: Sequence[str]) -> int:
     writer = start_logging(options.log_level)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
-            shadow = Shadow(options, Path(folder))
-            asyncio.run(_run(shadow))
-            return EXIT_DIFFERENT if shadow.counts.unwanted else EXIT_FOUND
+            standing = asyncio.run(_run(Shadow(options, Path(folder))))
     except StartupError as error:
         complain(f"rocketns shadow cannot start: {error}")
         return EXIT_UNREADABLE
     finally:
         writer.stop()
+    print_report(summary(standing))
+    if options.report is not None:
+        return _write(options.report, standing)
+    return exit_status(standing)
 
 
-async def _run(shadow: Shadow) -> None:
+async def _run(shadow: Shadow) -> Standing:
     await shadow.run(asyncio.Event())
+    return shadow.standing()
+
+
+def _write(path: str, standing: Standing) -> int:
+    try:
+        Path(path).write_text(report(standing), "utf-8")
+    except OSError as error:
+        complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
+        return EXIT_UNREADABLE
+    return exit_status(standing)

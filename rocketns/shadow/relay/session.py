@@ -154,7 +154,7 @@ class Session:
         """The client sends nothing more. It may still read."""
         self._client_has_ended = True
         for leg in (self.up, self.own):
-            if leg is not None:
+            if leg is not None and not (leg is self.own and self._ended == UPSTREAM):  # the half should end by itself
                 leg.write_eof()
         if self.up is not None and self.up.has_ended:
             self.end()
@@ -303,10 +303,10 @@ class Session:
             self.lose(leg)
 
     def _end_after_client(self, leg: Leg) -> None:
+        leg.close()
         if leg is self.up or self.up is None:
             self.end(was_reset=leg.was_reset)
-        else:
-            leg.close()
+        if leg is self.own:
             self.own = None
             self.answers.forget_all()
 
