@@ -10,7 +10,7 @@ TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit, a tool, or the name server; return the exit status."""
+    """Run the audit, the shadow, a tool, or the name server; return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [AUDIT]:
         from rocketns.pipeline.cli.audit import main as audit

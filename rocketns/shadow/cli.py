@@ -25,27 +25,28 @@ def main(arguments: Sequence[str]) -> int:
         if options.report is not None:
             check_report(Path(options.report))
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
-            shadow = Shadow(options, Path(folder))
-            asyncio.run(_run(shadow))
+            standing = asyncio.run(_run(Shadow(options, Path(folder))))
     except StartupError as error:
         complain(f"rocketns shadow cannot start: {error}")
         return EXIT_UNREADABLE
     finally:
         writer.stop()
-    return _show(shadow.standing(), options.report)
-
-
-def _show(standing: Standing, path: str | None) -> int:
     print_text(summary(standing))
-    if path is not None:
-        try:
-            for written in write_report(Path(path), standing):
-                print_text(f"written: {written}\n")
-        except OSError as error:
-            complain(f"the report cannot be written to {path}: {error}")
-            return EXIT_UNREADABLE
+    if options.report is not None:
+        return _write(Path(options.report), standing)
     return exit_status(standing)
 
 
-async def _run(shadow: Shadow) -> None:
+async def _run(shadow: Shadow) -> Standing:
     await shadow.run(asyncio.Event())
+    return shadow.standing()
+
+
+def _write(path: Path, standing: Standing) -> int:
+    try:
+        for written in write_report(path, standing):
+            print_text(f"written: {written}\n")
+    except OSError as error:
+        complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
+        return EXIT_UNREADABLE
+    return exit_status(standing)

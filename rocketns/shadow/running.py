@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import logging
 import resource
 import signal
+import time
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocketns.addresses import with_port
 from rocketns.client.name_server import NameServer
@@ -22,7 +25,7 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.shadow.counting.counts import Counts
-from rocketns.shadow.counting.standing import Standing
+from rocketns.shadow.counting.standing import Standing, duration
 from rocketns.shadow.counting.telling import Listening
 from rocketns.shadow.half.half import OwnHalf
 from rocketns.shadow.judge.starting import JudgeOptions, command
@@ -33,8 +36,10 @@ from rocketns.shadow.relay.plain import PlainClient
 from rocketns.shadow.relay.relay import Relay
 from rocketns.shadow.relay.secured import EitherClient
 from rocketns.shadow.relay.upstream import Upstream
-from rocketns.shadow.showing import now_ms, status_server
 from rocketns.shadow.switch import ALL, Switch
+
+if TYPE_CHECKING:
+    from rocketns.shadow.status.server import StatusServer
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -43,6 +48,7 @@ SPARE_DESCRIPTORS = 128
 CONNECTIONS_MAX = 100_000
 FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
+STATUS_NEEDS = "--status needs aiohttp and prometheus-client: pip install 'rocketns[admin]'"
 
 
 class Shadow:
@@ -61,12 +67,10 @@ class Shadow:
         self._listening = bind(options.bind, options.port)
         self.port = self._listening.address[1]
         self._folder = folder
+        self._began_ms = _epoch_ms()
+        self._status = self._status_server()
         self._told = Listening()
         self.judge = JudgeLink(command(_of_judge(options, self.upstream)), self.heard, self._judge_began)
-        self._began_ms = now_ms()
-        self._status = None
-        if options.status is not None:
-            self._status = status_server(options.status, self.standing, self.switch.set)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop``, or the time is over."""
@@ -84,6 +88,8 @@ class Shadow:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._until(stop), self.options.for_s)
         server.close()
+        if self._status is not None:
+            await self._status.stop()
         self.relay.stop()
         await self._end()
 
@@ -102,6 +108,30 @@ class Shadow:
             connections_max=connections_max(), sends_all=options.record is not None,
             proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls, ends_tls=self._ends_tls,
         )  # fmt: skip
+
+    def _status_server(self) -> StatusServer | None:
+        if self.options.status is None:
+            return None
+        if any(importlib.util.find_spec(name) is None for name in ("aiohttp", "prometheus_client")):
+            raise StartupError(STATUS_NEEDS)
+        from rocketns.shadow.status.server import StatusServer
+
+        return StatusServer(*self.options.status, self.standing, self.switch.set)
+
+    def standing(self) -> Standing:
+        """How it stands now."""
+        self.flush()
+        reference = None if self.options.reference is None else with_port(*self.options.reference)
+        numbers = self.relay.counts.items() | {"served_percent_now": self.relay.percent}
+        return Standing(self.counts, str(self.upstream), self._began_ms, _epoch_ms(), self.switch.percent, reference,
+                        self._half_text(), numbers)  # fmt: skip
+
+    def _half_text(self) -> str:
+        if self.half.port is None:
+            return "its own half does not run"
+        if not self.half.is_settled:
+            return f"knows all brokers in {duration(self.half.settles_in_s * 1000)}"
+        return "runs"
 
     def _client(self) -> PlainClient:
         return PlainClient(self.relay) if self._contexts is None else EitherClient(self.relay, self._contexts)
@@ -124,19 +154,6 @@ class Shadow:
         await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
         await self.half.stop()
         self.flush()
-        if self._status is not None:
-            await self._status.stop()
-        log.info("passed: %s", " ".join(f"{name}={number}" for name, number in self.relay.counts.items().items()))
-
-    def standing(self) -> Standing:
-        """How it stands now."""
-        self.flush()
-        options = self.options
-        reference = None if options.reference is None else with_port(*options.reference)
-        return Standing(
-            self.counts, str(self.upstream), self._began_ms, now_ms(), self.switch.percent, reference, self.half.state,
-            self.relay.counts.items(),
-        )  # fmt: skip
 
     # Pairs
 
@@ -176,6 +193,10 @@ class Shadow:
 def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:
     reference = None if options.reference is None else with_port(*options.reference)
     return JudgeOptions(str(upstream), reference, options.settle_s, options.system, options.record, options.hash_names)
+
+
+def _epoch_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def connections_max() -> int:

@@ -21,6 +21,8 @@ from rocketns.shadow.half.settings import settings, taken_from
 
 log = logging.getLogger("rocketns.shadow")
 
+UNUSED = " is accepted but not used by rocketns "  # of properties that were taken over from the upstream
+STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
 # What is read of the upstream before each start of the half.
 NAMESPACES = ("ORDER_TOPIC_CONFIG", "LMQ")
@@ -53,13 +55,6 @@ class OwnHalf:
     def is_settled(self) -> bool:
         """Whether every broker has had the time to register there."""
         return self.port is not None and time.monotonic() >= self._settled_at
-
-    @property
-    def state(self) -> str:
-        """For people."""
-        if self.port is None:
-            return "does not run"
-        return "answers" if self.is_settled else f"answers; brokers have {self.settles_in_s:.0f} s more to register"
 
     @property
     def settles_in_s(self) -> float:
@@ -110,8 +105,9 @@ class OwnHalf:
     def _line(self, line: str) -> None:
         """A line of its output."""
         found = BOOT_LINE.search(line) if self.port is None else None
+        if found is None and UNUSED not in line:
+            log.info("own half: %s", STAMP.sub("", line))
         if found is None:
-            log.info("own half: %s", line)
             return
         self.port = int(found[1])
         self.generation += 1

@@ -131,7 +131,7 @@ class Relay:
             if not leg.is_own:
                 self._note_upstream(str(error) or "no answer in time")
             if not leg.is_over:
-                session.leg_failed(leg)
+                session.lose(leg)
 
     def opened(self, leg: Leg) -> None:
         """A leg is open."""
