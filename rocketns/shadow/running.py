@@ -116,7 +116,7 @@ class Shadow:
             raise StartupError(STATUS_NEEDS)
         from rocketns.shadow.status.server import StatusServer
 
-        return StatusServer(*self.options.status, self.standing, self.switch.set)
+        return StatusServer(self.options.status, self.standing, self.switch.set)
 
     def standing(self) -> Standing:
         """How it stands now."""

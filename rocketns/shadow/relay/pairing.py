@@ -77,7 +77,7 @@ class Pairing:
         is_equal = up is not None and up == own
         if is_equal:
             counts.equal += 1
-            if not self._sends_all or request.parts is None:
+            if request.parts is None or (answers.session.is_known and not self._sends_all):
                 self._equal[asked.code] = self._equal.get(asked.code, 0) + 1
                 return
         if asked.is_doubtful or request.parts is None or _is_lost(asked.up) or _is_lost(asked.own):
@@ -87,6 +87,7 @@ class Pairing:
         pair = Pair(session.number, session.peer, round(self._wall() * 1000) - ago_ms, request.data(), up, own,
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
         is_taken = bounded(pair) and self._judge(pair)
+        session.is_known |= is_taken
         counts.judged += is_taken
         counts.skipped += not is_taken
 
