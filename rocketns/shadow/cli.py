@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_UNREADABLE
     finally:
         writer.stop()
-    print_report(summary(standing))
+    print_report([summary(standing)])
     if options.report is not None:
         return _write(options.report, standing)
     return exit_status(standing)
