@@ -35,6 +35,10 @@ class JudgeLink(asyncio.Protocol):
         """Of its process."""
         return None if self._child.process is None else self._child.process.pid
 
+    def kill(self) -> None:
+        """End it at once; it is started again."""
+        self._child.kill()
+
     def send(self, pair: Pair) -> bool:
         """Whether there was room for a pair that is `bounded`."""
         transport = self._transport

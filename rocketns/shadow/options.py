@@ -10,10 +10,10 @@ from typing import NoReturn
 
 from rocketns.addresses import split
 from rocketns.config.texts.system import parse_definition
-from rocketns.shadow.half.half import SETTLE_S
+from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.switch import ALL
+from rocketns.tools.output import EXIT_UNREADABLE
 
-EXIT_USAGE = 1
 DEFAULT_PORT = 9876
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 TIME = re.compile(r"([0-9]{1,6})([smhd])")
@@ -30,9 +30,8 @@ rocketns shadow --upstream java:9876 -p 9876 --for 24h --report shadow.html
 EPILOG = """\
 Exit status:
   0  ended by --for, SIGTERM or SIGINT, and no pair differed
-  1  wrong option; the message names it
-  2  ended likewise, and pairs differed, were late or lacked an answer
-  255  could not start; the message says why
+  1  ended likewise, and pairs differed, were late or lacked an answer
+  2  wrong option, or it could not start; the message says why
 
 Signals:
   SIGUSR1           serve: rocketns' answers go out to all connections
@@ -42,15 +41,15 @@ Signals:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with Java's exit status for a wrong option, and where to find help."""
+    """argparse, but an error says how to get the help of the command."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
+        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options. SystemExit: 0 after help, 1 for a wrong option."""
+    """The options. SystemExit: 0 after help, 2 for a wrong option."""
     parsed = parser().parse_args(arguments)
     parsed.system = dict(parsed.system)
     return parsed
@@ -92,6 +91,8 @@ def _add_comparing(made: Parser) -> None:
     add("--reference", type=_address, metavar="HOST:PORT",
         help="a second name server like the upstream: what the two say differently is noise")  # fmt: skip
     add("--record", metavar="FILE", help="write all pairs to this file, for `rocketns replay`")
+    add("--record-hash-names", dest="hash_names", action="store_true",
+        help="with --record: hash the names of topics, brokers and groups, and addresses")  # fmt: skip
     add("--report", metavar="FILE", help="write a page with the result at the end")
     add("--status", type=_address, metavar="HOST:PORT", help="serve counts, /metrics and the switch over HTTP there")
 

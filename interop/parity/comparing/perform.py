@@ -79,7 +79,8 @@ def _(step: language.HowMany, play: Play) -> None:
     data, text = play.frame(step.what), play.writer.fill_text(step.of).encode()
     play.all(lambda side: side.send(step.on, data))
     found = play.all(lambda side: side.receive(step.on))
-    play.differ_in(f"how many {step.of}", [str(outcome.frame.count(text)) for outcome in found], step)
+    numbers = [str(outcome.frame.count(text)) for outcome in found]
+    play.differ_in(f"how many {step.of}", numbers, step, data=data, outcomes=found)
 
 
 @perform.register(language.Send)

@@ -59,10 +59,7 @@ def differing(
     ``exact``: nothing is sorted before. ValueError for bytes that are no frame.
     """
     sides = [parts_of(answer) for answer in (upstream, own)]
-    if not exact:
-        sort_bodies(sides)
-    even_times(sides, now_ms)
-    even_headers(sides, no_opaque=no_opaque)
+    make_even(sides, now_ms, no_opaque=no_opaque, exact=exact)
     one, other = sides
     return {part: (one[part], other[part]) for part in one if one[part] != other[part]}
 
@@ -73,25 +70,22 @@ def parts_of(answer: bytes) -> Parts:
     return {"type": str(kind), "header": header_text(header, kind), "body": body.decode("latin-1")}
 
 
-def even_times(sides: list[Parts], now_ms: int) -> None:
-    """A time stamp of about now becomes NOW."""
+def make_even(sides: list[Parts], now_ms: int, *, no_opaque: bool = False, exact: bool = False) -> None:
+    """Leave out of Java's and of rocketns' answer what is not compared."""
+    if not exact:
+        _sort_bodies(sides)
     for parts in sides:
         parts["body"] = TIMESTAMP.sub(partial(_now, now_ms), parts["body"])
+        if no_opaque:
+            parts["header"] = OPAQUE.sub('"opaque":ANY', parts["header"])
+    _even_remarks(sides)
 
 
 def _now(now_ms: int, match: re.Match[str]) -> str:
     return '"timestamp":NOW' if abs(int(match[1]) - now_ms) < NOW_WITHIN_MS else match[0]
 
 
-def even_headers(sides: list[Parts], *, no_opaque: bool) -> None:
-    """Leave exceptions' texts out of the headers, and opaques that nobody asked for."""
-    if no_opaque:
-        for parts in sides:
-            parts["header"] = OPAQUE.sub('"opaque":ANY', parts["header"])
-    _even_remarks(sides)
-
-
-def sort_bodies(sides: list[Parts]) -> None:
+def _sort_bodies(sides: list[Parts]) -> None:
     """Java's own body says in which dialect it is."""
     old = BARE_KEY.search(sides[0]["body"]) is not None
     bodies = [_sorted(parts["body"], old) for parts in sides]

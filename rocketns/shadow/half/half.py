@@ -21,9 +21,9 @@ from rocketns.shadow.half.settings import settings, taken_from
 
 log = logging.getLogger("rocketns.shadow")
 
+UNUSED = " is accepted but not used by rocketns "  # of properties that were taken over from the upstream
+STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
-# Brokers register every 30 s, 60 s at most; then rocketns knows those that the upstream knows.
-SETTLE_S = 65.0
 # What is read of the upstream before each start of the half.
 NAMESPACES = ("ORDER_TOPIC_CONFIG", "LMQ")
 WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
@@ -37,7 +37,7 @@ class OwnHalf:
     """
 
     def __init__(self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str], changed: Callable[[], None], *,
-                 journal: str | None = None, ns: str = "", settle_s: float = SETTLE_S, options: Sequence[str] = ()) -> None:  # fmt: skip
+                 journal: str | None = None, ns: str = "", settle_s: float, options: Sequence[str] = ()) -> None:  # fmt: skip
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
         self._changed, self._journal, self._ns = changed, journal, ns
         self._settle_s, self._options = settle_s, options
@@ -105,8 +105,9 @@ class OwnHalf:
     def _line(self, line: str) -> None:
         """A line of its output."""
         found = BOOT_LINE.search(line) if self.port is None else None
+        if found is None and UNUSED not in line:
+            log.info("own half: %s", STAMP.sub("", line))
         if found is None:
-            log.info("own half: %s", line)
             return
         self.port = int(found[1])
         self.generation += 1

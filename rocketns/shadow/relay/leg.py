@@ -76,12 +76,12 @@ class Leg(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.is_full = True
-        self._session.leg_full(self)
+        self._session.look_again()
 
     def resume_writing(self) -> None:
         self.is_full = False
         self._keep(0)
-        self._session.leg_drained(self)
+        self._session.look_again()
 
     def write(self, data: bytes, *, is_bounded: bool) -> bool:
         """Whether there was room. ``is_bounded``: its client does not wait for it, so that bytes may pile up."""

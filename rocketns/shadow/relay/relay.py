@@ -45,14 +45,14 @@ class Relay:
     def __init__(self, upstream: Upstream, half: Half, switch: Switch, judge: Judge, *, frame_bytes_max: int,
                  connections_max: int, sends_all: bool = False, proxy_protocol: bool = False,
                  upstream_tls: Callable[[], ssl.SSLContext] | None = None, ends_tls: bool = False,
-                 budget: Budget | None = None) -> None:  # fmt: skip
+                 budget: Budget | None = None, now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
         self.upstream, self.half, self.switch = upstream, half, switch
         self.frame_bytes_max = frame_bytes_max
         self.begins_with_first_bytes = ends_tls
         self.counts = RelayCounts()
         self.budget = budget or Budget()
-        self.now = time.monotonic
+        self.now = now
         self.pairing = Pairing(self.counts, judge, self.now, time.time, sends_all=sends_all)
         self.percent = 0
         self.waiting: set[Session] = set()
@@ -63,13 +63,14 @@ class Relay:
         self._closing: deque[tuple[float, Session]] = deque()
         self._opening: set[asyncio.Task[None]] = set()
         self._said_unread = False
+        self._taken_skipped = 0
         self._timer: asyncio.TimerHandle | None = None
         self._probe_at = 0.0
 
     def start(self) -> None:
         """On the running loop."""
         self.switch.follow(self.look_again)
-        self._tick()
+        self._tick_again()
 
     def stop(self) -> None:
         """End all connections."""
@@ -130,7 +131,7 @@ class Relay:
             if not leg.is_own:
                 self._note_upstream(str(error) or "no answer in time")
             if not leg.is_over:
-                session.leg_failed(leg)
+                session.lose(leg)
 
     def opened(self, leg: Leg) -> None:
         """A leg is open."""
@@ -140,6 +141,11 @@ class Relay:
     def _note_upstream(self, why: str | None) -> None:
         if self.upstream.note(why):
             self.look_again()
+
+    def take_skipped(self) -> int:
+        """Pairs that were not compared, since the last call."""
+        before, self._taken_skipped = self._taken_skipped, self.counts.skipped
+        return self.counts.skipped - before
 
     # The switch
 
@@ -175,8 +181,12 @@ class Relay:
         """One of its servers ended the connection."""
         self._closing.append((self.now() + CLOSE_WITHIN_S, session))
 
-    def _tick(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+    def _tick_again(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick_again)
+        self.tick()
+
+    def tick(self) -> None:
+        """What is due: a few times a second."""
         now = self.now()
         self.pairing.sweep()
         while self._closing and self._closing[0][0] <= now:
