@@ -13,8 +13,8 @@ from rocketns.shadow.counting.standing import Standing
 from rocketns.shadow.counting.summary import exit_status, summary
 from rocketns.shadow.options import parse
 from rocketns.shadow.running import Shadow
-from rocketns.shadow.status.page import report
-from rocketns.tools.output import EXIT_UNREADABLE, complain, print_report
+from rocketns.shadow.showing import check_report, write_report
+from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -22,6 +22,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     writer = start_logging(options.log_level)
     try:
+        if options.report is not None:
+            check_report(Path(options.report))
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
             standing = asyncio.run(_run(Shadow(options, Path(folder))))
     except StartupError as error:
@@ -29,9 +31,9 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_UNREADABLE
     finally:
         writer.stop()
-    print_report([summary(standing)])
+    print_text(summary(standing))
     if options.report is not None:
-        return _write(options.report, standing)
+        return _write(Path(options.report), standing)
     return exit_status(standing)
 
 
@@ -40,9 +42,10 @@ async def _run(shadow: Shadow) -> Standing:
     return shadow.standing()
 
 
-def _write(path: str, standing: Standing) -> int:
+def _write(path: Path, standing: Standing) -> int:
     try:
-        Path(path).write_text(report(standing), "utf-8")
+        for written in write_report(path, standing):
+            print_text(f"written: {written}\n")
     except OSError as error:
         complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
         return EXIT_UNREADABLE

@@ -116,7 +116,7 @@ class Shadow:
             raise StartupError(STATUS_NEEDS)
         from rocketns.shadow.status.server import StatusServer
 
-        return StatusServer(*self.options.status, self.standing, self.switch.set)
+        return StatusServer(self.options.status, self.standing, self.switch.set)
 
     def standing(self) -> Standing:
         """How it stands now."""
@@ -151,8 +151,8 @@ class Shadow:
 
     async def _end(self) -> None:
         self._client_of_servers.close()
+        await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
         await self.half.stop()
-        await self.judge.finish(JUDGED_WITHIN_S)
         self.flush()
 
     # Pairs
@@ -192,7 +192,8 @@ class Shadow:
 
 def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:
     reference = None if options.reference is None else with_port(*options.reference)
-    return JudgeOptions(str(upstream), reference, options.settle_s, options.system, options.record, options.hash_names)
+    own = {name: text for name, text in options.system.items() if not name.startswith("tls.server.")}  # it only asks
+    return JudgeOptions(str(upstream), reference, options.settle_s, own, options.record, options.hash_names)
 
 
 def _epoch_ms() -> int:

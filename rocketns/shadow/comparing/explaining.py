@@ -132,7 +132,7 @@ def _of_sets(path: str, one: Counter[str], other: Counter[str]) -> Iterator[Diff
 
 def _listed(names: Counter[str]) -> str:
     """What only one side has: how many, and the first of them."""
-    return f"{names.total()} only here: {', '.join(sorted(names)[:10])}" if names else ABSENT
+    return f"{names.total()} that the other lacks: {', '.join(sorted(names)[:10])}" if names else ABSENT
 
 
 def _by_name(items: list[Node]) -> dict[str, Node] | None:

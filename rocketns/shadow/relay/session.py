@@ -50,6 +50,7 @@ class Session:
         self._ended = ""  # which server ended the connection first
         self._client_has_ended = self._client_is_gone = self._client_is_full = False
         self.is_over = self.is_tls = self._has_registered = False
+        self.is_known = False  # to the judge, which names clients by their first pair
 
     # The client
 

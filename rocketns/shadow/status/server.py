@@ -44,8 +44,8 @@ Switch = Callable[[int, str], None]
 class StatusServer:
     """`start` and `stop` on the running loop. ``stand`` makes what is shown, when somebody asks."""
 
-    def __init__(self, host: str, port: int, stand: Stand, switch: Switch) -> None:
-        self._host, self._port = host, port
+    def __init__(self, address: tuple[str, int], stand: Stand, switch: Switch) -> None:
+        self._host, self._port = address
         self._stand, self._switch = stand, switch
         self._gate = Gate()
         self._metrics = Metrics(stand)

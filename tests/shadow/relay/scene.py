@@ -120,7 +120,8 @@ class Scene:
     def __init__(self, budget: Budget | None = None, **options: Any) -> None:
         self.up, self.own = Server(), Server()
         self.half, self.switch = Half(self.own.port), Switch()
-        self.judged: list[Pair] = []
+        self.judged: list[Pair] = []  # pairs of answers that differ
+        self.introduced: list[Pair] = []  # equal ones: the first of each connection
         self._moved_s = 0.0
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -145,7 +146,7 @@ class Scene:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def _judge(self, pair: Pair) -> bool:
-        self.judged.append(pair)
+        (self.introduced if pair.upstream == pair.own else self.judged).append(pair)
         return True
 
     def _now(self) -> float:

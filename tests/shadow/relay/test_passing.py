@@ -275,3 +275,14 @@ def test_the_upstream_is_told_the_client_s_address_where_it_takes_that() -> None
         scene.up.accept().expect(f"PROXY TCP4 127.0.0.1 127.0.0.1 {port} {scene.port}\r\n".encode())
     finally:
         scene.close()
+
+
+def test_the_judge_gets_the_first_pair_of_each_connection_to_know_the_client(scene: Scene) -> None:
+    scene.connected()
+    client, up, own = scene.connected()
+    client.send(request(8))
+    up.send(answer(8))
+    own.send(answer(8))
+    client.expect(answer(8))
+    eventually(lambda: scene.counts.equal == 3)
+    assert [pair.connection for pair in scene.introduced] == [1, 2]

@@ -34,7 +34,7 @@ class Running:
         self.counts: Counts | None = None
         self.loop = asyncio.new_event_loop()
         self.server = StatusServer(
-            "127.0.0.1", 0, lambda: standing(self.counts), lambda percent, _: self.switched.append(percent)
+            ("127.0.0.1", 0), lambda: standing(self.counts), lambda percent, _: self.switched.append(percent)
         )
 
     def do(self, call: Callable[[], Awaitable[None]]) -> None:
@@ -155,7 +155,7 @@ def test_a_wrong_option_of_the_command_is_status_2(words: list[str], capsys: pyt
 
 
 def test_a_port_that_is_taken_is_said(port: Running) -> None:
-    second = StatusServer("127.0.0.1", port.server.port, standing, _ignore)
+    second = StatusServer(("127.0.0.1", port.server.port), standing, _ignore)
     with pytest.raises(StartupError, match="the status port"):
         asyncio.run(second.start())
 
@@ -188,6 +188,6 @@ def test_the_metrics_of_a_shadow_are_what_it_counted() -> None:
 
 def test_the_metrics_say_which_part_is_served() -> None:
     port = Running()
-    port.server = StatusServer("127.0.0.1", 0, lambda: standing(serve_percent=25), _ignore)
+    port.server = StatusServer(("127.0.0.1", 0), lambda: standing(serve_percent=25), _ignore)
     seen = Scraped(port.server._metrics.text().decode())
     assert seen("rocketns_shadow_served_ratio") == 0.25
