@@ -14,7 +14,6 @@ import psutil
 from interop.harness import codes, payloads
 from interop.harness.ports import free_port
 from interop.harness.process import Process
-from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 
 READY = r"own half, process (\d+), listens at"
@@ -45,7 +44,8 @@ class Shadow:
 
     def child(self, word: str) -> psutil.Process:
         """The process of the half, or of the judge."""
-        return next(one for one in psutil.Process(self.process.pid).children() if any(word in part for part in one.cmdline()))
+        children = psutil.Process(self.process.pid).children()
+        return next(one for one in children if any(word in part for part in one.cmdline()))
 
     def serve(self) -> None:
         """And wait until it does."""
@@ -69,7 +69,3 @@ def register(client: Client, topics: int = 3, addr: str = "127.0.0.1:10911", bro
 def routed(client: Client, topic: str = "T1") -> bool:
     """Whether the topic has a route."""
     return client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}).code == 0
-
-
-def start_upstream(kind: type[NameServer], home: Path) -> NameServer:
-    return kind(home / "upstream")
