@@ -55,28 +55,38 @@ def _measure(options: argparse.Namespace, servers: Connection, ports: list[int])
         collecting = Process(command, Path(home) / "log")
         watched = psutil.Process(collecting.pid)
         try:
-            _say("reading", watched, lambda: collecting.text().count("is watched") < SERVERS)
+            _say("reading", watched, servers, lambda: collecting.text().count("is watched") < SERVERS)
             ends_s = time.monotonic() + options.steady
-            _say("watching", watched, lambda: time.monotonic() < ends_s)
+            _say("watching", watched, servers, lambda: time.monotonic() < ends_s)
         finally:
             collecting.kill()
-    servers.send("end")
-    print(f"most requests in a second at one name server: {servers.recv()}")  # noqa: T201
 
 
-def _say(what: str, watched: psutil.Process, goes_on: Callable[[], bool]) -> None:
-    """CPU time a second and memory while something goes on."""
-    began_s, spent_s, peak = time.monotonic(), sum(watched.cpu_times()[:2]), 0
+def _say(what: str, watched: psutil.Process, servers: Connection, goes_on: Callable[[], bool]) -> None:
+    """CPU time and memory while something goes on."""
+    began_s, spent_s, peak, (before, _) = time.monotonic(), _cpu_s(watched), 0, _asked(servers)
     while goes_on():
         time.sleep(POLL_S)
         peak = max(peak, watched.memory_info().rss)
-    took_s, spent_s = time.monotonic() - began_s, sum(watched.cpu_times()[:2]) - spent_s
-    share = f"{spent_s / took_s:.3f} s of CPU time a second"
-    print(f"{what}: {took_s:.0f} s, {share}, at most {peak / 1e6:.0f} MB", flush=True)  # noqa: T201
+    took_s, spent_s, (asked, most) = time.monotonic() - began_s, _cpu_s(watched) - spent_s, _asked(servers)
+    cost = f"{1000 * spent_s / (asked - before):.2f} ms of CPU time a request, {spent_s / took_s:.3f} s a second"
+    print(f"{what}: {took_s:.0f} s, {asked - before} requests, at most {most} in a second at one name server; "  # noqa: T201
+          f"{cost}; at most {peak / 1e6:.0f} MB", flush=True)  # fmt: skip
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    return float(sum(process.cpu_times()[:2]))
+
+
+def _asked(servers: Connection) -> tuple[int, int]:
+    """All requests so far, and the most in a second at one name server."""
+    servers.send("how many?")
+    found: tuple[int, int] = servers.recv()
+    return found
 
 
 def _serve(brokers: int, topics: int, pipe: Connection) -> None:
-    """Three name servers, until the pipe says that it is the end. Sends their ports, and the most requests in a second."""
+    """Three name servers, for ever. Sends their ports, and at each question what `_asked` returns."""
     answers = _answers(brokers, topics)
     counts: list[Counter[int]] = [Counter() for _ in range(SERVERS)]
 
@@ -86,10 +96,11 @@ def _serve(brokers: int, topics: int, pipe: Connection) -> None:
             server = await asyncio.start_server(_server(answers, count), "127.0.0.1", 0)
             ports.append(server.sockets[0].getsockname()[1])
         pipe.send(ports)
-        await asyncio.to_thread(pipe.recv)
+        while await asyncio.to_thread(pipe.recv):
+            most = max(max(count.values(), default=0) for count in counts)
+            pipe.send((sum(count.total() for count in counts), most))
 
     asyncio.run(serving())
-    pipe.send(max(max(count.values(), default=0) for count in counts))
 
 
 def _answers(brokers: int, topics: int) -> dict[int, bytes]:
