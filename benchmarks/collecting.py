@@ -70,7 +70,7 @@ def _say(what: str, watched: psutil.Process, servers: Connection, goes_on: Calla
         peak = max(peak, watched.memory_info().rss)
     took_s, spent_s, (asked, most) = time.monotonic() - began_s, _cpu_s(watched) - spent_s, _asked(servers)
     cost = f"{1000 * spent_s / (asked - before):.2f} ms of CPU time a request, {spent_s / took_s:.3f} s a second"
-    print(f"{what}: {took_s:.0f} s, {asked - before} requests, at most {most} in a second at one name server; "  # noqa: T201
+    print(f"{what}: {took_s:.0f} s, {asked - before} requests, at most {most} in a second at one name server; "
           f"{cost}; at most {peak / 1e6:.0f} MB", flush=True)  # fmt: skip
 
 
