@@ -213,6 +213,7 @@ class Answers:
         for frame in (asked.request, asked.up, asked.own):
             if frame is not None:
                 self.session.requests.release(frame)
+        asked.up = asked.own = None  # the frames name the request: without this only the garbage collector frees both
         self.session.request_is_over()
 
     def forget_all(self) -> None:

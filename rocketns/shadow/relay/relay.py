@@ -44,7 +44,7 @@ class Relay:
 
     def __init__(self, upstream: Upstream, half: Half, switch: Switch, judge: Judge, *, frame_bytes_max: int,
                  connections_max: int, sends_all: bool = False, proxy_protocol: bool = False,
-                 upstream_tls: Callable[[], ssl.SSLContext] | None = None, ends_tls: bool = False,
+                 upstream_tls: Callable[[], ssl.SSLContext | None] | None = None, ends_tls: bool = False,
                  budget: Budget | None = None, now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
         self.upstream, self.half, self.switch = upstream, half, switch

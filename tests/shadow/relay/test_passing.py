@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 from interop.harness.wire import eventually
@@ -228,6 +229,19 @@ def test_an_upstream_that_sends_to_a_client_that_does_not_read_is_not_read_eithe
             sent += up.socket.send(piece)
     except TimeoutError:
         pass
+    assert sent < 14 * 1024 * 1024
+
+
+def test_a_client_is_not_read_while_the_upstream_does_not_read(scene: Scene) -> None:
+    client, _, own = scene.connected()
+    client.socket.settimeout(1.0)
+    large, sent = request(7, size=15 * 1024 * 1024), 0
+    own.socket.setblocking(False)
+    with contextlib.suppress(TimeoutError):
+        while sent < len(large):
+            sent += client.socket.send(large[sent : sent + 65_536])
+            with contextlib.suppress(BlockingIOError):
+                own.socket.recv(1 << 20)
     assert sent < 14 * 1024 * 1024
 
 
