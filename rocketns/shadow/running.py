@@ -34,9 +34,9 @@ from rocketns.shadow.judge.starting import JudgeOptions, command
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, own_began
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.clients.secured import EitherClient
 from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.secured import EitherClient
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import ALL, Switch
 

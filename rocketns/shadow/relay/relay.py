@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from rocketns.shadow.relay.budget import Budget
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.clients.starting import header_for
 from rocketns.shadow.relay.counts import RelayCounts
+from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, Pairing
-from rocketns.shadow.relay.plain import PlainClient
 from rocketns.shadow.relay.session import CLOSE_WITHIN_S, Session
-from rocketns.shadow.relay.starting import header_for
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.relay.budget import Budget
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.relay import Relay
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch

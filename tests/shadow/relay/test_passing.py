@@ -6,7 +6,7 @@ import contextlib
 import socket
 
 from interop.harness.wire import eventually
-from rocketns.shadow.relay.budget import Budget
+from rocketns.shadow.relay.frames.budget import Budget
 from tests.shadow.relay.scene import Scene, answer, request
 
 
