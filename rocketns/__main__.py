@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT = "audit"
+AUDIT, REPLAY = "audit", "replay"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
@@ -16,6 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.pipeline.cli.audit import main as audit
 
         return audit(words[1:])
+    if words[:1] == [REPLAY]:
+        from rocketns.shadow.replaying.cli import main as replay
+
+        return replay(words[1:])
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 

@@ -35,11 +35,13 @@ def main(arguments: Sequence[str]) -> int:
         return stop.code if isinstance(stop.code, int) else EXIT_UNUSABLE
     try:
         result = asyncio.run(_run(options))
-    except* (OSError, RocketnsError, ValueError) as errors:
-        complain(f"rocketns replay: {_first(errors)}")
-        return EXIT_UNUSABLE
-    except* KeyboardInterrupt:
+    except KeyboardInterrupt:
         return INTERRUPTED
+    except (OSError, RocketnsError, ExceptionGroup) as error:
+        if (trouble := _trouble(error)) is None:
+            raise
+        complain(f"rocketns replay: {trouble}")
+        return EXIT_UNUSABLE
     return _finish(options, result)
 
 
@@ -54,12 +56,11 @@ def _finish(options: Namespace, result: Result) -> int:
     return EXIT_DIFFERENT if result.differing else EXIT_SAME
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> str:
-    """The first error's text. A group of one error has another one in it if it came out of a task."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
+def _trouble(error: Exception) -> str | None:
+    """What is wrong with the file or the name server, also out of a task; None for an error of another kind."""
+    while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    return str(error) or type(error).__name__
+    return (str(error) or type(error).__name__) if isinstance(error, OSError | RocketnsError) else None
 
 
 async def _run(options: Namespace) -> Result:

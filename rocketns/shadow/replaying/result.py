@@ -26,12 +26,14 @@ class Shown(NamedTuple):
 
 @dataclass(slots=True)
 class Result:
-    """``outcomes`` by name of the request; ``unanswered`` pairs have no recorded answer, and were not compared."""
+    """``outcomes`` by name of the request. ``oneway`` requests have no answer; ``unanswered`` ones had none when they
+    were recorded. Neither are compared."""
 
     outcomes: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
     listed: Counter[str] = field(default_factory=Counter)
     unsent: Counter[Unsent] = field(default_factory=Counter)
     sent: int = 0
+    oneway: int = 0
     unanswered: int = 0
     shown: list[Shown] = field(default_factory=list)
 

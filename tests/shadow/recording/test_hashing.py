@@ -107,11 +107,11 @@ def test_a_topic_that_is_called_like_a_member_is_hashed_as_a_key_too() -> None:
     assert found == {"table": {NAMES.name("topicList"): f"{BROKER}:4"}}
 
 
-def test_properties_keep_numbers_and_truth_values_only() -> None:
-    shown = answer(b"rocketmqHome=/home/broker-a\nlistenPort=9876\norderMessageEnable=true\n")
+def test_properties_keep_numbers_and_words_only() -> None:
+    shown = answer(b"rocketmqHome=/home/broker-a\nlistenPort=9876\nproductEnvName=center\n")
     found = hashed_pair(request(codes.GET_NAMESRV_CONFIG), shown).upstream
     assert decode(found or b"").body == f"rocketmqHome={NAMES.text('/home/broker-a')}\n".encode() + (
-        b"listenPort=9876\norderMessageEnable=true\n"
+        b"listenPort=9876\nproductEnvName=center\n"
     )
 
 
