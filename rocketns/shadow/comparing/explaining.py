@@ -35,9 +35,12 @@ def _of_part(name: str, upstream: str, own: str) -> Iterator[Difference]:
     if not (upstream and own):
         yield Difference(name, upstream, own)
         return
+    trees: tuple[Node, Node]
     try:
         trees = parse(upstream), parse(own)
     except ValueError:
+        trees = upstream, own
+    if all(isinstance(tree, str) for tree in trees):
         yield from _of_texts(name, upstream, own)
     else:
         yield from _of_nodes(name, *trees)
@@ -52,7 +55,7 @@ def _of_texts(name: str, upstream: str, own: str) -> Iterator[Difference]:
                 yield Difference(f"{name}.{key}", one.get(key, ABSENT), other.get(key, ABSENT))
         return
     at = max(_first_difference(upstream, own) - BEFORE, 0)
-    yield Difference(f"{name} from character {at}", upstream[at:], own[at:])
+    yield Difference(f"{name} from character {at}" if at else name, upstream[at:], own[at:])
 
 
 def _first_difference(one: str, other: str) -> int:

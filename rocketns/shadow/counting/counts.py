@@ -41,8 +41,8 @@ class Counts:
         self.outcomes[request_name(code), outcome] += number
 
     def add_unwanted(self, code: int, outcome: Outcome, kept: Kept) -> None:
-        """A pair that an operator should see."""
-        self.add(code, outcome)
+        """Pairs that an operator should see."""
+        self.add(code, outcome, kept.times)
         self.different_ms = max(self.different_ms or 0, kept.at_ms)
         self.samples.add(kept)
 

@@ -87,6 +87,14 @@ class Samples:
         self._bytes += size
         self._kept[kept.question] = kept
 
+    def split(self, most: int, rest: Samples) -> Samples:
+        """The first ``most`` of these; the others go to ``rest``."""
+        first = Samples(most)
+        for kept in self:
+            (first if len(first) < most else rest).add(kept)
+        first.more = self.more
+        return first
+
     def merge(self, other: Samples) -> None:
         """Take over what another has kept since."""
         for kept in other:
