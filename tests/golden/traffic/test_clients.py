@@ -24,7 +24,8 @@ from rocketns.shadow.replaying.choosing import Choice
 from rocketns.shadow.replaying.connection import Connection
 from rocketns.shadow.replaying.pace import Pace
 from rocketns.shadow.replaying.playing import Player
-from rocketns.shadow.replaying.result import Resultfrom tests.behaviour import steps
+from rocketns.shadow.replaying.result import Result
+from tests.behaviour import steps
 
 CLIENTS = (
     "broker-4.9.7", "broker-5.3.3", "broker-5.5.0", "go", "java-4.9.7", "java-5.5.0", "master-5.5.0", "mqadmin-5.5.0",
