@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import socket
@@ -15,17 +14,11 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.servers import NameServer
-from interop.harness.wire import ANSWER_TIMEOUT_S
-from interop.traffic.corpus import CORPUS
+from interop.traffic.corpus import CORPUS, play
 from rocketns.protocol.command import decode
 from rocketns.shadow.recording.file import Recording
 from rocketns.shadow.recording.secrets import SECRET_FIELDS
-from rocketns.shadow.replaying.choosing import Choice
-from rocketns.shadow.replaying.connection import Connection
-from rocketns.shadow.replaying.pace import Pace
-from rocketns.shadow.replaying.playing import Player
 from rocketns.shadow.replaying.result import Result
-from tests.behaviour import steps
 
 CLIENTS = (
     "broker-4.9.7", "broker-5.3.3", "broker-5.5.0", "go", "java-4.9.7", "java-5.5.0", "master-5.5.0", "mqadmin-5.5.0",
@@ -43,27 +36,9 @@ def played(server_class: type[NameServer]) -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as home:
         server = server_class(Path(home))
         try:
-            yield asyncio.run(play(server))
+            yield play(server)
         finally:
             server.stop()
-
-
-async def play(server: NameServer) -> Result:
-    """A read that differs is asked again once all unregistrations are applied: Java, too, answers them before that."""
-
-    async def open_one() -> Connection:
-        return await Connection.open("127.0.0.1", server.port, None, ANSWER_TIMEOUT_S)
-
-    def settle() -> None:
-        with server.connect() as client:
-            steps.settle(client)
-
-    async def until_settled(_seconds: float) -> None:
-        await asyncio.to_thread(settle)
-
-    pace = Pace(asyncio.get_running_loop().time, until_settled)
-    player = Player(open_one, Choice(with_changes=True), pace, until_settled, settle_s=1.0)
-    return await player.play(Recording(CORPUS).pairs())
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -14,7 +14,7 @@ from rocketns.protocol.body.registration.decoding import decode_register_broker_
 from rocketns.protocol.command import decode
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.recording.hashed_pairs import hashed
-from rocketns.shadow.recording.hashing import Names
+from rocketns.shadow.recording.hashing import REMARK_CHARS_MAX, Names
 from rocketns.shadow.recording.tree import UnreadableError
 from tests.shadow.recording.pairs import ANSWERED, answer, pair, request
 
@@ -127,3 +127,8 @@ def test_a_body_that_is_no_json_is_not_recorded() -> None:
 
 def test_two_recordings_have_other_hashes() -> None:
     assert Names(b"other").name("Orders") != TOPIC
+
+
+def test_a_remark_that_no_server_writes_is_not_recorded() -> None:
+    with pytest.raises(UnreadableError):
+        NAMES.remark("x" * (REMARK_CHARS_MAX + 1), {})
