@@ -5,17 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT, REPLAY = "audit", "replay"
+AUDIT, SHADOW, SWITCH, REPLAY = "audit", "shadow", "switch", "replay"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit, a tool, or the name server; return the exit status."""
+    """Run the audit, the shadow, a replay, a tool, or the name server; return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [AUDIT]:
         from rocketns.pipeline.cli.audit import main as audit
 
         return audit(words[1:])
+    if words[:1] == [SHADOW]:
+        from rocketns.shadow.cli import main as shadow
+
+        return shadow(words[1:])
+    if words[:1] == [SWITCH]:
+        from rocketns.shadow.switching import main as switch
+
+        return switch(words[1:])
     if words[:1] == [REPLAY]:
         from rocketns.shadow.replaying.cli import main as replay
 

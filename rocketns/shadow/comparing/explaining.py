@@ -24,11 +24,20 @@ def explained(parts: Mapping[str, tuple[str, str]]) -> tuple[Difference, ...]:
 
 
 def _cut(one: Difference) -> Difference:
-    return Difference(one.path[: 2 * SHOWN_CHARACTERS], _short(one.upstream), _short(one.own))
+    return Difference(_text_of(one.path)[: 2 * SHOWN_CHARACTERS], _short(one.upstream), _short(one.own))
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+    shown = _text_of(text[: 4 * SHOWN_CHARACTERS])
+    return shown if len(shown) <= SHOWN_CHARACTERS else shown[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def _text_of(text: str) -> str:
+    """Parts have one character a byte. Names in other scripts are shown as they are."""
+    try:
+        return text.encode("latin-1").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # of a binary header, which is text already
+        return text
 
 
 def _of_part(name: str, upstream: str, own: str) -> Iterator[Difference]:
@@ -123,7 +132,7 @@ def _of_sets(path: str, one: Counter[str], other: Counter[str]) -> Iterator[Diff
 
 def _listed(names: Counter[str]) -> str:
     """What only one side has: how many, and the first of them."""
-    return f"{names.total()} only here: {', '.join(sorted(names)[:10])}" if names else ABSENT
+    return f"{names.total()} that the other lacks: {', '.join(sorted(names)[:10])}" if names else ABSENT
 
 
 def _by_name(items: list[Node]) -> dict[str, Node] | None:

@@ -31,7 +31,7 @@ _MEMBERS = re.compile(rb'"(?:callbackList|processTimer)"')
 _NOT_SEEN = "one pair does not show it: it needs what the brokers did before"
 _AT_A_START = "it shows when a process starts or stops, and not in an answer"
 _IN_A_FILE = "it shows in a file, and not in an answer"
-_NO_JOURNAL = "rocketns must have been restarted with a journal, and the shadow's has none"
+_NO_JOURNAL = "it shows after a restart with a journal, while brokers register again: such pairs do not count"
 
 
 def _says(case: Case, text: str) -> bool:

@@ -60,15 +60,14 @@ def _is_binary(frame: bytes) -> bool:
 
 
 def text_of(request: Asked) -> str:
-    """A request for people: its name and fields, without what signs it."""
-    fields = (f" {name}={value}" for name, value in sorted(request.fields.items()) if name not in SECRETS)
+    """A request for people: its name and fields, without what signs it. It can be encoded, whatever a peer sent."""
     name = request_name(request.code) if request.command is not None else "unreadable"
     text = name if name != "unknown" else f"request {request.code}"
-    for field in fields:
-        text += field[:SHOWN_CHARACTERS]
-        if len(text) > SHOWN_CHARACTERS:
-            return text[:SHOWN_CHARACTERS] + "…"
-    return text
+    for field, value in sorted(request.fields.items()):
+        if field not in SECRETS and len(text) <= SHOWN_CHARACTERS:
+            text += f" {field}={value}"[:SHOWN_CHARACTERS]
+    text = text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def client_of(request: Asked) -> str:

@@ -13,9 +13,6 @@ FORMS = (
     frame(json_header(105, FIELDS, opaque=7), b"body"),
     frame(binary_header(105, FIELDS, opaque=7), b"body", ROCKETMQ),
 )
-    frame(json_header(105, FIELDS, opaque=7), b"body"),
-    frame(binary_header(105, FIELDS, opaque=7), b"body", ROCKETMQ),
-)
 
 
 def test_only_the_opaque_changes_in_both_encodings() -> None:
@@ -50,6 +47,11 @@ def test_a_request_is_shown_without_what_signs_it() -> None:
 
 def test_a_long_request_is_cut() -> None:
     assert len(text_of(asked(request(ext={f"f{n}": "v" * 1000 for n in range(100)})))) < 250
+
+
+def test_half_a_surrogate_in_a_name_can_be_told_and_shown() -> None:
+    header = json_header(105, {"topic": "T"}).replace(b'"T"', rb'"\ud800"')
+    assert text_of(asked(frame(header))) == r"GET_ROUTEINFO_BY_TOPIC topic=\ud800"
 
 
 def test_a_client_is_named_by_language_and_release_and_an_invented_language_is_not_repeated() -> None:
