@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from interop.golden.compare import settle
@@ -24,11 +24,15 @@ def cut(pairs: Iterable[Pair], home: Path) -> list[Pair]:
         if pair.upstream is not None or command.is_oneway:
             upstream = None if pair.upstream is None else settle(pair.upstream, home)
             kept.setdefault((pair.peer, _settled(pair.request), _settled(upstream)), pair._replace(upstream=upstream))
-    return [pair._replace(at_ms=pair.at_ms - _first(kept)) for pair in kept.values()]
+    return list(_in_order(kept.values()))
 
 
-def _first(kept: dict[tuple[object, ...], Pair]) -> int:
-    return min(pair.at_ms for pair in kept.values())
+def _in_order(pairs: Collection[Pair]) -> Iterator[Pair]:
+    """With times from 0 on that follow the order, which is that of the answers."""
+    first = latest = min(pair.at_ms for pair in pairs)
+    for pair in pairs:
+        latest = max(latest, pair.at_ms)
+        yield pair._replace(at_ms=latest - first)
 
 
 def _settled(frame: bytes | None) -> tuple[object, ...] | None:

@@ -14,6 +14,7 @@ from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.shadow.recording.file import Recording
+from rocketns.shadow.recording.ordering import in_time
 from rocketns.shadow.replaying.choosing import Choice
 from rocketns.shadow.replaying.connection import Connection
 from rocketns.shadow.replaying.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse
@@ -80,7 +81,7 @@ async def _run(options: Namespace) -> Result:
         lanes=options.connections,
     )  # fmt: skip
     player.tell = Progress(clock, recording.size_bytes, player.result, sys.stderr.isatty())
-    return await player.play(recording.pairs())
+    return await player.play(in_time(recording.pairs()))
 
 
 class Progress:

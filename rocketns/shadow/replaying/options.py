@@ -62,7 +62,7 @@ def build() -> argparse.ArgumentParser:
     when.add_argument("--as-recorded", action="store_true", help="keep the recorded times between requests")
     add("--connections", type=_lanes, default=1, metavar="N",
         help="play so many recorded connections side by side, each in its order; by default all requests follow each "
-        "other in the order of the file")  # fmt: skip
+        "other in the order in which they were answered")  # fmt: skip
     add("--settle", type=_number, default=SETTLE_S, metavar="SECONDS",
         help="ask a read that differs once more after this time; 0 is never, by default %(default)g")  # fmt: skip
     add("--timeout", type=_number, default=TIMEOUT_S, metavar="SECONDS",

@@ -1,6 +1,6 @@
 """Plays recorded requests to a name server, each recorded connection on one of its own.
 
-With one lane the requests go out one after the other in the order of the file, whatever connection they were on. With
+With one lane the requests go out one after the other in the given order, whatever connection they were on. With
 more lanes connections play side by side, each in its own order.
 """
 

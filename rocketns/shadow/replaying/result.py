@@ -16,7 +16,7 @@ SHOWN_MAX = 100
 
 
 class Shown(NamedTuple):
-    """A pair that differs: ``number`` is its line in the file without the head, from 1 on."""
+    """A pair that differs. ``number`` counts recorded requests from 1 on, in the order of their answers."""
 
     number: int
     code: int
