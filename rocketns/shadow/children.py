@@ -21,13 +21,14 @@ Process = asyncio.subprocess.Process
 class Child:
     """`run` is a task of its own; `stop` ends it and the process.
 
-    ``spawn`` starts the process, whose standard output is piped to `lines`, and whose standard input ends with this
+    ``spawn`` starts the process, whose standard output is piped to ``line``, and whose standard input ends with this
     process. ``ended`` is called after each end.
     """
 
-    def __init__(self, name: str, spawn: Callable[[], Awaitable[Process]], line: Callable[[str], None],
-                 ended: Callable[[], None], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:  # fmt: skip
-        self._name, self._spawn, self._line, self._ended, self._sleep = name, spawn, line, ended, sleep
+    def __init__(
+        self, name: str, spawn: Callable[[], Awaitable[Process]], line: Callable[[str], None], ended: Callable[[], None]
+    ) -> None:
+        self._name, self._spawn, self._line, self._ended = name, spawn, line, ended
         self.process: Process | None = None
         self._stops = False
         self.starts = 0
@@ -42,8 +43,8 @@ class Child:
             if self._stops:
                 return
             pause_s = PAUSE_S if loop.time() - began >= GOOD_RUN_S else pause_s
-            log.error("%s ended (%s): it is started again in %g s. Passing through goes on", self._name, status, pause_s)
-            await self._sleep(pause_s)
+            log.error("%s ended (%s): it starts again in %g s. Passing through goes on", self._name, status, pause_s)
+            await asyncio.sleep(pause_s)
             pause_s = min(PAUSE_S_MAX, pause_s * 2)
 
     async def _run_once(self) -> str:
@@ -96,5 +97,6 @@ async def lines(stream: asyncio.StreamReader, take: Callable[[str], None]) -> No
 async def spawned(arguments: Sequence[str], stdin: int) -> Process:
     """A process with its output piped. It has a session of its own, so that Ctrl-C of a terminal reaches only us."""
     return await asyncio.create_subprocess_exec(
-        *arguments, stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True
-    )
+        *arguments, stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import subprocess
 from collections.abc import Callable, Sequence
 
 from rocketns.shadow.children import Child, Process, spawned
@@ -18,7 +17,7 @@ WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 
 class JudgeLink(asyncio.Protocol):
-    """`send` is called by the relay. ``heard`` gets the bytes that the judge sends, ``began`` is called at each start."""
+    """The relay calls `send`. ``heard`` gets the bytes that the judge sends, ``began`` is called at each start."""
 
     def __init__(self, command: Sequence[str], heard: Callable[[bytes], None], began: Callable[[], None]) -> None:
         self._command, self._heard, self._began = tuple(command), heard, began

@@ -61,10 +61,12 @@ def parser() -> Parser:
                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     add = made.add_argument
     add("--upstream", required=True, type=_address, metavar="HOST:PORT", help="the name server that is in use")
-    add("-p", "--port", type=_port, default=DEFAULT_PORT, metavar="PORT", help=f"where clients connect; by default {DEFAULT_PORT}")
+    add("-p", "--port", type=_port, default=DEFAULT_PORT, metavar="PORT",
+        help=f"where clients connect; by default {DEFAULT_PORT}")  # fmt: skip
     add("--bind", default="0.0.0.0", metavar="ADDR", help="the address for that; by default every one")
     add("-c", dest="config_file", metavar="FILE", help="Java properties file of rocketns' own half")
-    add("--journal", metavar="PATH", help="folder in which the own half writes its journal, from which it restores routes")
+    add("--journal", metavar="PATH",
+        help="folder in which the own half writes its journal, from which it restores its routes")  # fmt: skip
     _add_switch(made)
     _add_comparing(made)
     add("--for", dest="for_s", type=_time, metavar="TIME", help="end after so long, as 90s, 10m, 24h or 7d")
@@ -81,9 +83,10 @@ def _add_switch(made: Parser) -> None:
     add = made.add_mutually_exclusive_group().add_argument
     add("--serve", dest="serve_percent", action="store_const", const=ALL, default=0,
         help="let rocketns' answers go out from the start, as soon as it knows the brokers")  # fmt: skip
-    add("--serve-percent", dest="serve_percent", type=_percent, metavar="N", help="likewise, to N %% of the connections")
+    add("--serve-percent", dest="serve_percent", type=_percent, metavar="N",
+        help="likewise, to N %% of the connections")  # fmt: skip
     made.add_argument("--settle", dest="settle_s", type=_time, default=SETTLE_S, metavar="TIME",
-                      help=f"how long brokers have to register at a half that started; by default {SETTLE_S:g}s")  # fmt: skip
+                      help=f"the time that brokers have to register at a half; by default {SETTLE_S:g}s")  # fmt: skip
 
 
 def _add_comparing(made: Parser) -> None:

@@ -192,7 +192,8 @@ class Shadow:
 
 def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:
     reference = None if options.reference is None else with_port(*options.reference)
-    return JudgeOptions(str(upstream), reference, options.settle_s, options.system, options.record, options.hash_names)
+    own = {name: text for name, text in options.system.items() if not name.startswith("tls.server.")}  # it only asks
+    return JudgeOptions(str(upstream), reference, options.settle_s, own, options.record, options.hash_names)
 
 
 def _epoch_ms() -> int:

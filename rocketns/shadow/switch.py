@@ -8,7 +8,7 @@ from collections.abc import Callable
 log = logging.getLogger("rocketns.shadow")
 
 ALL = 100
-# Of the numbers of connections, so that neighbours are spread over the hundred places. It has no factor in common with 100.
+# Between the places of one connection and the next among the hundred. It has no factor in common with 100.
 _STRIDE = 61
 
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rocketns.client.name_server import NameServer, UnusableError
@@ -36,13 +36,16 @@ class OwnHalf:
     ``upstream`` is read for settings; None where that is not possible. ``given`` are the operator's properties.
     """
 
-    def __init__(self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str], changed: Callable[[], None], *,
-                 journal: str | None = None, ns: str = "", settle_s: float, options: Sequence[str] = ()) -> None:  # fmt: skip
+    def __init__(
+        self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str],
+        changed: Callable[[], None], *, settle_s: float, journal: str | None = None, ns: str = "",
+    ) -> None:  # fmt: skip
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
         self._changed, self._journal, self._ns = changed, journal, ns
-        self._settle_s, self._options = settle_s, options
+        self._settle_s = settle_s
         self._child = Child("rocketns' own half", self._spawn, self._line, self._ended)
         self._settings: dict[str, str] = {}
+        self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
         self._settled_at = float("inf")
         self._task: asyncio.Task[None] | None = None
@@ -91,16 +94,27 @@ class OwnHalf:
         file = self._folder / "half.properties"
         file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder, self._journal, self._ns)))
         command = (sys.executable, "-m", "rocketns.shadow.half.process", "-c", str(file), "--log-level", "WARNING")
-        return await spawned((*command, *self._options), subprocess.PIPE)
+        return await spawned(command, subprocess.PIPE)
 
     async def _read_upstream(self) -> None:
         """What cannot be read is as it was at the last start."""
         try:
             self._settings = taken_from(await self._upstream.configuration())
             self._kv = {name: items for name in NAMESPACES if (items := await self._upstream.kv(name))}
+            self._has_read = True
         except UnusableError as error:
-            log.warning("the upstream's configuration and KV items cannot be read, so that rocketns' answers may differ "
-                        "where these matter: %s", error)  # fmt: skip
+            log.warning("the upstream's configuration and KV items cannot be read (%s): rocketns' answers may differ "
+                        "where these matter, until it starts again with them", error)  # fmt: skip
+
+    async def _could_now(self) -> bool:
+        """Whether the upstream can be read, which could not when the half started."""
+        if self._has_read:
+            return False
+        try:
+            await self._upstream.configuration()
+        except UnusableError:
+            return False
+        return True
 
     def _line(self, line: str) -> None:
         """A line of its output."""
@@ -128,13 +142,16 @@ class OwnHalf:
         self._changed()
 
     async def _watch(self, port: int) -> None:
-        """A half that runs and does not answer is ended, and started again."""
+        """A half that runs and does not answer is ended, and started again; so is one that lacks the settings."""
         server = NameServer(self._client, f"127.0.0.1:{port}", SerializeType.JSON, WATCH_WITHIN_S)
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
             try:
                 await server.lookup_code(None)
+                if not await self._could_now():
+                    continue
+                log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
             except UnusableError as error:
                 log.error("rocketns' own half does not answer: %s", error)
-                self._child.kill()
-                return
+            self._child.kill()
+            return

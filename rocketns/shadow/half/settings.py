@@ -34,8 +34,10 @@ def _is_usable(declaration: Field[Any], text: str) -> bool:
     return value is not None and (declaration.type != "int" or low <= value <= high)
 
 
-def settings(given: Mapping[str, str], upstream: Mapping[str, str], folder: Path, journal: str | None, ns: str) -> dict[str, str]:  # fmt: skip
-    """All properties of the half. ``given`` are the operator's. ``folder`` is the half's own; ``journal`` has ``ns``."""
+def settings(
+    given: Mapping[str, str], upstream: Mapping[str, str], folder: Path, journal: str | None, ns: str
+) -> dict[str, str]:
+    """All properties of the half. ``given`` are the operator's. ``folder`` is its own, ``ns`` the journal's id."""
     forced = {
         "bindAddress": "127.0.0.1", "listenPort": "0", "kvConfigPath": str(folder / "kvConfig.json"),
         "rocketns.mute": "true",

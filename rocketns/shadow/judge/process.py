@@ -12,7 +12,7 @@ from collections.abc import Callable
 from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, told
 from rocketns.shadow.judge.asking import Asker
 from rocketns.shadow.judge.judging import Again, Judge
-from rocketns.shadow.judge.waiting import PAUSE_S
+from rocketns.shadow.judge.waiting import PAUSE_S, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, Unpacking
 
@@ -66,15 +66,21 @@ async def run(judge: Judge, asker: Asker, judged: Judged) -> None:
     with socket.socket(fileno=0) as pairs:
         pairs.setblocking(False)
         await loop.create_connection(lambda: inlet, sock=pairs)
-        tasks = [loop.create_task(_ask_again(judge, asker)), loop.create_task(_tell(inlet))]
+        asking = AskingAgain(judge, asker)
+        tasks = [loop.create_task(asking.run()), loop.create_task(_tell(inlet))]
+        for task in tasks:
+            task.add_done_callback(lambda _: inlet.ended.set())  # a fault ends the process, which is started again
         await inlet.ended.wait()
         deadline = loop.time() + LAST_WITHIN_S
-        while len(judge.questions) and loop.time() < deadline:
+        while asking.is_busy and loop.time() < deadline:
             await asyncio.sleep(PAUSE_S)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        found = await asyncio.gather(*tasks, return_exceptions=True)
         await _end(inlet, asker)
+        for error in found:
+            if isinstance(error, Exception):
+                raise error
 
 
 async def _end(inlet: Inlet, asker: Asker) -> None:
@@ -92,11 +98,28 @@ async def _tell(inlet: Inlet) -> None:
         inlet.tell()
 
 
-async def _ask_again(judge: Judge, asker: Asker) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        await asyncio.sleep(PAUSE_S)
-        waiting = judge.questions.take_due(loop.time())
-        if waiting is not None:
-            again = Again(failure=NO_HALF) if judge.own_addr is None else await asker.ask(waiting, judge.own_addr)
-            judge.settle(waiting, again, round(time.time() * 1000))
+class AskingAgain:
+    """Asks one question after the other. ``is_busy`` while one waits, or its answers."""
+
+    def __init__(self, judge: Judge, asker: Asker) -> None:
+        self._judge, self._asker = judge, asker
+        self._asks = False
+
+    @property
+    def is_busy(self) -> bool:
+        return self._asks or len(self._judge.questions) > 0
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        loop, judge = asyncio.get_running_loop(), self._judge
+        while True:
+            await asyncio.sleep(PAUSE_S)
+            waiting = judge.questions.take_due(loop.time())
+            if waiting is not None:
+                self._asks = True
+                judge.settle(waiting, await self._ask(waiting), round(time.time() * 1000))
+                self._asks = False
+
+    async def _ask(self, waiting: Waiting) -> Again:
+        own_addr = self._judge.own_addr
+        return Again(failure=NO_HALF) if own_addr is None else await self._asker.ask(waiting, own_addr)

@@ -19,8 +19,10 @@ class Asked:
     ``after`` is the next one with the same opaque. ``is_doubtful``: which answer belongs to which of them is not known.
     """
 
-    __slots__ = ("after", "at", "code", "is_doubtful", "is_over", "is_sent", "opaque", "own", "own_at", "request", "serve",
-                 "up", "up_at")  # fmt: skip
+    __slots__ = (
+        "after", "at", "code", "is_doubtful", "is_over", "is_sent", "opaque", "own", "own_at", "request", "serve", "up",
+        "up_at",
+    )  # fmt: skip
 
     def __init__(self, request: Frame, head: Head, at: float, *, serve: bool) -> None:
         self.request, self.opaque, self.code, self.at, self.serve = request, head.opaque, head.code, at, serve

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from rocketns.shadow.relay.heads import Head
+
 
 @dataclass(slots=True)
 class RelayCounts:
@@ -25,6 +27,15 @@ class RelayCounts:
     reopened: int = 0
     tls: int = 0  # connections passed unread
     garbage: int = 0  # connections whose bytes are no frames
+
+    def count_unpaired(self, head: Head | None, *, has_upstream: bool) -> None:
+        """A request that has no two answers to compare."""
+        if head is not None and (head.is_answer or head.is_oneway):
+            self.oneway += head.is_oneway
+        elif has_upstream:
+            self.skipped += 1
+        else:
+            self.alone += 1
 
     def items(self) -> dict[str, int]:
         """By name."""

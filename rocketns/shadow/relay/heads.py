@@ -44,13 +44,12 @@ def head_of(start: bytes, end: int) -> Head | None:
     usual = _USUAL.match(start, WORDS_BYTES, end)
     if usual is not None:
         code, flag, opaque = map(int, usual.groups())
-        return Head(opaque, code, flag & FLAG_RESPONSE != 0, flag & FLAG_ONEWAY != 0)
+        return _head(opaque, code, flag)
     found = _NUMBERS.findall(start, WORDS_BYTES, end)
     numbers = dict(found)
     if len(found) > len(numbers) or b"opaque" not in numbers:
         return None
-    flag = int(numbers.get(b"flag", 0))
-    return Head(int(numbers[b"opaque"]), int(numbers.get(b"code", 0)), bool(flag & FLAG_RESPONSE), bool(flag & FLAG_ONEWAY))
+    return _head(int(numbers[b"opaque"]), int(numbers.get(b"code", 0)), int(numbers.get(b"flag", 0)))
 
 
 def _binary(start: bytes, end: int) -> Head | None:
@@ -58,5 +57,8 @@ def _binary(start: bytes, end: int) -> Head | None:
         return None
     code = int.from_bytes(start[8:10], "big", signed=True)
     opaque = int.from_bytes(start[13:17], "big", signed=True)
-    flag = start[20]
-    return Head(opaque, code, bool(flag & FLAG_RESPONSE), bool(flag & FLAG_ONEWAY))
+    return _head(opaque, code, start[20])
+
+
+def _head(opaque: int, code: int, flag: int) -> Head:
+    return Head(opaque, code, flag & FLAG_RESPONSE != 0, flag & FLAG_ONEWAY != 0)

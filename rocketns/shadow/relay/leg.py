@@ -23,7 +23,8 @@ CLIENT_IS_FULL, WAITS_FOR_FRAME = 1, 2
 class Leg(asyncio.Protocol):
     """Opening, open, or over. What is written while it opens waits. ``is_own``: to rocketns, not to the upstream.
 
-    ``is_full``: the server does not take what is written. ``has_ended``: it sends nothing more, ``was_reset``: how it ended.
+    ``is_full``: the server does not take what is written. ``has_ended``: it sends nothing more. ``was_reset``: how it
+    ended.
     """
 
     def __init__(self, session: Session, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:

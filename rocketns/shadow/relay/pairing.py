@@ -78,7 +78,7 @@ class Pairing:
         if is_equal:
             counts.equal += 1
             if request.parts is None or (answers.session.is_known and not self._sends_all):
-                self._equal[asked.code] = self._equal.get(asked.code, 0) + 1
+                self._count_equal(asked)
                 return
         if asked.is_doubtful or request.parts is None or _is_lost(asked.up) or _is_lost(asked.own):
             counts.skipped += 1
@@ -88,8 +88,15 @@ class Pairing:
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
         is_taken = bounded(pair) and self._judge(pair)
         session.is_known |= is_taken
-        counts.judged += is_taken
-        counts.skipped += not is_taken
+        if is_taken:
+            counts.judged += 1
+        elif is_equal:
+            self._count_equal(asked)
+        else:
+            counts.skipped += 1
+
+    def _count_equal(self, asked: Asked) -> None:
+        self._equal[asked.code] = self._equal.get(asked.code, 0) + 1
 
 
 def _data(frame: Frame | None, ended: float | None) -> bytes | None:

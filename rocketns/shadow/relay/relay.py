@@ -115,15 +115,19 @@ class Relay:
         """A new leg to the own half, which runs."""
         assert self.half.port is not None
         leg = Leg(session, session.account, self.frame_bytes_max, is_own=True)
-        self._open(session, leg, "127.0.0.1", self.half.port, OWN_WITHIN_S, None)
+        self._open(session, leg, "127.0.0.1", self.half.port, OWN_WITHIN_S)
         return leg
 
-    def _open(self, session: Session, leg: Leg, host: str, port: int, within_s: float, tls: ssl.SSLContext | None) -> None:  # fmt: skip
+    def _open(
+        self, session: Session, leg: Leg, host: str, port: int, within_s: float, tls: ssl.SSLContext | None = None
+    ) -> None:
         task = asyncio.get_running_loop().create_task(self._connect(session, leg, host, port, within_s, tls))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _connect(self, session: Session, leg: Leg, host: str, port: int, within_s: float, tls: ssl.SSLContext | None) -> None:  # fmt: skip
+    async def _connect(
+        self, session: Session, leg: Leg, host: str, port: int, within_s: float, tls: ssl.SSLContext | None
+    ) -> None:
         try:
             async with asyncio.timeout(within_s):
                 await asyncio.get_running_loop().create_connection(lambda: leg, host, port, ssl=tls)

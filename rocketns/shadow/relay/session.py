@@ -88,7 +88,10 @@ class Session:
             self._counts.tls += 1
             self.relay.say_unread()
             self._do_not_read()
-            self._leave_own()
+            if self.own is not None:
+                self.own.close(at_once=True)
+                self.own = None
+                self._begin_reading()
             return 0
         self._open_own()
         if isinstance(start, int):
@@ -113,7 +116,7 @@ class Session:
         if head is not None and head.code == RequestCode.REGISTER_BROKER:
             self._has_registered = True
         if head is None or head.is_answer or head.is_oneway or self.own is None or self.up is None:
-            self._count_unpaired(frame)
+            counts.count_unpaired(head, has_upstream=self.up is not None)
             self.requests.release(frame)
             return
         asked = Asked(frame, head, self.relay.now(), serve=self.is_serving)
@@ -124,15 +127,6 @@ class Session:
         counts.served += asked.serve
         if self.answers.open.count > OPEN_MAX:
             self._make_room()
-
-    def _count_unpaired(self, frame: Frame) -> None:
-        head, counts = frame.head, self._counts
-        if head is not None and (head.is_answer or head.is_oneway):
-            counts.oneway += head.is_oneway
-        elif self.up is None:
-            counts.alone += 1
-        else:
-            counts.skipped += 1
 
     def _make_room(self) -> None:
         """A client that waits for rocketns is not read further. For another one the oldest request is forgotten."""
@@ -154,8 +148,8 @@ class Session:
     def client_ended(self) -> None:
         """The client sends nothing more. It may still read."""
         self._client_has_ended = True
-        for leg in (self.up, self.own):
-            if leg is not None and not (leg is self.own and self._ended == UPSTREAM):  # the half should end by itself
+        for leg in self._legs():
+            if leg is self.up or self._ended != UPSTREAM:  # otherwise the half should end by itself
                 leg.write_eof()
         if self.up is not None and self.up.has_ended:
             self.end()
@@ -176,16 +170,17 @@ class Session:
     def client_full(self) -> None:
         """The client does not take its answers."""
         self._client_is_full = True
-        for leg in (self.up, self.own):
-            if leg is not None:
-                leg.pause(CLIENT_IS_FULL)
+        for leg in self._legs():
+            leg.pause(CLIENT_IS_FULL)
 
     def client_drained(self) -> None:
         """It takes them again."""
         self._client_is_full = False
-        for leg in (self.up, self.own):
-            if leg is not None:
-                leg.resume(CLIENT_IS_FULL)
+        for leg in self._legs():
+            leg.resume(CLIENT_IS_FULL)
+
+    def _legs(self) -> list[Leg]:
+        return [leg for leg in (self.up, self.own) if leg is not None]
 
     # Who answers
 
@@ -247,12 +242,6 @@ class Session:
             self.own.pause(CLIENT_IS_FULL)
         if self.up is None or self._is_fresh:
             self._reading.pause(NOT_READY)
-
-    def _leave_own(self) -> None:
-        if self.own is not None:
-            self.own.close(at_once=True)
-            self.own = None
-            self._begin_reading()
 
     def _reopen(self) -> None:
         """At the beginning of a frame, a leg that ended may begin again."""
@@ -400,9 +389,8 @@ class Session:
         if self.is_over:
             return
         self.is_over = True
-        for leg in (self.up, self.own):
-            if leg is not None:
-                leg.close()
+        for leg in self._legs():
+            leg.close()
         self.up = self.own = None
         self.requests.drop()
         self.account.close()

@@ -57,9 +57,9 @@ FAMILIES: tuple[Family, ...] = (
           _single(lambda standing: standing.serve_percent / 100)),
     gauge("rocketns_shadow_last_unwanted_timestamp_seconds", "When the last unwanted pair came; 0 for none.",
           _single(lambda standing: (standing.counts.different_ms or 0) / 1000)),
-    gauge("rocketns_shadow_relay", "Numbers of the relay.",
+    gauge("rocketns_shadow_relay", "Numbers of the relay: connections, requests, and what became of them.",
           lambda standing: [((name,), value) for name, value in standing.relay.items()],
-          {"of": "its name in `/api/counts`: connections, requests, and what became of them"}),
+          {"of": "the name of the number, as in `/api/counts`"}),
 )  # fmt: skip
 
 

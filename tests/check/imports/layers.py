@@ -34,7 +34,7 @@ ORDER = (
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
-    "pipeline": {"journal", "errors", "collect"},  # collect: `audit run --name-servers` watches them first
+    "pipeline": {"journal", "errors"},
     "tools": {
         "addresses",
         "errors",
@@ -63,9 +63,11 @@ ALLOWED_BESIDE = {
         "client",
         "kvconfig",
         "journal",
+        "logs",
         "tools",
     },
     "shadow": {
+        "",
         "addresses",
         "errors",
         "files",
@@ -78,6 +80,8 @@ ALLOWED_BESIDE = {
         "server",
         "admin",
         "processor",
+        "logs",
+        "startup",
         "tools",
     },
 }
