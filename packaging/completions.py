@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from rocketns import __main__ as programs
 from rocketns import cli
 from rocketns.pipeline.cli import arguments as audit
+from rocketns.shadow.replaying import options as replay
 from rocketns.tools import arguments as tools
 
 
@@ -27,6 +28,12 @@ def whole() -> argparse.ArgumentParser:
     built = audit.build()
     commands.add_parser(
         programs.AUDIT, parents=[built], add_help=False, help="compare the journals of several name servers"
+    )
+    commands.add_parser(
+        programs.REPLAY,
+        parents=[replay.build()],
+        add_help=False,
+        help="play recorded requests, compare answers",
     )
     return parser
 
