@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.collect import measuring
 from benchmarks.collect.counting import Counting
 from benchmarks.collect.fleets import filled
 from benchmarks.collect.page import page
@@ -12,7 +11,7 @@ from benchmarks.loading.brokers import Shape
 from benchmarks.loading.registrations import topic
 from benchmarks.servers.kinds import DEFAULT
 from interop.harness import codes
-from interop.harness.wire import Client, eventually
+from interop.harness.wire import Client
 
 SHAPE = Shape(3, 20, 3)
 SPAN = {"what": "round 1", "took_s": 10.0, "server_cpu_s": 2.0, "collect_cpu_s": 3.0, "collect_mb": 80.0,

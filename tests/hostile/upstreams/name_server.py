@@ -14,7 +14,7 @@ from typing import Any, Self
 from interop.harness import codes
 from interop.harness.wire import ROCKETMQ, decode_binary_header, frame, json_header
 
-QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
+QUEUES: dict[str, Any] = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 
 
 class Request:
