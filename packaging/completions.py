@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rocketns import __main__ as programs
 from rocketns import cli
+from rocketns.collect import arguments as collect
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.tools import arguments as tools
 
@@ -27,6 +28,9 @@ def whole() -> argparse.ArgumentParser:
     built = audit.build()
     commands.add_parser(
         programs.AUDIT, parents=[built], add_help=False, help="compare the journals of several name servers"
+    )
+    commands.add_parser(
+        programs.COLLECT, parents=[collect.build()], add_help=False, help="watch name servers, and write their journals"
     )
     return parser
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT = "audit"
+AUDIT, COLLECT = "audit", "collect"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit, a tool, or the name server; return the exit status."""
+    """Run the audit, the collector, a tool, or the name server; return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [AUDIT]:
         from rocketns.pipeline.cli.audit import main as audit
 
         return audit(words[1:])
+    if words[:1] == [COLLECT]:
+        from rocketns.collect.cli import main as collect
+
+        return collect(words[1:])
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 

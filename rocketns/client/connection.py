@@ -24,6 +24,10 @@ class NotSentError(RocketnsError):
     """A request could not be sent, or was not answered in time."""
 
 
+class RefusedError(NotSentError):
+    """The address refused the connection."""
+
+
 class OutgoingConnection(asyncio.Protocol):
     """Open or opening; frames wait while it opens. A subclass may count what it holds, and let answers wait."""
 
@@ -114,13 +118,13 @@ class OutgoingConnection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         self.lost(self._reason)
 
-    def lost(self, reason: str = "", *, failed: bool = False) -> None:
+    def lost(self, reason: str = "", *, failed: bool = False, error: type[NotSentError] = NotSentError) -> None:
         """Forget the connection, and fail the requests that wait for its answers."""
         self.keep_nothing()
         self._forget(self, failed or self._is_failed)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        self.answers.fail_all(NotSentError(reason or f"the connection to {self.address} ended"))
+        self.answers.fail_all(error(reason or f"the connection to {self.address} ended"))
 
     def _note_use(self) -> None:
         """Only what is sent, or was asked for, keeps the connection open."""

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from rocketns.client.connection import NotSentError
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.signer import Fields, Signer
 from rocketns.errors import BodyDecodeError, RocketnsError
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.body.route_decoding import (
@@ -51,13 +52,15 @@ class NameServer:
     """The name server at ``addr``. Each method raises UnusableError if there is no usable answer in time."""
 
     def __init__(
-        self, client: RemotingClient, addr: str, serialize_type: SerializeType, within_s: float | None = None
-    ) -> None:
-        """``within_s`` is the time for each answer."""
+        self, client: RemotingClient, addr: str, serialize_type: SerializeType, within_s: float | None = None,
+        signer: Signer | None = None,
+    ) -> None:  # fmt: skip
+        """``within_s`` is the time for each answer. With a signer all requests are signed."""
         self.addr = addr
         self._within_s = within_s
         self._client = client
         self._serialize_type = serialize_type
+        self._signer = signer
 
     async def groups(self) -> dict[str, BrokerData]:
         """All broker groups by name."""
@@ -99,21 +102,33 @@ class NameServer:
         return (await self.ask(code, {})).body or b""
 
     async def _lookup(self, topic: str, also: Container[int] | None) -> RemotingCommand:
-        fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        return await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, fields, also)
+        return await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route_fields(topic), also)
 
     async def ask(
-        self, code: RequestCode, fields: dict[str, str | None], also: Container[int] | None = ()
+        self, code: RequestCode, fields: Fields, also: Container[int] | None = (), bytes_max: int | None = None
     ) -> RemotingCommand:
-        """The answer, whose code is success or one of ``also``; None: any code."""
-        opaque, frame = encode_request(code, fields, self._serialize_type)
+        """The answer, whose code is success or one of ``also``; None: any code. A larger one ends the connection."""
+        opaque, frame = encode_request(code, self._signed(fields), self._serialize_type)
+        within_s = self._within_s or ANSWER_WITHIN_S
         try:
-            answer = await self._client.invoke(self.addr, opaque, frame, self._within_s or ANSWER_WITHIN_S)
+            answer = await self._client.invoke(self.addr, opaque, frame, within_s, bytes_max)
         except NotSentError as error:
             raise UnusableError(str(error)) from error
         if also is not None and answer.code != ResponseCode.SUCCESS and answer.code not in also:
             raise UnusableError(f"it answered request {code} with code {answer.code}")
         return answer
+
+    def _signed(self, fields: Fields) -> Fields:
+        return fields if self._signer is None else self._signer.signed(fields)
+
+    def disconnect(self) -> None:
+        """End the connection, if there is one: the network may have lost it without a sign."""
+        self._client.disconnect(self.addr)
+
+
+def route_fields(topic: str) -> Fields:
+    """The fields of a lookup whose answer is JSON with quoted keys."""
+    return {"topic": topic, "acceptStandardJsonOnly": "true"}
 
 
 def decoded(body: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:

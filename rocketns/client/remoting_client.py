@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from rocketns.addresses import host_of, literal, split
-from rocketns.client.connection import Forget, NotSentError, OutgoingConnection
+from rocketns.client.connection import Forget, NotSentError, OutgoingConnection, RefusedError
 from rocketns.client.places import REST_S, REST_S_MAX, Places
 from rocketns.client.tls import client_context
 from rocketns.config import Limits
@@ -89,9 +89,12 @@ class RemotingClient:
         except NotSentError as error:
             self._log_dropped(addr, error)
 
-    async def invoke(self, addr: str, opaque: int, frame: bytes, timeout_s: float) -> RemotingCommand:
+    async def invoke(
+        self, addr: str, opaque: int, frame: bytes, timeout_s: float, answer_bytes_max: int | None = None
+    ) -> RemotingCommand:
         """Send a request to an address that the operator named, and wait for its answer. NotSentError if none comes."""
-        return await self.invoke_reading(addr, opaque, frame, timeout_s, _whole, self._answer_bytes_max)
+        bytes_max = self._answer_bytes_max if answer_bytes_max is None else answer_bytes_max
+        return await self.invoke_reading(addr, opaque, frame, timeout_s, _whole, bytes_max)
 
     async def invoke_reading(
         self, addr: str, opaque: int, frame: bytes, timeout_s: float, read: Callable[[RemotingCommand], Value],
@@ -147,7 +150,8 @@ class RemotingClient:
         except (OSError, ValueError, RocketnsError) as error:  # ValueError: a host that cannot be one
             reason = str(error) or "timeout"
             log.log(self._failures, "createChannel: connect remote host[%s] failed: %s", addr, reason)
-            connection.lost(f"connecting to {addr} failed: {reason}", failed=True)
+            why = RefusedError if isinstance(error, ConnectionRefusedError) else NotSentError
+            connection.lost(f"connecting to {addr} failed: {reason}", failed=True, error=why)
 
     async def _target(self, addr: str, announced_by: str | None, is_announced: bool) -> tuple[str, int]:
         """Host and port. What a peer announced is resolved and looked at first, so that its host is an IP address."""

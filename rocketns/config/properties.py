@@ -69,6 +69,11 @@ def dump(items: Mapping[str, str]) -> bytes:
     return "".join(lines).encode("ascii")
 
 
+def of_lines(text: str) -> dict[str, str]:
+    """The lines ``key=value`` of an answer to request 319, which are not escaped."""
+    return {key: value for key, _, value in (line.partition("=") for line in text.splitlines()) if key}
+
+
 def parse(declaration: Field[Any], text: str) -> Any:
     """The value of a property, or None if the text does not parse for its type: Java ignores it then."""
     if declaration.type == "bool":

@@ -75,7 +75,7 @@ class Buffer:
         self._reserve_bytes = 0
         self._large_left = LARGE_SHARE * limits.buffer_bytes
         self._head = b'{"boot":%d,"seq":' % boot
-        self._ts = b""
+        self._ts = self._times = b""
         self._epoch_ms = 0
         self._front = bytearray()
         self._room = 0
@@ -91,17 +91,22 @@ class Buffer:
         self._loss_logged_ms = -LOSS_LOG_INTERVAL_MS
         self._end_is_logged = False
 
-    def at(self, epoch_ms: int) -> None:
-        """Set the wall clock of the records that follow. Ends a file whose time is over; `put` begins the next."""
+    def at(self, epoch_ms: int, since_ms: int | None = None) -> None:
+        """Set the wall clock of the records that follow. Ends a file whose time is over; `put` begins the next.
+
+        ``since_ms``: what they say happened after that time. ``open``, ``drop`` and ``seal`` are not among them.
+        """
         if not self._began_ms <= epoch_ms < self._ends_ms:
             self._end_file()  # its seal has the time of the record before
         self._epoch_ms = epoch_ms
-        self._ts = b',"ts":%d000,' % epoch_ms
+        self._ts = self._times = b',"ts":%d000,' % epoch_ms
+        if since_ms is not None:
+            self._times = b'%b"since":%d000,' % (self._ts, min(since_ms, epoch_ms))
 
     def put(self, record: bytes) -> None:
         """Add a record, as `encoding.columns` makes it. Without room for it, it is lost and counted."""
         self.seq += 1
-        line = b"%b%d%b%b\n" % (self._head, self.seq, self._ts, record)
+        line = b"%b%d%b%b\n" % (self._head, self.seq, self._times, record)
         if len(self._front) + len(line) > self._room:
             self._put_slowly(record)
         else:
@@ -118,11 +123,11 @@ class Buffer:
             self.lose(FULL)
         elif len(record) > LARGE_BYTES and not self._takes_large_at_once:
             self.lose(LARGE_SHARE_USED)
-        elif not self._append(record):
+        elif not self._append(record, self._times):
             self.lose(FULL)
 
-    def _append(self, record: bytes) -> bool:
-        line = b"%b%d%b%b\n" % (self._head, self.seq + 1, self._ts, record)
+    def _append(self, record: bytes, times: bytes) -> bool:
+        line = b"%b%d%b%b\n" % (self._head, self.seq + 1, times, record)
         if len(self._front) + len(line) > self._free_bytes():
             return False
         self.seq += 1
@@ -185,7 +190,7 @@ class Buffer:
 
     def _state_loss(self) -> bool:
         lost, self.lost = self.lost, 0
-        if self._append(encoding.columns("drop", {"lost": lost})):
+        if self._append(encoding.columns("drop", {"lost": lost}), self._ts):
             self.losses += 1
             if self._end_is_logged:
                 self._end_is_logged = False
@@ -202,7 +207,7 @@ class Buffer:
         self._ended_bytes += self._handed_bytes
         self._handed_bytes = 0
         columns = {"ns": self._ns, "file": self._number + 1, "rotate_s": self._limits.file_ms // 1000}
-        if not self._append(encoding.columns("open", columns)):
+        if not self._append(encoding.columns("open", columns), self._ts):
             return False
         self._number += 1
         self._wants_seal |= self._number == 1
@@ -273,11 +278,11 @@ class Buffer:
         if self._segment is not None or self._begin_file():
             self._state_loss()
 
-    def close(self, epoch_ms: int, last: Line | None = None) -> None:
+    def close(self, epoch_ms: int, last: Line | None = None, since_ms: int | None = None) -> None:
         """End the file and hand over everything. For ``last``, the last record, there is room in any case."""
         if last is not None:
             self._reserve_bytes = END_BYTES
-            self.at(epoch_ms)
+            self.at(epoch_ms, since_ms)
             self._room = 0
             self.put(last[:-1] + BLANK[:-1])  # it is its own seal: nothing follows it
             if self._front.endswith(BLANK):

@@ -25,7 +25,7 @@ _END = b'"}\n'
 # The end of a record that is a seal, before it is filled in: instead of the closing brace, and with the line's end.
 BLANK = b',"prev":"' + NO_HASH.encode() + _MIDDLE + NO_HASH.encode() + _END
 _SEAL = re.compile(
-    rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:seal|stop)",'
+    rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},(?:"since":-?\d{1,18},)?"ev":"(?:seal|stop)",'
     rb'"prev":"([0-9a-f]{%d})","hash":"([0-9a-f]{%d})"\}\n' % (HASH_CHARS, HASH_CHARS)
 )
 _LINE_BYTES_MAX = 2 * HASH_CHARS + 160

@@ -120,6 +120,9 @@ class Effects:
         if group is None or member is None or member.addr != event.addr or member.cluster != event.cluster:
             self._join(event)
             return
+        if event.timeout_ms is None:
+            self._settling.note_address(member.address)
+            return
         live = member.live
         if live.last is not member:
             live.note_last(member)
@@ -153,6 +156,7 @@ class Effects:
     def _write_attributes(
         self, event: BrokerRegistered, member: Member, group: RecordedGroup, data: BrokerData
     ) -> None:
+        assert event.timeout_ms is not None
         live, servers = member.live, self._filter_servers(member.address)
         changed_servers = None if servers == live.filter_servers else encoding.filter_servers(servers)
         live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
@@ -199,8 +203,9 @@ class Effects:
         same = None if held is None else held.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
             self._leave(same, Cause.REGISTER, self._gap_before(event, same))
-        live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms)
-        live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
+        live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms or 0, is_there=False)
+        if event.timeout_ms is not None:
+            live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
         if name in self._owing:
             live.note_owing(owes=True)
@@ -216,12 +221,12 @@ class Effects:
         addrs = {} if data is None else data.broker_addrs
         return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
 
-    def _leave(self, member: Member, cause: Cause, gap_ms: int | None) -> None:
+    def _leave(self, member: Member, cause: Cause, gap_ms: int | None, asked: str | None = None) -> None:
         self._routes_changed = True
         self.members.remove(member)
         self._settling.note_name(member.broker)
         self._settling.note_address(member.address)
-        columns = member.key_columns() | {"gap": gap_ms, "cause": cause}
+        columns = member.key_columns() | {"gap": gap_ms, "cause": cause, "asked": asked}
         self._buffer.put(encoding.columns("down", columns))
 
     def _group_changed(self, event: BrokerDown | GroupChanged | BrokerIdsLeft) -> None:
@@ -244,7 +249,7 @@ class Effects:
             for member in self._missing(event.broker_name):
                 if member.addr == event.addr:
                     known = (event.cluster, event.addr) == (member.cluster, member.addr)
-                    self._leave(member, event.cause, event.gap_ms if known else self._gap_ms(member))
+                    self._leave(member, event.cause, event.gap_ms if known else self._gap_ms(member), event.asked)
 
     def _gap_ms(self, member: Member) -> int | None:
         entry = self._tables.live(member.cluster, member.addr)
@@ -290,9 +295,12 @@ class Effects:
         return lists
 
     def _owe(self, event: TopicsPut | TopicsDeleted, names: list[str]) -> None:
-        is_put = isinstance(event, TopicsPut)
+        is_put, is_observed = isinstance(event, TopicsPut), event.cause is Cause.OBSERVED
         cause = HEARTBEAT if event.cause is Cause.REGISTER and is_put else event.cause
-        self.owed.add(event.broker_name, names, put=cause if is_put else None, deleted=None if is_put else cause)
+        self.owed.add(
+            event.broker_name, names, put=cause if is_put or is_observed else None,
+            deleted=None if is_put and not is_observed else cause,
+        )  # fmt: skip
         for member in self.members.of_broker(event.broker_name):
             member.live.note_owing(owes=True)
 
@@ -301,7 +309,8 @@ class Effects:
         for live in {id(member.live): member.live for member in self.members.of_broker(broker)}.values():
             if live.owes and not any(member.broker in self._owing for member in live.members):
                 live.note_owing(owes=False)
-                self._settling.write_live(live.members[0].address, live)
+                if live.is_there:  # else there is no data version that was left out
+                    self._settling.write_live(live.members[0].address, live)
 
     def _mappings_put(self, event: MappingsPut) -> None:
         for some in encoding.mapping_lists(event.mappings):

@@ -45,12 +45,14 @@ class Journal:
     """`start` is called before the server takes requests, `tick` every ``journalFsyncMs``.
 
     ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
-    lookups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`.
+    lookups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`. ``observes``: the
+    tables are those of another name server, which is watched.
     """
 
     def __init__(
         self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
         later: Callable[[float, Callable[[], None]], object], lookup_sources: Sequence[Callable[[], Rows]] = (),
+        *, observes: bool = False,
     ) -> None:  # fmt: skip
         store = Store(Path(config.journal_path), ns)
         limits = BufferLimits(
@@ -80,6 +82,9 @@ class Journal:
         self._epoch_ms = epoch_ms
         self._failed = False
         self._ns = ns
+        self._observes = observes
+        self._told_at: int | None = None
+        self._owed_since_ms: int | None = None
         self.is_started = False
 
     def start(
@@ -95,8 +100,9 @@ class Journal:
         self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
         self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
-                                                   "seeded": filled is Reason.SEEDED or None}))  # fmt: skip
-        if filled:
+                                                   "seeded": filled is Reason.SEEDED or None,
+                                                   "observed": self._observes or None}))  # fmt: skip
+        if filled or self._observes:
             adopt(self._tables, self._effects.members)
             self._add_snapshot()
         self._work.append(self._write_loaded_kv())
@@ -112,7 +118,14 @@ class Journal:
     def _add_snapshot(self) -> None:
         """Let a snapshot be written, in steps."""
         self._snapshot, self._snapshot_at = self._new_snapshot(), self.buffer.bytes
-        self._work.append(iter(self._snapshot))
+        self._work.append(self._tell(self._snapshot))
+
+    def _tell(self, snapshot: Snapshot) -> Iterator[int]:
+        """Write a snapshot, and note whether all of it was taken."""
+        lost = self.buffer.lost_total
+        yield from snapshot
+        if lost == self.buffer.lost_total:
+            self._told_at = lost
 
     def _new_snapshot(self) -> Snapshot:
         return Snapshot(self._tables, self._effects.members, self._kv, self.buffer)
@@ -122,22 +135,40 @@ class Journal:
             self.buffer.put(encoding.columns("kv", item))
             yield 1
 
-    def record(self, events: list[Event], now_ms: int, epoch_ms: int) -> bool:
+    def record(self, events: list[Event], now_ms: int, epoch_ms: int, since_ms: int | None = None) -> bool:
         """Write the records of one request or batch. The tables are read as it left them.
 
+        ``since_ms``: of an observer, which knows that the changes happened after it and not later than ``epoch_ms``.
         Whether a change of routes is being written. Then the answer should wait for `Written.when_written`, so that the
         change outlives the process.
         """
         self._epoch_ms = epoch_ms
         try:
-            self.buffer.at(epoch_ms)
+            self.buffer.at(epoch_ms, since_ms)
             changed = self._effects.write(events, now_ms)
             if self._owed.brokers:
+                self._note_owed_since(since_ms)
                 self._want_step()
             return changed and self.buffer.hand_over_soon()
         except Exception:
             self._note_failure()
             return False
+
+    def _note_owed_since(self, since_ms: int | None) -> None:
+        """What waits is written with the earliest moment after which some of it happened."""
+        if since_ms is not None:
+            self._owed_since_ms = since_ms if self._owed_since_ms is None else min(self._owed_since_ms, since_ms)
+
+    def _write_owed(self) -> int:
+        """One record of the topics that wait; how many topics."""
+        if not self._owed.brokers:
+            return 0
+        self.buffer.at(self._epoch_ms, self._owed_since_ms)
+        written = self._owed.write()
+        if not self._owed.brokers:
+            self._owed_since_ms = None
+        self.buffer.at(self._epoch_ms)
+        return written
 
     def _note_failure(self) -> None:
         """Log the first failure. The record counts as lost."""
@@ -197,7 +228,7 @@ class Journal:
             while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.takes_large:
                 if not self._work and not self._owed.brokers:
                     break
-                entries += self._owed.write() + self._go_on()
+                entries += self._write_owed() + self._go_on()
             self.buffer.hand_over_soon()
         except Exception:
             self._work.clear()
@@ -242,21 +273,28 @@ class Journal:
             return
         self.buffer.at(self._epoch_ms)
         try:
-            for _ in self._new_snapshot():
+            for _ in self._tell(self._new_snapshot()):
                 yield self.buffer.is_half_full
             self._owed.brokers.clear()  # the snapshot has them
+            self._owed_since_ms = None
         except Exception:
             self._note_failure()
 
-    def stop(self, epoch_ms: int) -> None:
+    @property
+    def gives_state(self) -> bool:
+        """Whether the records of this boot alone give the whole state: a snapshot was whole, and none was lost since."""
+        return self._told_at == self.buffer.lost_total
+
+    def stop(self, epoch_ms: int, since_ms: int | None = None) -> None:
         """Write the lookups since the last row and ``stop``, and hand everything over. Then call `join`."""
         self._work.clear()
-        self.buffer.at(epoch_ms)
+        self.buffer.at(epoch_ms, self._owed_since_ms)
         self._owed.end()
+        self.buffer.at(epoch_ms)
         if self.counts_lookups:
             for _ in self._write_lookups(*self._drain_lookups(epoch_ms)):
                 pass
-        self.buffer.close(epoch_ms, encoding.columns("stop", {}))
+        self.buffer.close(epoch_ms, encoding.columns("stop", {}), since_ms)
 
     def join(self) -> bool:
         """Wait at most `STOP_WITHIN_S` until everything is on disk. Whether it is."""

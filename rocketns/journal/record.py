@@ -13,7 +13,8 @@ that code unit, and ``\\u005c`` for each backslash.
 All records
     ``boot`` start of the process, epoch ms, unique for the ns. ``seq`` 1, 2, 3 … within a boot, in the order things
     happened: the order within a boot is that of ``seq``. ``ts`` is the wall clock in epoch us with a resolution of
-    1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `KINDS`.
+    1 ms; it may step back when somebody sets the clock. ``ev`` says what it is, one of `KINDS`. ``since`` only in
+    journals of an observer, see ``observed``.
 
 start, stop
     The first two records of a boot are ``open`` and ``start`` (with ``ns``). There is no broker and no topic then,
@@ -23,6 +24,24 @@ start, stop
     the server began with is known when that is whole.
     ``stop`` is the last record of a server that was stopped; one that was killed has none. Before it is a snapshot
     where that takes less than a second.
+
+observed: the journal of a name server that another process watched (`rocketns collect`)
+    ``start`` has ``observed`` true. The observer asks the name server again and again, and records what differs. A boot
+    is a time in which it did: between its ``stop`` and the next ``start`` the state is unknown, and neither says that
+    the name server itself stopped or started. It begins when the observer has read everything once. With ``restored``
+    it begins with the state at the end of the boot before, which was then at most an hour old.
+    Each record of a change has ``since``, epoch us: the change happened after ``since`` and not later than ``ts``. The
+    ``since`` of ``stop`` is the last moment at which the name server was read. Without ``since`` is what the observer
+    knew when the boot began: ``kv`` and ``config`` right after ``start``. Of several changes between two looks only the
+    outcome has a record.
+    Causes are not visible from outside: ``down``, ``tput`` and ``tdel`` have the cause observed, whatever it was.
+    ``down`` may have ``asked``, what the broker itself said when the observer then asked it: answered, refused (its
+    address refused a connection), silent. Signs of life, live entries, data versions and who asked for what are not
+    visible either: there is no ``hb``, ``doubt``, ``lookup``, ``admin``, ``refused`` or ``stall``, and no ``gap``,
+    ``timeout_ms``, ``ha``, ``dvt``, ``dvc``, ``dvs`` or ``from_host``. A ``reg`` without ``timeout_ms`` makes no live
+    entry, and ``live`` gives only the filter servers of an address. A member has the cluster of its group. ``group``
+    is written where only ``zone`` or ``acting`` changed. ``config`` is any property that has another value, and a
+    ``map`` that is gone is a ``tdel`` and a ``tput`` of its topic.
 
 open
     The first record of each file: ``ns``, ``file``, the file's number, and ``rotate_s``, after how many seconds the
@@ -49,7 +68,7 @@ reg, hb, down: members of broker groups, which are what routes show
     change. ``gcluster`` is the cluster of the group, if it is another. ``cause`` of ``down``: unregister, expired,
     channel_close, channel_exception, channel_idle; unconfirmed, refused: see ``doubt``; conflict: another address has
     the broker id now, or the registration lost against the one that has it; register: the same address registered under
-    another id or cluster, and its ``reg`` follows.
+    another id or cluster, and its ``reg`` follows; observed: see there.
 
 group, live: what the records of members do not give of the tables
     A member's ``reg`` makes its group if there is none, and the ``down`` of the last member removes it. The group's own
@@ -173,10 +192,12 @@ Ev = Literal[
 
 DOWN_CAUSES = (
     "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
-    "conflict", "admin", "register",
+    "conflict", "admin", "register", "observed",
 )  # fmt: skip
-TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:8])
+TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:8], "observed")
 TDEL_CAUSES = DOWN_CAUSES
+# The column ``asked``.
+ASKED = ("answered", "refused", "silent")
 
 # Types are Spark's names. `topics` is an array of structs of `TOPIC_FIELDS`.
 TOPIC_FIELDS = {"t": "string", "r": "int", "w": "int", "p": "int", "s": "int"}
@@ -240,6 +261,9 @@ COLUMNS = {
     "enforced": "boolean",
     "prev": "string",
     "hash": "string",
+    "since": "long",
+    "observed": "boolean",
+    "asked": "string",
 }
 
 
@@ -266,8 +290,8 @@ class Kind(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns beside boot, seq, ts and ev."""
-        return (*(self.restoring or ()), *self.others, "escaped")
+        """All columns beside boot, seq, ts and ev. ``since`` is in `restoring` of one kind."""
+        return tuple(dict.fromkeys((*(self.restoring or ()), *self.others, "since", "escaped")))
 
 
 # The key of a member, and its data version.
@@ -279,12 +303,12 @@ _ITEM = ("ns_key", "key", "val")
 _SEAL = ("prev", "hash")
 _REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
 KINDS: dict[str, Kind] = {
-    "start": Kind(("ns", "restored", "seeded")),
-    "stop": Kind((), _SEAL),
+    "start": Kind(("ns", "restored", "seeded", "observed")),
+    "stop": Kind(("since",), _SEAL),
     "open": Kind(("ns", "file"), ("rotate_s",)),
     "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
     "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
-    "down": Kind(MEMBER, ("gap", "cause"), Kept.ALL, "{who} is gone: {reason}{silent}"),
+    "down": Kind(MEMBER, ("gap", "cause", "asked"), Kept.ALL, "{who} is gone: {reason}{silent}"),
     "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"), Kept.NONE,
                   "{who} is unconfirmed: {reason}{silent}"),
     "tput": Kind(("broker", "topics"), ("cause",), Kept.ALL, "{broker} has topics {topics} ({reason})"),

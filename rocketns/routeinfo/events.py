@@ -33,6 +33,7 @@ class Cause(StrEnum):
     ADMIN = "admin"
     TOPIC = "topic"
     PERM = "perm"
+    OBSERVED = "observed"
 
 
 @dataclass(slots=True, frozen=True)
@@ -40,7 +41,8 @@ class BrokerRegistered:
     """A live entry was made or replaced.
 
     ``gap_ms``: since its last refresh, None if this process heard the broker for the first time. ``doubt``: it was
-    unconfirmed until now. ``announced_by`` is the host that registered it, None if that is not known.
+    unconfirmed until now. ``announced_by`` is the host that registered it, None if that is not known. ``timeout_ms``
+    None: it was seen at another name server and has no live entry here; of a known member its filter servers may differ.
     """
 
     cluster: str
@@ -49,7 +51,7 @@ class BrokerRegistered:
     broker_id: int
     ha_server_addr: str | None
     data_version: DataVersion | None
-    timeout_ms: int
+    timeout_ms: int | None
     gap_ms: int | None
     doubt: Doubt | None = None
     announced_by: str | None = None
@@ -117,7 +119,8 @@ class BrokerRefused:
 class BrokerDown:
     """A broker was unregistered. ``live``: whether it had a live entry, which is gone.
 
-    ``gap_ms``: since the entry's last refresh, None without one, or if this process never heard the broker.
+    ``gap_ms``: since the entry's last refresh, None without one, or if this process never heard the broker. ``asked``:
+    what the broker itself said, where an observer asked it: one of `journal.record.ASKED`.
     """
 
     cluster: str
@@ -127,6 +130,7 @@ class BrokerDown:
     live: bool
     gap_ms: int | None
     cause: Cause
+    asked: str | None = None
 
 
 class TopicChange(NamedTuple):

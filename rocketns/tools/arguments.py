@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from rocketns.config.texts.system import parse_definition
+from rocketns.tools.keys import add_keys_option
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
 DEFAULT_ADDR = "127.0.0.1:9876"
@@ -183,6 +184,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
                         metavar="<name>=<value>",
                         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
+    add_keys_option(parser)
 
 
 def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:

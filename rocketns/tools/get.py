@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketns.client.name_server import NameServer
+from rocketns.config.properties import of_lines
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.tools.management import connections
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_json, print_table, print_text
-from rocketns.tools.values import properties_value, route_value
+from rocketns.tools.values import route_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ async def _kv(options: Namespace, server: NameServer) -> Shown:
 
 
 async def _config(_options: Namespace, server: NameServer) -> Shown:
-    return _pairs(properties_value(await server.configuration()))
+    return _pairs(of_lines(await server.configuration()))
 
 
 async def _connections(options: Namespace, server: NameServer) -> Shown:

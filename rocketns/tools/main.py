@@ -12,12 +12,14 @@ from importlib.resources import files
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.signer import Signer
 from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
 from rocketns.tools.arguments import check_addrs, parse
 from rocketns.tools.diff import diff
 from rocketns.tools.get import get, health
+from rocketns.tools.keys import KeysError, read_signer
 from rocketns.tools.output import EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
 from rocketns.tools.reading import each
 from rocketns.tools.top import top
@@ -46,10 +48,13 @@ def main(arguments: Sequence[str]) -> int:
         ):
             complain(f"rocketns {options.command}: {wrong}")
             return EXIT_UNREADABLE
-        return asyncio.run(_run(options))
+        return asyncio.run(_run(options, read_signer(options.tools_yml, os.environ)))
+    except KeysError as error:
+        complain(f"rocketns {options.command}: {error}")
+        return EXIT_UNREADABLE
     except ExceptionGroup as errors:
-        for error in errors.exceptions:
-            complain(f"rocketns {options.command}: {error}")
+        for one in errors.exceptions:
+            complain(f"rocketns {options.command}: {one}")
         return EXIT_UNREADABLE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -58,16 +63,16 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
 
 
-async def _run(options: Namespace) -> int:
+async def _run(options: Namespace, signer: Signer | None) -> int:
     tls = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
     client = RemotingClient(lambda: tls, options.timeout)
     try:
         if options.command in ONE_SERVER:
-            server = _server(client, options.addr, options)
+            server = _server(client, options.addr, options, signer)
             (status,) = await each([server], partial(ONE_SERVER[options.command], options))
             return status
         run = {"diff": diff, "top": top}[options.command]
-        return await run(options, [_server(client, addr, options) for addr in options.addrs])
+        return await run(options, [_server(client, addr, options, signer) for addr in options.addrs])
     finally:
         client.close()
 
@@ -77,5 +82,5 @@ def completion(shell: str) -> str:
     return (files("rocketns.tools") / "completions" / f"rocketns.{shell}").read_text("utf-8")
 
 
-def _server(client: RemotingClient, addr: str, options: Namespace) -> NameServer:
-    return NameServer(client, addr, SerializeType.JSON, options.timeout)
+def _server(client: RemotingClient, addr: str, options: Namespace, signer: Signer | None) -> NameServer:
+    return NameServer(client, addr, SerializeType.JSON, options.timeout, signer)

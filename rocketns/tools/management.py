@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.config.properties import of_lines
 from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
-from rocketns.tools.values import properties_value
 
 HERE = ("127.0.0.1", "::1", "localhost")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -59,7 +59,7 @@ class _Port:
 
 async def connections(options: Namespace, server: NameServer) -> list[dict[str, Any]]:
     """The rows of `/api/v1/connections`, 50,000 at most. UnusableError if there is no management port to ask."""
-    properties = properties_value(await server.configuration())
+    properties = of_lines(await server.configuration())
     host, port = _address(server, properties)
     token = _token(options)
     headers = NAMED | ({"Authorization": f"Bearer {token}"} if token else {})

@@ -22,11 +22,6 @@ def route_value(route: TopicRouteData) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def properties_value(text: str) -> dict[str, str]:
-    """The lines ``key=value`` of GET_NAMESRV_CONFIG's answer."""
-    return {key: value for key, _, value in (line.partition("=") for line in text.splitlines()) if key}
-
-
 def _numbers(queues: QueueData) -> dict[str, int]:
     read, write, perm, sys_flag = queues
     return {"perm": perm, "readQueueNums": read, "topicSysFlag": sys_flag, "writeQueueNums": write}

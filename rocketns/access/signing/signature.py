@@ -14,6 +14,7 @@ from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
 from rocketns.protocol.command import RemotingCommand
 
 ACCESS_KEY = "AccessKey"
+SECURITY_TOKEN = "SecurityToken"
 SIGNATURE = "Signature"
 # 5.x clients add them after they signed, and 5.x brokers before.
 ZONE_FIELDS = frozenset({ZONE_NAME, ZONE_MODE})
@@ -54,12 +55,16 @@ def check(command: RemotingCommand, secrets: Mapping[str, Secret]) -> Signed:
 
 
 def _content(command: RemotingCommand, without: frozenset[str]) -> Iterator[bytes | memoryview]:
-    """What is signed. A null counts as empty."""
-    fields = command.ext_fields or {}
-    names = sorted((name for name in fields if name != SIGNATURE and name not in without), key=_java_order)
-    yield "".join(fields[name] or "" for name in names).encode("utf-8", "replace")
+    """What is signed."""
+    yield signed_content(command.ext_fields or {}, without)
     if command.data is not None:
         yield command.data
+
+
+def signed_content(fields: Mapping[str, str | None], without: frozenset[str] = frozenset()) -> bytes:
+    """The part of what is signed that ext fields are. A null counts as empty."""
+    names = sorted((name for name in fields if name != SIGNATURE and name not in without), key=_java_order)
+    return "".join(fields[name] or "" for name in names).encode("utf-8", "replace")
 
 
 def _java_order(name: str) -> bytes:

@@ -47,6 +47,7 @@ GONE = {
     "channel_idle": "its connection was idle",
     "conflict": "another address has its id now",
     "register": "the address registered under another id",
+    "observed": "it was not there when somebody looked",
 }
 DOUBTED = {
     "restored": "known from the journal only",

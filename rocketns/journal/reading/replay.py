@@ -130,7 +130,7 @@ class Replay:
     def _put_member(self, name: str, record: Record, seen_epoch_ms: int, *, keeps_filters: bool = False) -> None:
         cluster, addr, broker_id = self._name(record["cluster"]), _addr(record["addr"]), long_of(record["bid"])
         group_cluster = self._name(record.get("gcluster", cluster))
-        timeout_ms = None if record["ev"] == "snap" and "timeout_ms" not in record else long_of(record["timeout_ms"])
+        timeout_ms = long_of(record["timeout_ms"]) if "timeout_ms" in record else None
         entry = (timeout_ms, _text_or_none(record.get("ha")), _version(record), seen_epoch_ms,
                  _text_or_none(record.get("from_host")))  # fmt: skip
         switches, servers = (_text_or_none(record.get("zone")), bool(record["acting"])), _filter_servers(record)

@@ -24,7 +24,9 @@ LINE_BYTES_MAX = 32 * 1024 * 1024
 FIRST_RECORDS = 3
 # What restoring does not need is not decoded.
 _NOT_NEEDED = "|".join(name for name, kind in KINDS.items() if kind.restoring is None).encode()
-_PASSED_OVER = re.compile(rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},"ev":"(?:%b)"' % _NOT_NEEDED)
+_PASSED_OVER = re.compile(
+    rb'\{"boot":(\d{1,18}),"seq":(\d{1,18}),"ts":-?\d{1,18},(?:"since":-?\d{1,18},)?"ev":"(?:%b)"' % _NOT_NEEDED
+)
 
 # Where the queues of topics begin. Within a text the quotes would be escaped.
 _TOPICS = b',"topics":['

@@ -23,6 +23,8 @@ class Restored:
 
     ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes;
     ``last_epoch_ms``: the latest time in it.
+    ``watched_epoch_ms``: where an observer wrote the journal, when it last read the name server. ``begins_known``: the
+    state at the beginning of the last boot is known, or that boot has a whole snapshot.
     ``unfinished``: the broker name of the last request before a kill, which has no data versions either.
     ``skipped``: lines that are no records, the first of them at ``first_skipped`` (file and number).
     """
@@ -32,6 +34,8 @@ class Restored:
     stopped: bool
     ended_epoch_ms: int
     last_epoch_ms: int
+    watched_epoch_ms: int
+    begins_known: bool
     files: int
     bytes: int
     unfinished: str | None
@@ -86,6 +90,8 @@ class Reading:
         # While a boot that took its routes from another name server has no whole snapshot: when the one before ended.
         self._before_seeds_ms: int | None = None
         self._snapshot_is_whole = False
+        self._watched_ms: int | None = None
+        self._begins_known = True
 
     def read(self, files: Sequence[JournalFile]) -> None:
         """OSError if a file cannot be read, GivenUpError."""
@@ -104,8 +110,9 @@ class Reading:
             routes.forget_versions()
         ended_ms = self._replay.ended_epoch_ms if self._before_seeds_ms is None else self._before_seeds_ms
         unfinished = None if self._stopped else self._replay.last_broker
-        return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, self._files,
-                        self._bytes, unfinished, self._skipped, self._first_skipped)  # fmt: skip
+        watched_ms = self._replay.ended_epoch_ms if self._watched_ms is None else self._watched_ms
+        return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, watched_ms,
+                        self._begins_known, self._files, self._bytes, unfinished, self._skipped, self._first_skipped)  # fmt: skip
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:
@@ -154,9 +161,7 @@ class Reading:
         if event not in _KNOWN:
             self._whole = False  # of a later version, or damaged
         self._seq = record["seq"]
-        self._stopped = event == "stop"
-        if event == "start":
-            self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
+        self._note_ends(event, record)
         refused = self._replay.refused
         self._replay.apply(record)
         self._last_epoch_ms = max(self._last_epoch_ms, self._replay.ended_epoch_ms)
@@ -164,6 +169,15 @@ class Reading:
             file.skip()
         if event == "snap":
             self._note_snapshot(record)
+
+    def _note_ends(self, event: str | None, record: Record) -> None:
+        """An observer's boot may begin with routes that only its first snapshot names."""
+        self._stopped = event == "stop"
+        since = record.get("since") if self._stopped else None
+        self._watched_ms = since // 1000 if type(since) is int else None
+        if event == "start":
+            self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
+            self._begins_known = not record.get("observed") or bool(record.get("restored"))
 
     def _note_skipped(self, file: File) -> None:
         self._lose()
@@ -178,6 +192,7 @@ class Reading:
                 self._in_snapshot = False
             if self._snapshot_is_whole:
                 self._before_seeds_ms = None
+                self._begins_known = True
 
     def _lose(self) -> None:
         self._whole = self._snapshot_is_whole = False

@@ -9,6 +9,8 @@ SILENT = ("expired", "unconfirmed")
 # Noticed later than by the other name servers: at a deadline, or after a restart.
 NOTICED_LATE = ("expired", "unconfirmed", "refused")
 GRACEFUL = ("unregister",)
+# A watched name server no longer shows it. It may have been lost, or stopped as it should.
+OBSERVED = ("observed",)
 # The interval ended because the name server ended, or the observation did: the broker may be well.
 NAME_SERVER_ENDED = ("stop", "start", "lost", "silent")
 STILL_OPEN = "open"

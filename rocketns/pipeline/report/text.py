@@ -27,6 +27,7 @@ CAUSES = {
     "heartbeat": "changed by a later registration of the broker (heartbeat)",
     "topic": "topic registered by itself (topic)",
     "perm": "permission changed (perm)",
+    "observed": "seen from outside, which does not show why (observed)",
     "start": "name server started (start)",
     "stop": "name server stopped (stop)",
     "lost": "name server ended without a stop record (lost)",

@@ -35,6 +35,17 @@ ORDER = (
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
     "pipeline": {"journal", "errors"},
+    "collect": {
+        "addresses",
+        "errors",
+        "files",
+        "logtext",
+        "config",
+        "protocol",
+        "routeinfo",
+        "client",
+        "journal",
+    },
     "tools": {
         "addresses",
         "errors",
@@ -61,7 +72,7 @@ IMPORTERS_OF_JOURNAL = {"first_routes", "namesrv_controller"}
 # The table of records is a contract: the page shows a change in the words of its record.
 CONTRACTS = {"admin": "rocketns.journal.record."}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
-OTHER_PROGRAMS = {"pipeline", "tools"}
+OTHER_PROGRAMS = {"pipeline", "tools", "collect"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
 
 IO_MODULES = {

@@ -1,0 +1,69 @@
+"""`rocketns collect` as a program: options, log, signals, exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Sequence
+
+from rocketns.collect.arguments import parse
+from rocketns.collect.collector import Collector
+from rocketns.collect.durations import shown
+from rocketns.collect.settings import Settings
+from rocketns.collect.starting import check_folder
+from rocketns.errors import RocketnsError
+from rocketns.logs import start_logging
+from rocketns.tools.output import complain
+
+log = logging.getLogger("rocketns.collect")
+
+EXIT_WATCHED, EXIT_NEVER_READ, EXIT_WRONG = 0, 1, 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run until a signal, or for the time that was asked for; return the exit status."""
+    try:
+        settings = parse(arguments, os.environ)
+        check_folder(settings.journal, [one.ns for one in settings.name_servers])
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_WRONG
+    except RocketnsError as error:
+        complain(f"rocketns collect: {error}")
+        return EXIT_WRONG
+    writer = start_logging("INFO")
+    try:
+        return asyncio.run(collect(settings))
+    finally:
+        writer.stop()
+
+
+async def collect(settings: Settings) -> int:
+    """Watch until a signal, or for the time that was asked for. The exit status."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    log.info("times in this log are GMT+8, as in the log of the Java name server")
+    log.info("%d name servers are watched%s; journals are in %s", len(settings.name_servers),
+             "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal)  # fmt: skip
+    collector = Collector(settings)
+    watching = asyncio.create_task(collector.run())
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait((watching, stopping), timeout=settings.for_s, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    watching.cancel()
+    await asyncio.wait((watching,))
+    if not watching.cancelled() and (error := watching.exception()) is not None:
+        raise error
+    return _status(collector, is_stopped=stop.is_set())
+
+
+def _status(collector: Collector, *, is_stopped: bool) -> int:
+    """Whoever stopped it knows that it may have been too early."""
+    never = [upstream for upstream in collector.upstreams if not upstream.boots]
+    for upstream in never:
+        log.warning("%s (%s) was never read whole, so its journal has nothing of this time: %s", upstream.ns,
+                    upstream.addr, upstream.error or "there was not enough time")  # fmt: skip
+    log.info("the watching ended")
+    return EXIT_NEVER_READ if never and not is_stopped else EXIT_WATCHED

@@ -1,0 +1,110 @@
+"""Watches several name servers at a time: one event loop, and for each its tables, its budget and its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable
+
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.collect.observed_journal import ObservedJournal
+from rocketns.collect.observing import Observed
+from rocketns.collect.polling.brokers import Brokers
+from rocketns.collect.polling.upstream import Pace, Phase, Upstream
+from rocketns.collect.progress import cost, is_other, round_s, standing
+from rocketns.collect.settings import Settings
+from rocketns.config import Limits
+from rocketns.config.journal import JournalConfig
+from rocketns.config.tls import TlsConfig
+from rocketns.protocol.codes import SerializeType
+
+log = logging.getLogger("rocketns.collect")
+
+TICK_S = 1.0
+PROGRESS_EVERY_S = 60.0
+
+
+def wall_clock_ms() -> int:
+    """Epoch ms."""
+    return time.time_ns() // 1_000_000
+
+
+class Collector:
+    """`run` until it is cancelled. ``upstreams`` is what is known of each name server."""
+
+    def __init__(self, settings: Settings, epoch_ms: Callable[[], int] = wall_clock_ms) -> None:
+        """Called on the event loop's thread."""
+        tls = TlsConfig.read({}, {}) if settings.tls is None else settings.tls
+        limits = Limits(outgoing_connections_per_host_max=256)
+        self._epoch_ms = epoch_ms
+        self._client = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG, limits=limits)
+        self._asking = RemotingClient(lambda: tls, settings.timeout_s, failures=logging.DEBUG)
+        brokers = Brokers(self._asking) if settings.ask_brokers else None
+        pace = Pace(settings.interval_s, settings.per_second, settings.namespaces)
+        self.upstreams: list[Upstream] = []
+        for ns, addr in settings.name_servers:
+            observed = Observed()
+            config = JournalConfig(journal_path=settings.journal)
+            journal = ObservedJournal(config, ns, observed, asyncio.get_running_loop().call_later)
+            server = NameServer(self._client, addr, SerializeType.JSON, settings.timeout_s, settings.signer)
+            self.upstreams.append(Upstream(ns, server, observed, journal, pace, self, epoch_ms, brokers))
+        self._said_s: dict[str, float] = {}
+        self._spent: dict[str, int] = {}
+
+    def topics_elsewhere(self, asking: Upstream, broker_name: str) -> Iterable[str]:
+        """Topics that other name servers show of a broker."""
+        for other in self.upstreams:
+            held = other.observed.tables.broker_topics.get(broker_name)
+            if other is not asking and held is not None:
+                yield from held.names
+
+    def suspect_elsewhere(self, telling: Upstream, topics: Collection[str]) -> None:
+        """These topics changed at a name server: the others are asked for them soon."""
+        for other in self.upstreams:
+            if other is not telling:
+                other.look_at(topics)
+
+    async def run(self) -> None:
+        """Watch all, until this is cancelled. Nothing that a name server does ends it."""
+        try:
+            for upstream in self.upstreams:
+                upstream.restore()
+            async with asyncio.TaskGroup() as watching:
+                for upstream in self.upstreams:
+                    watching.create_task(upstream.run())
+                await self._tick()
+        finally:
+            for upstream in self.upstreams:
+                upstream.close()
+            self._client.close()
+            self._asking.close()
+
+    async def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        progress_s = loop.time() + PROGRESS_EVERY_S
+        while True:
+            await asyncio.sleep(TICK_S)
+            for upstream in self.upstreams:
+                upstream.tick()
+                self._say_cost(upstream)
+            if loop.time() >= progress_s:
+                progress_s += PROGRESS_EVERY_S
+                self.say_progress(PROGRESS_EVERY_S)
+
+    def _say_cost(self, upstream: Upstream) -> None:
+        """Once the topics are known, and again when a round takes much longer, or less."""
+        before_s, now_s = self._said_s.get(upstream.ns), round_s(upstream)
+        if not upstream.knows_topics or (before_s is not None and not is_other(before_s, now_s)):
+            return
+        self._said_s[upstream.ns] = now_s
+        log.info("%s", cost(upstream))
+
+    def say_progress(self, since_s: float) -> None:
+        """One line for each name server; ``since_s`` is the time since the last one."""
+        for upstream in self.upstreams:
+            spent = upstream.budget.spent
+            rate, self._spent[upstream.ns] = (spent - self._spent.get(upstream.ns, 0)) / since_s, spent
+            level = logging.WARNING if upstream.phase is Phase.LOST else logging.INFO
+            log.log(level, "%s", standing(upstream, self._epoch_ms(), rate))

@@ -1,0 +1,153 @@
+"""The journal of one watched name server: its boots begin and end with the watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from rocketns.collect.observing import Observed
+from rocketns.config.journal import JournalConfig
+from rocketns.journal.journal import Journal
+from rocketns.journal.restore.restoring import restore
+from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
+
+# An older state of the name server says too little of the present one.
+STATE_AGE_MS_MAX = 3_600_000
+# How often the last snapshot waits for the disk, and how long each time, before it is left off.
+WAITS_MAX, WAIT_S = 20, 0.1
+
+
+class ObservedJournal:
+    """`restore` once at the start. Then `begin`, `record` and `tick`, and `lost` or `close`; after `lost`, `begin` again.
+
+    ``later(seconds, step)`` calls ``step`` on the same thread after that time. Only `restore` and `close` wait for the
+    disk, and `begin` where it is stuck. Times are epoch ms.
+    """
+
+    def __init__(
+        self, config: JournalConfig, ns: str, observed: Observed, later: Callable[[float, Callable[[], None]], object]
+    ) -> None:
+        self._config = replace(config, journal_ns=ns, journal_lookup_seconds=0)
+        self._ns = ns
+        self._observed = observed
+        self._later = later
+        self._journal: Journal | None = None
+        self._ending: Journal | None = None
+        self._began_restored = False
+        # When the name server last showed the state that readers of the journal have. None: they have another one.
+        self._watched_ms: int | None = None
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether a boot has begun and not ended."""
+        return self._journal is not None
+
+    @property
+    def lost_records(self) -> int:
+        """Of this boot, because the disk was too slow."""
+        return 0 if self._journal is None else self._journal.buffer.lost_total
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last attempt to write failed; the log says why."""
+        return self._journal is not None and self._journal.writer.is_failing
+
+    def restore(self, epoch_ms: int) -> int | None:
+        """Fill the empty tables with the state at the end of the journal, if it is known and not older than an hour.
+
+        Returns what `resumes` does then. Waits for the disk.
+        """
+        known = restore(Path(self._config.journal_path), self._ns, epoch_ms, seconds_max=epoch_ms // 1000)
+        if known is None or not known.whole or not known.begins_known:
+            return None
+        self._watched_ms = known.watched_epoch_ms
+        if self.resumes(epoch_ms) is not None:
+            self._observed.fill(known.routes)
+        return self.resumes(epoch_ms)
+
+    def resumes(self, epoch_ms: int) -> int | None:
+        """The moment at which the name server was last watched, if `begin` may continue from then with ``restored``.
+
+        What the first answers change happened after this moment; for routes, after the round before it. None: first
+        read everything.
+        """
+        self._finish()
+        watched = self._watched_ms
+        return watched if watched is not None and 0 <= epoch_ms - watched <= STATE_AGE_MS_MAX else None
+
+    def begin(self, epoch_ms: int, *, restored: bool) -> None:
+        """A boot begins, with what ``observed`` holds. Read KV items and configuration before it.
+
+        With ``restored``, no groups, topics and routes were read since: `resumes` gives a moment. Without, all were.
+        ValueError where there is nothing to continue from, or the watching did not end.
+        """
+        if self._journal is not None or (restored and self.resumes(epoch_ms) is None):
+            raise ValueError("no boot may begin so")
+        self._finish()
+        observed, self._began_restored = self._observed, restored
+        self._journal = journal = Journal(
+            self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True
+        )
+        journal.start(lambda _call: None, epoch_ms, Reason.RESTORED if restored else None)
+        journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], 0, epoch_ms)
+
+    def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:
+        """What one answer changed, after ``since_ms`` and not later than ``epoch_ms``.
+
+        While nobody watches it is not recorded: then nobody can continue from the state before.
+        """
+        if self._journal is None:
+            self._watched_ms = None if events else self._watched_ms
+            return
+        # An id or address may have been given on: it leaves before it joins.
+        downs: list[Event] = [event for event in events if isinstance(event, BrokerDown)]
+        others = [event for event in events if not isinstance(event, BrokerDown)]
+        for batch in (downs, others):
+            if batch:
+                self._journal.record(batch, 0, epoch_ms, since_ms)
+
+    def tick(self, epoch_ms: int) -> None:
+        """About every second: hands records to the writer and begins work that is due."""
+        if self._journal is not None:
+            self._journal.tick(epoch_ms)
+
+    def lost(self, epoch_ms: int, since_ms: int) -> None:
+        """The name server does not answer; it was last read at ``since_ms``. The boot ends with ``stop``."""
+        if self._journal is not None:
+            self._end(self._journal, epoch_ms, since_ms, with_snapshot=not self._gives_state(self._journal))
+
+    def close(self, epoch_ms: int, since_ms: int) -> None:
+        """The collector stops. As `lost`, with a last snapshot, and everything is on disk then if that is possible."""
+        if self._journal is not None:
+            self._end(self._journal, epoch_ms, since_ms, with_snapshot=True)
+        self._finish()
+
+    def _end(self, journal: Journal, epoch_ms: int, since_ms: int, *, with_snapshot: bool) -> None:
+        if with_snapshot:
+            _write_last_snapshot(journal)
+        self._watched_ms = min(since_ms, epoch_ms) if self._gives_state(journal) else None
+        journal.stop(epoch_ms, since_ms)
+        self._journal, self._ending = None, journal
+
+    def _gives_state(self, journal: Journal) -> bool:
+        """Whether a reader of the whole journal knows the state."""
+        return journal.gives_state or (self._began_restored and not journal.buffer.lost_total)
+
+    def _finish(self) -> None:
+        """The boot before is on disk; else nobody may continue from it."""
+        if self._ending is not None:
+            is_whole = self._ending.join() and self._gives_state(self._ending)
+            self._watched_ms = self._watched_ms if is_whole else None
+            self._ending = None
+
+
+def _write_last_snapshot(journal: Journal) -> None:
+    waits = 0
+    for is_behind in journal.last_snapshot():
+        if is_behind:
+            journal.writer.wait_until_settled(WAIT_S)
+            waits += 1
+        if waits == WAITS_MAX:
+            break

@@ -1,0 +1,132 @@
+"""Whose route is asked next: suspected topics first, then all topics in turn. Pure: see `Budget`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from rocketns.collect.polling.limits import STRANGERS_MAX, TOPICS_MAX
+
+UNKNOWN = b""
+
+
+class Seen(NamedTuple):
+    """The last that is known of a topic: when the request that showed it was sent, in epoch ms and loop time.
+
+    ``digest`` is that of the answer's body; UNKNOWN: any answer must be decoded. Without ``is_answered`` there was no
+    answer yet: ``sent_ms`` is then when a list of all topics did not have it.
+    """
+
+    digest: bytes
+    sent_ms: int
+    sent_s: float
+    is_answered: bool
+
+
+class Rounds:
+    """A round begins ``pause_s`` after the last one began, or later. ``count``: whole rounds; ``last_s``: how long the
+    last one took. ``unanswered``: topics without an answer.
+    """
+
+    def __init__(self, pause_s: float) -> None:
+        self.seen: dict[str, Seen] = {}
+        self.count = 0
+        self.last_s: float | None = None
+        self.unanswered = 0
+        self._pause_s = pause_s
+        self._began_s = float("-inf")
+        self._is_running = False
+        self._turn: deque[str] = deque()
+        self._suspects: dict[str, None] = {}
+        self._strangers = 0
+        self._asked: set[str] = set()
+
+    def keep(self, names: Collection[str], absent_ms: int, now_s: float) -> list[str]:
+        """These are all topics. The new ones, which are asked next; they were absent at ``absent_ms``."""
+        for gone in [topic for topic in self.seen if topic not in names]:
+            self.forget(gone)
+        new = [topic for topic in names if topic not in self.seen]
+        for topic in new:
+            self._put(topic, Seen(UNKNOWN, absent_ms, now_s, is_answered=False))
+        self.suspect(new)
+        return new
+
+    def restore(self, names: Iterable[str], sent_ms: int, now_s: float) -> None:
+        """Topics whose routes are known of an earlier time."""
+        for topic in names:
+            self._put(topic, Seen(UNKNOWN, sent_ms, now_s, is_answered=True))
+
+    def read_anew(self) -> None:
+        """No topic counts as answered any more."""
+        for topic, seen in self.seen.items():
+            self.seen[topic] = seen._replace(digest=UNKNOWN, is_answered=False)
+        self.unanswered = len(self.seen)
+
+    def suspect(self, topics: Iterable[str], *, distrust: bool = False) -> None:
+        """Ask for these soon. ``distrust``: also an answer that did not change is decoded."""
+        for topic in topics:
+            seen = self.seen.get(topic)
+            if seen is not None and distrust:
+                self.seen[topic] = seen._replace(digest=UNKNOWN)
+            if topic in self._suspects or (seen is None and self._strangers >= STRANGERS_MAX):
+                continue
+            self._suspects[topic] = None
+            self._strangers += seen is None
+
+    def next(self, now_s: float) -> str | None:
+        """The topic to ask for. Call `answered` or `failed` when that ended. None: none now, see `wait_s`."""
+        topic = next((one for one in self._suspects if one not in self._asked), None)
+        if topic is not None:
+            del self._suspects[topic]
+            self._strangers -= topic not in self.seen
+        else:
+            topic = self._next_in_turn(now_s)
+        if topic is not None:
+            self._asked.add(topic)
+        return topic
+
+    def _next_in_turn(self, now_s: float) -> str | None:
+        self._step_round(now_s)
+        while self._turn:
+            topic = self._turn.popleft()
+            seen = self.seen.get(topic)
+            # One that was asked since the round began had its turn.
+            if seen is not None and topic not in self._asked and (seen.sent_s < self._began_s or not seen.is_answered):
+                return topic
+        return None
+
+    def _step_round(self, now_s: float) -> None:
+        """End the round when everything was asked and answered, and begin the next when it is time."""
+        if self._is_running and not self._turn and not self._asked:
+            self._is_running = False
+            self.last_s, self.count = now_s - self._began_s, self.count + 1
+        if not self._is_running and self.seen and now_s >= self._began_s + self._pause_s:
+            self._is_running, self._began_s, self._turn = True, now_s, deque(self.seen)
+
+    def wait_s(self, now_s: float) -> float:
+        """How long until a round may begin, if nothing else happens."""
+        return max(0.0, self._began_s + self._pause_s - now_s) if not self._is_running else self._pause_s
+
+    def answered(self, topic: str, seen: Seen, *, exists: bool) -> None:
+        """There was an answer. A topic that no list has is known from now on if it has a route, and there is room."""
+        self._asked.discard(topic)
+        if topic in self.seen or (exists and len(self.seen) < TOPICS_MAX):
+            self._put(topic, seen)
+
+    def failed(self, topic: str, *, again: bool = False) -> None:
+        """There was no usable answer. ``again``: ask once more, soon; otherwise in the next round."""
+        self._asked.discard(topic)
+        if again:
+            self.suspect((topic,))
+
+    def _put(self, topic: str, seen: Seen) -> None:
+        before = self.seen.get(topic)
+        self.unanswered += (not seen.is_answered) - (before is not None and not before.is_answered)
+        self._strangers -= before is None and topic in self._suspects
+        self.seen[topic] = seen
+
+    def forget(self, topic: str) -> None:
+        """It is no topic any more."""
+        self.unanswered -= not self.seen.pop(topic).is_answered
+        self._strangers += topic in self._suspects
