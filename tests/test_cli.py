@@ -97,7 +97,7 @@ def test_a_start_that_fails_says_why(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_name_server_that_starts_has_loaded_nothing_of_the_other_programs() -> None:
-    others = ("pipeline", "pyspark", "rocketns.tools")
+    others = ("pipeline", "pyspark", "rocketns.tools", "rocketns.collect")
     loaded = f"import sys, rocketns.startup; print([m for m in sys.modules if any(one in m for one in {others})])"
     assert subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True).stdout == "[]\n"
 

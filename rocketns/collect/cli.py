@@ -32,11 +32,14 @@ def main(arguments: Sequence[str]) -> int:
     except RocketnsError as error:
         complain(f"rocketns collect: {error}")
         return EXIT_WRONG
+    root = logging.getLogger()
+    before = root.handlers, root.level
     writer = start_logging("INFO")
     try:
         return asyncio.run(collect(settings))
     finally:
         writer.stop()
+        root.handlers, root.level = before  # `rocketns audit run --name-servers` goes on
 
 
 async def collect(settings: Settings) -> int:

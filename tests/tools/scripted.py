@@ -30,12 +30,15 @@ class Scripted:
         self.wrong: dict[int, bytes | int] = {}
         self.at_request: Callable[[int], None] = lambda _code: None
         self.looked_up: list[str] = []
+        self.properties = "listenPort=9876\n"
 
     def answer(self, request: RemotingCommand) -> tuple[int, bytes]:
         self.at_request(request.code)
         wrong = self.wrong.get(request.code)
         if wrong is not None:
             return (wrong, b"") if isinstance(wrong, int) else (0, wrong)
+        if request.code == codes.GET_NAMESRV_CONFIG:
+            return 0, self.properties.encode()
         code, value = self._value(request)
         return code, json.dumps(value).encode()
 

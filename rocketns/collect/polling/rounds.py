@@ -77,36 +77,40 @@ class Rounds:
     def next(self, now_s: float) -> str | None:
         """The topic to ask for. Call `answered` or `failed` when that ended. None: none now, see `wait_s`."""
         topic = next((one for one in self._suspects if one not in self._asked), None)
+        self._step_round(now_s)
         if topic is not None:
             del self._suspects[topic]
             self._strangers -= topic not in self.seen
-        else:
-            topic = self._next_in_turn(now_s)
+        elif self._turn:
+            topic = self._turn.popleft()
         if topic is not None:
             self._asked.add(topic)
         return topic
 
-    def _next_in_turn(self, now_s: float) -> str | None:
-        self._step_round(now_s)
-        while self._turn:
-            topic = self._turn.popleft()
-            seen = self.seen.get(topic)
-            # One that was asked since the round began had its turn.
-            if seen is not None and topic not in self._asked and (seen.sent_s < self._began_s or not seen.is_answered):
-                return topic
-        return None
-
     def _step_round(self, now_s: float) -> None:
         """End the round when everything was asked and answered, and begin the next when it is time."""
+        self._skip()
         if self._is_running and not self._turn and not self._asked:
             self._is_running = False
             self.last_s, self.count = now_s - self._began_s, self.count + 1
         if not self._is_running and self.seen and now_s >= self._began_s + self._pause_s:
             self._is_running, self._began_s, self._turn = True, now_s, deque(self.seen)
+            self._skip()
+
+    def _skip(self) -> None:
+        """Pass over topics that are gone, that are being asked, and that had their turn since the round began."""
+        while self._turn:
+            seen = self.seen.get(self._turn[0])
+            had_turn = seen is not None and seen.is_answered and seen.sent_s >= self._began_s
+            if seen is not None and not had_turn and self._turn[0] not in self._asked:
+                break
+            self._turn.popleft()
 
     def wait_s(self, now_s: float) -> float:
         """How long until a round may begin, if nothing else happens."""
-        return max(0.0, self._began_s + self._pause_s - now_s) if not self._is_running else self._pause_s
+        if self._is_running or not self.seen:
+            return self._pause_s
+        return max(0.0, self._began_s + self._pause_s - now_s)
 
     def answered(self, topic: str, seen: Seen, *, exists: bool) -> None:
         """There was an answer. A topic that no list has is known from now on if it has a route, and there is room."""

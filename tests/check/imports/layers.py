@@ -45,6 +45,8 @@ ALLOWED_BESIDE = {
         "routeinfo",
         "client",
         "journal",
+        "logs",
+        "tools",
     },
     "tools": {
         "addresses",

@@ -1,0 +1,225 @@
+"""A name server that fails: what is lost with it, and how the watching goes on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from interop.harness import codes
+from rocketns.collect.polling.upstream import Phase
+from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsPut
+from tests.collect.polling.virtual import Bench, Notes, on
+from tests.tools.scripted import Scripted
+
+DOWN = "no answer"
+
+
+def script() -> Scripted:
+    return Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
+
+
+async def watched(bench: Bench) -> None:
+    await asyncio.sleep(12)
+    assert bench.upstream.phase is Phase.WATCHED
+
+
+def test_one_failure_is_no_loss() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.failing = DOWN
+        await asyncio.sleep(5)
+        bench.server.failing = ""
+        await asyncio.sleep(5)
+        assert (bench.upstream.phase, bench.notes.ended) == (Phase.WATCHED, [])
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_name_server_that_does_not_answer_is_lost_since_it_was_read_last() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        read_s = bench.requests(106)[-1]
+        bench.server.failing = DOWN
+        await asyncio.sleep(12)
+        ((lost_s, since_s),) = bench.notes.ended
+        assert (bench.upstream.phase, since_s) == (Phase.LOST, round(read_s, 3))
+        assert 10 < lost_s - since_s < 10.1
+        assert bench.server.disconnects == 2
+
+    on(lambda: Bench(script()), test)
+
+
+def test_while_it_is_lost_it_is_only_asked_for_its_brokers() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.failing = DOWN
+        await asyncio.sleep(12)
+        lost_at = len(bench.server.asked)
+        await asyncio.sleep(300)
+        assert {code for _, code, _ in bench.server.asked[lost_at:]} == {106}
+        assert len(bench.server.asked) - lost_at == 60
+
+    on(lambda: Bench(script()), test)
+
+
+def test_one_that_comes_back_soon_goes_on_and_what_changed_did_so_since_it_was_lost() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.failing = DOWN
+        await asyncio.sleep(600)
+        bench.server.script.brokers["c"] = "10.0.0.3:1"
+        bench.server.script.topics["U"]["b"]["perm"] = 4
+        bench.server.failing = ""
+        await asyncio.sleep(10)
+        lost_since_s = bench.notes.ended[0][1]
+        assert [restored for _, restored in bench.notes.begun] == [False, True]
+        ((came, came_since_s, _),) = bench.told(BrokerRegistered)
+        ((put, put_since_s, _),) = bench.told(TopicsPut)
+        assert (came.broker_name, came_since_s) == ("c", lost_since_s)
+        assert put.changes[0].new.perm == 4
+        assert lost_since_s - 5.1 <= put_since_s <= lost_since_s + 5.1
+
+    on(lambda: Bench(script()), test)
+
+
+def test_one_that_comes_back_after_hours_is_read_whole_first() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.failing = DOWN
+        await asyncio.sleep(4_000)
+        bench.server.script.brokers["c"] = "10.0.0.3:1"
+        bench.server.failing = ""
+        looked_s = 1_000 + bench.now_s
+        await asyncio.sleep(10)
+        assert [restored for _, restored in bench.notes.begun] == [False, False]
+        assert bench.notes.events == []
+        assert "c" in bench.observed.tables.broker_addr_table
+        assert set(bench.server.topics_asked(looked_s)) == {"T", "U"}
+
+    on(lambda: Bench(script()), test)
+
+
+def test_one_that_comes_back_empty_showed_that_all_brokers_are_gone() -> None:
+    """As a Java name server that was restarted within an interval."""
+
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.script.brokers, bench.server.script.topics = {}, {}
+        await asyncio.sleep(6)
+        assert {event.broker_name for event, _, _ in bench.told(BrokerDown)} == {"a", "b"}
+        assert bench.observed.tables.topic_queue_table == {}
+        bench.server.script.brokers, bench.server.script.topics = script().brokers, script().topics
+        await asyncio.sleep(6)
+        assert {event.broker_name for event, _, _ in bench.told(BrokerRegistered)} == {"a", "b"}
+        assert set(bench.observed.tables.topic_queue_table) == {"T", "U"}
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_name_server_that_starts_is_read_once_its_lookups_are_answered() -> None:
+    """needWaitForService: until then lookups have code 1, and that is not "there is no such topic"."""
+
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[codes.GET_ROUTEINFO_BY_TOPIC] = 1
+        await asyncio.sleep(60)
+        assert (bench.upstream.phase, bench.notes.begun) == (Phase.READING, [])
+        assert "it starts" in bench.upstream.error or not bench.upstream.error
+        bench.server.script.wrong.clear()
+        await asyncio.sleep(10)
+        assert bench.upstream.phase is Phase.WATCHED
+        assert set(bench.observed.tables.topic_queue_table) == {"T", "U"}
+
+    on(lambda: Bench(script()), test)
+
+
+def test_one_that_gives_no_names_of_topics_has_its_brokers_and_kv_items_watched() -> None:
+    """enableAllTopicList=false."""
+
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER] = 1
+        await watched(bench)
+        del bench.server.script.brokers["a"]
+        await asyncio.sleep(10)
+        assert [event.broker_name for event, _, _ in bench.told(BrokerDown)] == ["a"]
+        assert bench.server.topics_asked() == []
+        assert [ask.kind.name for ask in bench.upstream.refused] == ["NAMES"]
+
+    on(lambda: Bench(script()), test)
+
+
+@pytest.mark.parametrize("code", [219, 319])
+def test_one_that_refuses_its_settings_is_watched_without_them(code: int) -> None:
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[code] = 16
+        await watched(bench)
+        assert len(bench.upstream.refused) == 1
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_name_server_that_refuses_its_brokers_is_never_watched() -> None:
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[106] = 16
+        await asyncio.sleep(60)
+        assert (bench.upstream.phase, bench.notes.begun) == (Phase.LOST, [])
+        assert "refuses request 106 with code 16" in bench.upstream.error
+
+    on(lambda: Bench(script()), test)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"{}" * 9, b'{"brokerAddrTable":{"a":7}}', b"\xff" * 99])
+def test_garbage_instead_of_brokers_is_no_change(body: bytes) -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.script.wrong[106] = body
+        await asyncio.sleep(30)
+        assert (bench.upstream.phase, bench.notes.events) == (Phase.LOST, [])
+        bench.server.script.wrong.clear()
+        await asyncio.sleep(10)
+        assert (bench.upstream.phase, bench.notes.events) == (Phase.WATCHED, [])
+
+    on(lambda: Bench(script()), test)
+
+
+@pytest.mark.parametrize("code", [105, 206, 219])
+@pytest.mark.parametrize("body", [b"{", b"[" * 100_000, b"7", b'{"topicList":7,"table":7,"queueDatas":7}'])
+def test_garbage_instead_of_others_is_no_change(code: int, body: bytes) -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.script.wrong[code] = body
+        await asyncio.sleep(120)
+        assert (bench.upstream.phase, bench.notes.events) == (Phase.WATCHED, [])
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_topic_whose_route_is_garbage_does_not_keep_the_others_from_being_watched() -> None:
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[105] = b"{"
+        await watched(bench)
+        assert bench.upstream.unreadable == 2
+
+    on(lambda: Bench(script()), test)
+
+
+def test_the_state_of_the_journal_is_continued_at_a_start() -> None:
+    """It was watched until 30 s before the start. What is different now changed since then."""
+    notes = Notes(known_s=-30)
+
+    def restored() -> Bench:
+        bench = Bench(script(), notes=notes)
+        from rocketns.protocol.body.route import BrokerData
+
+        bench.observed.groups({"a": BrokerData("c", "a", {0: "10.0.0.1:1"}), "x": BrokerData("c", "x", {0: "x:1"})})
+        return bench
+
+    async def test(bench: Bench) -> None:
+        await asyncio.sleep(10)
+        assert [restored for _, restored in notes.begun] == [True]
+        ((down, since_s, _),) = bench.told(BrokerDown)
+        ((came, came_since_s, _),) = bench.told(BrokerRegistered)
+        assert (down.broker_name, came.broker_name, since_s, came_since_s) == ("x", "b", -30, -30)
+        assert bench.observed.kv["ORDER_TOPIC_CONFIG"] == {"T": "a:4"}
+
+    on(restored, test)
