@@ -12,6 +12,7 @@ from rocketns.journal.journal import Journal
 from rocketns.journal.restore.restoring import restore
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 
 # An older state of the name server says too little of the present one.
 STATE_AGE_MS_MAX = 3_600_000
@@ -60,11 +61,11 @@ class ObservedJournal:
         Returns what `resumes` does then. Waits for the disk.
         """
         known = restore(Path(self._config.journal_path), self._ns, epoch_ms, seconds_max=epoch_ms // 1000)
-        if known is None or not known.whole or not known.begins_known:
+        if known is None or not known.whole or not known.begins_known or _has_live_entries(known.routes):
             return None
         self._watched_ms = known.watched_epoch_ms
-        if self.resumes(epoch_ms) is not None:
-            self._observed.fill(known.routes)
+        if self.resumes(epoch_ms) is not None and not self._observed.fill(known.routes):
+            self._watched_ms = None
         return self.resumes(epoch_ms)
 
     def resumes(self, epoch_ms: int) -> int | None:
@@ -103,7 +104,7 @@ class ObservedJournal:
             return
         # An id or address may have been given on: it leaves before it joins.
         downs: list[Event] = [event for event in events if isinstance(event, BrokerDown)]
-        others = [event for event in events if not isinstance(event, BrokerDown)]
+        others: list[Event] = [event for event in events if not isinstance(event, BrokerDown)]
         for batch in (downs, others):
             if batch:
                 self._journal.record(batch, 0, epoch_ms, since_ms)
@@ -141,6 +142,11 @@ class ObservedJournal:
             is_whole = self._ending.join() and self._gives_state(self._ending)
             self._watched_ms = self._watched_ms if is_whole else None
             self._ending = None
+
+
+def _has_live_entries(routes: KnownRoutes) -> bool:
+    """A name server wrote this journal itself."""
+    return any(live.timeout_ms is not None for live in routes.lives.values())
 
 
 def _write_last_snapshot(journal: Journal) -> None:

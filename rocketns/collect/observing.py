@@ -69,8 +69,9 @@ class Observed:
         """All properties (request 319), as lines ``key=value``."""
         return self._settings.read_properties(text)
 
-    def fill(self, known: KnownRoutes) -> None:
-        """Put what the journal knows into the empty tables."""
+    def fill(self, known: KnownRoutes) -> bool:
+        """Put what the journal knows into the empty tables. Whether all of it is within the limits."""
+        before = self.left_out
         self.groups({name: BrokerData(group.cluster, name, {one: broker.addr for one, broker in group.brokers.items()},
                                       group.zone_name, group.enable_acting_master)
                      for name, group in known.groups.items()})  # fmt: skip
@@ -87,3 +88,4 @@ class Observed:
             if (key := BrokerAddrInfo(cluster, addr)) in self.tables.held:
                 self.tables.put_filter_servers(key, live.filter_servers)
         self.tables.take_changed_groups()
+        return self.left_out == before

@@ -31,7 +31,8 @@ class Replay:
     """`apply` takes the records of all boots in their order.
 
     ``last_broker`` is the broker named by the last record of a request: where a journal breaks off, the other records
-    of that request may be missing.
+    of that request may be missing. ``watched_epoch_ms``: where the last record is the ``stop`` of an observer, when it
+    last read the name server.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class Replay:
         self.refused = 0
         self.last_broker: str | None = None
         self.ended_epoch_ms = 0
+        self.watched_epoch_ms: int | None = None
         self._names: dict[str, str] = {}
 
     def apply(self, record: Record) -> None:
@@ -48,6 +50,7 @@ class Replay:
             return
         try:
             self.ended_epoch_ms = long_of(record["ts"]) // 1000
+            self.watched_epoch_ms = None
             applier(self, record)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             self.refused += 1
@@ -57,6 +60,10 @@ class Replay:
         if not record.get("restored"):
             self.routes = KnownRoutes()
         self.last_broker = None
+
+    def _stop(self, record: Record) -> None:
+        if record.get("since") is not None:
+            self.watched_epoch_ms = long_of(record["since"]) // 1000
 
     def _reg(self, record: Record) -> None:
         self._put_member(self._broker(record), record, self.ended_epoch_ms)

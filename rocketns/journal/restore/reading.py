@@ -90,7 +90,6 @@ class Reading:
         # While a boot that took its routes from another name server has no whole snapshot: when the one before ended.
         self._before_seeds_ms: int | None = None
         self._snapshot_is_whole = False
-        self._watched_ms: int | None = None
         self._begins_known = True
 
     def read(self, files: Sequence[JournalFile]) -> None:
@@ -110,7 +109,8 @@ class Reading:
             routes.forget_versions()
         ended_ms = self._replay.ended_epoch_ms if self._before_seeds_ms is None else self._before_seeds_ms
         unfinished = None if self._stopped else self._replay.last_broker
-        watched_ms = self._replay.ended_epoch_ms if self._watched_ms is None else self._watched_ms
+        watched_ms = self._replay.watched_epoch_ms
+        watched_ms = self._replay.ended_epoch_ms if watched_ms is None else watched_ms
         return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, watched_ms,
                         self._begins_known, self._files, self._bytes, unfinished, self._skipped, self._first_skipped)  # fmt: skip
 
@@ -173,8 +173,6 @@ class Reading:
     def _note_ends(self, event: str | None, record: Record) -> None:
         """An observer's boot may begin with routes that only its first snapshot names."""
         self._stopped = event == "stop"
-        since = record.get("since") if self._stopped else None
-        self._watched_ms = since // 1000 if type(since) is int else None
         if event == "start":
             self._before_seeds_ms = self._replay.ended_epoch_ms if record.get("seeded") else None
             self._begins_known = not record.get("observed") or bool(record.get("restored"))
