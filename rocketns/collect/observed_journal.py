@@ -21,7 +21,7 @@ WAITS_MAX, WAIT_S = 20, 0.1
 
 
 class ObservedJournal:
-    """`restore` once at the start. Then `begin`, `record` and `tick`, and `lost` or `close`; after `lost`, `begin` again.
+    """`restore` at the start; then `begin`, `record`, `tick`, and `lost` or `close`. After `lost` it begins again.
 
     ``later(seconds, step)`` calls ``step`` on the same thread after that time. Only `restore` and `close` wait for the
     disk, and `begin` where it is stuck. Times are epoch ms.

@@ -282,7 +282,7 @@ class Journal:
 
     @property
     def gives_state(self) -> bool:
-        """Whether the records of this boot alone give the whole state: a snapshot was whole, and none was lost since."""
+        """Whether the records of this boot alone give the state: a snapshot was whole, and none was lost since."""
         return self._told_at == self.buffer.lost_total
 
     def stop(self, epoch_ms: int, since_ms: int | None = None) -> None:

@@ -42,7 +42,7 @@ class BrokerRegistered:
 
     ``gap_ms``: since its last refresh, None if this process heard the broker for the first time. ``doubt``: it was
     unconfirmed until now. ``announced_by`` is the host that registered it, None if that is not known. ``timeout_ms``
-    None: it was seen at another name server and has no live entry here; of a known member its filter servers may differ.
+    None: it was seen at another name server and has no live entry here. Of a known member its filter servers differ.
     """
 
     cluster: str

@@ -39,7 +39,9 @@ class Groups:
 
     def _addrs(self, name: str, data: BrokerData) -> dict[int, str]:
         """The addresses by id that are kept; none of a group that is not."""
-        if not self._bounds.takes(fits=data.cluster is not None and self._bounds.fits(name, data.cluster, data.zone_name)):
+        if not self._bounds.takes(
+            fits=data.cluster is not None and self._bounds.fits(name, data.cluster, data.zone_name)
+        ):
             return {}
         group = self._tables.broker_addr_table.get(name)
         held = {} if group is None else group.broker_addrs

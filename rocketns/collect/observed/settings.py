@@ -50,9 +50,11 @@ class Settings:
     def read_properties(self, text: str) -> list[Event]:
         """All properties, as lines ``key=value``. One that is gone has no value."""
         former, found = self.properties, of_lines(text)
-        self.properties = {key: value for key, value in list(found.items())[:PROPERTIES_MAX]
-                           if self._bounds.takes(fits=self._bounds.fits(key) and utf8_bytes(value) <= PROPERTY_BYTES_MAX)}  # fmt: skip
-        self._bounds.leave_out(max(0, len(found) - PROPERTIES_MAX))
+        self.properties = {}
+        for key, value in found.items():
+            fits = self._bounds.fits(key) and utf8_bytes(value) <= PROPERTY_BYTES_MAX
+            if self._bounds.takes(fits=fits and len(self.properties) < PROPERTIES_MAX):
+                self.properties[key] = value
         gone = [ConfigChanged(key, "") for key in former if key not in self.properties]
         return [*gone, *(ConfigChanged(key, value) for key, value in self.properties.items()
                          if former.get(key) != value)]  # fmt: skip

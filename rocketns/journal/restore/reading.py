@@ -112,7 +112,8 @@ class Reading:
         watched_ms = self._replay.watched_epoch_ms
         watched_ms = self._replay.ended_epoch_ms if watched_ms is None else watched_ms
         return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, watched_ms,
-                        self._begins_known, self._files, self._bytes, unfinished, self._skipped, self._first_skipped)  # fmt: skip
+                        self._begins_known, self._files, self._bytes, unfinished, self._skipped,
+                        self._first_skipped)  # fmt: skip
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:

@@ -37,7 +37,9 @@ class Steps:
 
 
 @contextmanager
-def memory_journal(observed: Observed, steps: Steps, **config: object) -> Iterator[tuple[ObservedJournal, MemoryWriter]]:
+def memory_journal(
+    observed: Observed, steps: Steps, **config: object
+) -> Iterator[tuple[ObservedJournal, MemoryWriter]]:
     """A journal that has not begun. All of its boots write into one writer."""
     writer = MemoryWriter()
     settings = JournalConfig(journal_path="/nowhere", **config)  # type: ignore[arg-type]

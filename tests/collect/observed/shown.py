@@ -11,7 +11,7 @@ from rocketns.collect.observing import Observed
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.routeinfo.events import Event
 
-BROKERS, CLUSTERS, TOPICS = ("b1", "b2", "b\ud800"), ("c1", "c2"), ("t1", "t2", "t\"\\", "t\ud83d")
+BROKERS, CLUSTERS, TOPICS = ("b1", "b2", "b\ud800"), ("c1", "c2"), ("t1", "t2", 't"\\', "t\ud83d")
 ADDRS = tuple(f"10.0.0.{number}:10911" for number in range(1, 6))
 # Each broker has it, so the filter servers of each are visible.
 COMMON = "common"
@@ -32,7 +32,9 @@ class Shown:
             return None
         groups = [self.groups[name].copy() for name in self.queues[topic]]
         servers = {addr: self.filters.get(addr) for group in groups for addr in group.broker_addrs.values()}
-        return TopicRouteData(list(self.queues[topic].items()), groups, servers, dict(self.mappings.get(topic, {})) or None)
+        return TopicRouteData(
+            list(self.queues[topic].items()), groups, servers, dict(self.mappings.get(topic, {})) or None
+        )
 
     def answered_groups(self) -> dict[str, BrokerData]:
         return {name: group.copy() for name, group in self.groups.items()}
@@ -67,7 +69,9 @@ def groups(draw: st.DrawFn) -> dict[str, BrokerData]:
         addrs = draw(st.lists(st.sampled_from(ADDRS), min_size=1, max_size=3, unique=True))
         ids = draw(st.lists(st.integers(0, 3), min_size=len(addrs), max_size=len(addrs), unique=True))
         zone, acting = draw(st.sampled_from((None, "z"))), draw(st.booleans())
-        found[name] = BrokerData(draw(st.sampled_from(CLUSTERS)), name, dict(zip(ids, addrs, strict=True)), zone, acting)
+        found[name] = BrokerData(
+            draw(st.sampled_from(CLUSTERS)), name, dict(zip(ids, addrs, strict=True)), zone, acting
+        )
     return found
 
 
@@ -86,5 +90,7 @@ def states(draw: st.DrawFn) -> Shown:
         name = draw(st.sampled_from(list(queues[topic])))
         ids = draw(st.dictionaries(st.integers(0, 3), st.integers(0, 3), max_size=2))
         mappings[topic] = {name: TopicQueueMappingInfo(topic, name, ids, epoch=draw(st.integers(0, 2)), total_queues=4)}
-    filters = draw(st.dictionaries(st.sampled_from(ADDRS), st.lists(st.sampled_from(("f1:1", "f2:1", None)), min_size=1)))
+    filters = draw(
+        st.dictionaries(st.sampled_from(ADDRS), st.lists(st.sampled_from(("f1:1", "f2:1", None)), min_size=1))
+    )
     return Shown(found, queues, mappings, filters)
