@@ -92,10 +92,11 @@ class NamesrvController:
         state = State(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(state)
-        self.writer = FileWriter(bytes_max=limits.kv_bytes_max)
+        is_mute = configuration.muting.mute
+        self.writer = FileWriter(bytes_max=limits.kv_bytes_max, is_mute=is_mute)
         self.reach = Reach(configuration.restore.networks)
         self.client = RemotingClient(
-            configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged
+            configuration.read_tls, limits=limits, reach=self.reach, make_connection=self._charged, is_mute=is_mute
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
         self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)

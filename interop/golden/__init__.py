@@ -2,5 +2,6 @@
 
 The text files in tests/golden are the script: ``store`` reads and writes them, ``play`` sends their requests to a
 running server, ``compare`` names everything in an answer that is not contractual. ``python -m interop.capture`` records
-the Java NameServer's answers anew; tests/golden/test_golden.py holds rocketns to them. Imports nothing from rocketns.
+the Java NameServer's answers anew; tests/golden/test_golden.py holds rocketns to them. Of rocketns it imports only how
+`rocketns shadow` takes two answers apart to compare them.
 """

@@ -6,12 +6,12 @@ Everything else is compared: after these parts are normalised, two answers must 
 from __future__ import annotations
 
 import re
-import struct
 from pathlib import Path
 
 from interop.golden.steps import Step
-from interop.golden.tokens import parse, sort_at, write
 from interop.harness.wire import frame
+from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.comparing.tokens import parse, sort_at, write
 
 REMARK = re.compile(r'"remark":"(?:[^"\\]|\\.)+"')
 
@@ -22,15 +22,6 @@ def settle(answer: bytes, home: Path) -> bytes:
     body = body.replace(str(home).encode(), b"HOME")
     body = re.sub(rb"(?m)^listenPort=[1-9]\d*$", b"listenPort=PORT", body)
     return frame(header, body, kind)
-
-
-def split(answer: bytes) -> tuple[bytes, bytes, int]:
-    """Header, body and serialize type of one whole frame; AssertionError when its lengths do not add up."""
-    length, word = struct.unpack_from(">iI", answer)
-    end = 8 + (word & 0xFFFFFF)
-    assert length == len(answer) - 4, f"length field {length} of a frame of {len(answer)} bytes"
-    assert end <= len(answer), f"header length {end - 8} of a frame of {len(answer)} bytes"
-    return answer[8:end], answer[end:], word >> 24
 
 
 def comparable(step: Step, answer: bytes) -> dict[str, str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from interop.golden.compare import comparable, split
+from interop.golden.compare import comparable
 from interop.golden.steps import Step
 from interop.harness.wire import ROCKETMQ, decode_binary_header
+from rocketns.shadow.comparing.frames import split
 
 Parts = tuple[int, dict[str, Any] | str, str]
 VERSIONS = (513, 515)

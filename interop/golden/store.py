@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from interop.golden.compare import split
 from interop.golden.steps import Scenario, Step
+from rocketns.shadow.comparing.frames import split
 
 FOLDER = Path(__file__).parents[2] / "tests" / "golden"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))

@@ -10,10 +10,10 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from interop.golden.compare import split
 from interop.harness.wire import Client, frame
 from interop.parity.language import JSON_513, Form
 from interop.parity.pairs.side import CLOSED, SILENT, Outcome, Side
+from rocketns.shadow.comparing.frames import split
 
 Edit = Callable[[bytes], bytes]
 JSON_400 = Form(False, 400)

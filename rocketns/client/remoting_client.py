@@ -28,6 +28,7 @@ CONNECT_TIMEOUT_S = 3.0  # com.rocketmq.remoting.client.connect.timeout
 # Peers choose how much cannot be sent to them.
 LOG_INTERVAL_S = 1.0
 OUT_OF_REACH = "the address is not on the host that announced it, nor in a network of askNetworks"
+MUTE = "rocketns.mute=true: nothing is sent to others"
 NO_ADDRESS = "it is no host:port"
 
 Value = TypeVar("Value")
@@ -51,14 +52,16 @@ class RemotingClient:
 
     A peer that sends an answer of more than ``answer_bytes_max`` is disconnected. Without ``reach`` no address that a
     broker announced is connected to. ``make_connection`` may make a subclass, which counts what a connection holds.
+    A mute one opens nothing and sends nothing.
     """
 
     def __init__(
         self, read_tls: Callable[[], TlsConfig], connect_timeout_s: float = CONNECT_TIMEOUT_S,
         answer_bytes_max: int = FRAME_BYTES_MAX, failures: int = logging.WARNING, limits: Limits | None = None,
-        reach: Reach | None = None, make_connection: MakeConnection = OutgoingConnection,
+        reach: Reach | None = None, make_connection: MakeConnection = OutgoingConnection, is_mute: bool = False,
     ) -> None:  # fmt: skip
         limits = limits or Limits()
+        self._is_mute = is_mute
         self._answer_bytes_max = answer_bytes_max
         self._connections_max = limits.outgoing_connections_max
         self._places = Places(limits.outgoing_connections_per_host_max)
@@ -78,7 +81,7 @@ class RemotingClient:
 
         ``announced_by``: see `Reach`. The frame is dropped if connecting fails.
         """
-        if self._closed:
+        if self._closed or self._is_mute:
             return
         try:
             if self._reach is None or self._reach.is_out(addr, announced_by):
@@ -103,6 +106,8 @@ class RemotingClient:
         """Likewise, as ``read`` gives it, which runs in the turn of the peer's host. The answer is not larger."""
         if self._closed:
             raise NotSentError("the server stops")
+        if self._is_mute:
+            raise NotSentError(MUTE)
         connection = self._connection(addr, None, is_announced=False)
         if not connection.send(frame):
             raise NotSentError(f"too much waits for {addr}")

@@ -77,6 +77,8 @@ class Configuration(OwnSections):
             properties.check(config)
         for own in self.own():
             own.update(given)
+        if self.muting.mute:
+            self._keep_to_itself()
         self.limits.read_frame_max(system)
         known = self._declared()
         self.extra = {key: text for key, text in given.items() if key not in known}
@@ -88,6 +90,11 @@ class Configuration(OwnSections):
         if self.namesrv.enable_controller_in_namesrv:
             raise StartupError(CONTROLLER_REFUSED)
         self._black_list = self._read_black_list()
+
+    def _keep_to_itself(self) -> None:
+        """What ``rocketns.mute`` switches off: everything that asks others, or offers them something."""
+        self.restore.seed_servers = self.discovery.peers = self.discovery.address_server = ""
+        self.restore.ask_unconfirmed = False
 
     def read_tls(self) -> TlsConfig:
         """The TLS properties. Their own file is read again at every call."""
@@ -133,6 +140,8 @@ class Configuration(OwnSections):
             log.error("the configuration is not changed: %s", error)
             return {}
         self.limits.take_live(limits)
+        if self.muting.mute:
+            self._keep_to_itself()
         before = self.items()
         self._given = given
         for config in (self.namesrv, self.netty):

@@ -12,6 +12,7 @@ from rocketns.config.discovery import DiscoveryConfig
 from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
+from rocketns.config.mute import MuteConfig
 from rocketns.config.properties import OwnConfig
 from rocketns.config.restoring import RestoreConfig
 
@@ -26,6 +27,7 @@ class OwnSections:
     discovery: DiscoveryConfig
     access: AccessConfig
     compatible: CompatibleConfig
+    muting: MuteConfig
 
     def __init__(self) -> None:
         for name, kind in OWN.items():

@@ -10,15 +10,16 @@ import pytest
 
 from interop.capture import OF_NEWEST
 from interop.golden import store
-from interop.golden.compare import comparable, split
+from interop.golden.compare import comparable
 from interop.golden.newest import differences
 from interop.golden.play import play
 from interop.golden.steps import Scenario, Step
-from interop.golden.tokens import parse, sort_at, write
 from interop.harness import codes
 from interop.harness.rocketmq.maven import NEWEST
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, decode_binary_header
+from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.comparing.tokens import parse, sort_at, write
 
 EVERY_CODE = {
     *range(codes.PUT_KV_CONFIG, codes.GET_BROKER_CLUSTER_INFO + 1),

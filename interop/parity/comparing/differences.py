@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from interop.parity.comparing.play import Difference
 from interop.parity.language import Scenario
+from rocketns.shadow.comparing.comparing import Comparing
+from rocketns.shadow.comparing.listed import SEEN
+from rocketns.shadow.pairs import Pair
 
 FILE = Path(__file__).parents[3] / "docs" / "differences.md"
 SECTION = re.compile(r"^## (?P<title>.+?) \{#(?P<id>[a-z0-9-]+)\}\n(?P<text>.*?)(?=^## |\Z)", re.M | re.S)
@@ -43,6 +47,24 @@ def shows(scenario: Scenario, mode: str = "") -> set[str]:
     """The ids of the differences that the scenario's steps name, of all modes or of one."""
     named = [step.differs for step in scenario.steps if step.differs]
     return {one.id for one in named if not mode or one.mode in ("", mode)}
+
+
+# Differences of which some leave nothing that one pair of answers shows.
+PARTLY_SEEN = {"entries-without-end", "mappings-without-end"}
+# Differences that leave the same in an answer as another one.
+SAME_SIGN = {"registration-without-address": "entries-without-end"}
+
+
+def misjudged(difference: Difference) -> str:
+    """What `rocketns shadow` says of a listed difference, if it is wrong; empty if it names it, or cannot see it."""
+    shown = seen(difference)
+    if not shown or difference.pair is None or shown not in SEEN:
+        return ""
+    data, *answers = difference.pair
+    java, here = (one.frame if one.kind == "answer" else None for one in answers)
+    found = Comparing().compare(Pair(0, "", int(time.time() * 1000), data, java, here, 0.0, 0.0))
+    right = found.listed in (shown, SAME_SIGN.get(shown)) or (shown in PARTLY_SEEN and not found.listed)
+    return "" if right else f"{shown}, and rocketns shadow says {found}"
 
 
 def seen(difference: Difference) -> str:

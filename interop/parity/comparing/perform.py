@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from functools import singledispatch
 
-from interop.golden.compare import split
 from interop.harness import codes
 from interop.harness.wire import eventually
 from interop.parity import language
@@ -17,6 +16,7 @@ from interop.parity.language import Request, Step
 from interop.parity.pairs.certificates import client_context
 from interop.parity.pairs.pair import write_file
 from interop.parity.pairs.side import Outcome, Side, header_of, request
+from rocketns.shadow.comparing.frames import split
 
 OPAQUE = re.compile(rb'"opaque":\d+')
 # Steps that are done on each side and have no outcome.
@@ -79,7 +79,8 @@ def _(step: language.HowMany, play: Play) -> None:
     data, text = play.frame(step.what), play.writer.fill_text(step.of).encode()
     play.all(lambda side: side.send(step.on, data))
     found = play.all(lambda side: side.receive(step.on))
-    play.differ_in(f"how many {step.of}", [str(outcome.frame.count(text)) for outcome in found], step)
+    numbers = [str(outcome.frame.count(text)) for outcome in found]
+    play.differ_in(f"how many {step.of}", numbers, step, data=data, outcomes=found)
 
 
 @perform.register(language.Send)

@@ -30,6 +30,8 @@ class Difference:
     parts: Parts
     step: Step | None = None
     mode: str = ""
+    # What was asked, and what Java and rocketns answered, where it is one pair.
+    pair: tuple[bytes, Outcome, Outcome] | None = None
 
     def __str__(self) -> str:
         mode = f" ({self.mode})" if self.mode else ""
@@ -67,16 +69,20 @@ class Play:
             self.known.note_header(data)
         return data
 
-    def differ_in(self, part: str, found: Sequence[str], step: Step | None = None, about: str = "") -> None:
-        """Note each mode of rocketns whose text, in the order of `all`, is not Java's."""
+    def differ_in(self, part: str, found: Sequence[str], step: Step | None = None, about: str = "", *,
+                  data: bytes = b"", outcomes: Sequence[Outcome] = ()) -> None:  # fmt: skip
+        """Note each mode of rocketns whose text, in the order of `all`, is not Java's. The ``outcomes`` are what was
+        answered to ``data``."""
         java, *ours = found
-        for side, here in zip(self.ours, ours, strict=True):
-            self.differ({} if here == java else {part: (java, here)}, step, about, side)
+        for place, (side, here) in enumerate(zip(self.ours, ours, strict=True), 1):
+            pair = (data, outcomes[0], outcomes[place]) if outcomes else None
+            self.differ({} if here == java else {part: (java, here)}, step, about, side, pair)
 
-    def differ(self, parts: Parts, step: Step | None, about: str, side: Side) -> None:
+    def differ(self, parts: Parts, step: Step | None, about: str, side: Side,
+               pair: tuple[bytes, Outcome, Outcome] | None = None) -> None:  # fmt: skip
         if parts:
             about = about or f"step {self.number}: {str(step)[:SHOWN_MAX]}"
-            self.differences.append(Difference(about, parts, step, side.mode))
+            self.differences.append(Difference(about, parts, step, side.mode, pair))
 
     def compare(self, step: Step | None, found: Sequence[Outcome], data: bytes, *,
                 exact: bool = False, part: str = "", about: str = "", may_close: bool = False) -> None:  # fmt: skip
@@ -90,7 +96,8 @@ class Play:
             if may_close and CLOSED in (java, here):
                 continue
             parts = self._parts(java, here, side, data, exact)
-            self.differ({part + name: values for name, values in parts.items()}, step, about, side)
+            named = {part + name: values for name, values in parts.items()}
+            self.differ(named, step, about, side, (data, java, here))
 
     def _parts(self, java: Outcome, here: Outcome, side: Side, data: bytes, exact: bool) -> Parts:
         if java.kind != here.kind:

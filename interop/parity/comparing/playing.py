@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from interop.parity.comparing.cleaning import clean
-from interop.parity.comparing.differences import seen, shows
+from interop.parity.comparing.differences import misjudged, seen, shows
 from interop.parity.comparing.perform import TooLate, run
 from interop.parity.comparing.play import UNTIL_WITHIN_S, Difference, Play
 from interop.parity.language import Form, Scenario, Terminate
@@ -71,6 +73,7 @@ def play_until_seen(pair: Pair, scenario: Scenario, form: Form) -> tuple[list[Di
     for _ in range(scenario.attempts):
         differences = play_in_time(pair, scenario, form)
         others += [one for one in differences if not seen(one)]
+        others += [replace(one, about=wrong) for one in differences if (wrong := misjudged(one))]
         unseen -= {(seen(one), one.mode) for one in differences}
         if not unseen or others:
             break

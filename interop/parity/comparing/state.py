@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from interop.golden.compare import split
 from interop.harness import codes
 from interop.parity.pairs.side import Outcome, Side, request
+from rocketns.shadow.comparing.frames import split
 
 Question = tuple[int, dict[str, str] | None, int]
 

@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from interop.golden.compare import split
 from interop.harness import codes
 from interop.harness.payloads import register_ext
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, Client, decode_binary_header, eventually, frame, json_header
 from interop.parity.pairs import certificates
+from rocketns.shadow.comparing.frames import split
 
 ANSWER_WITHIN_S = 60.0
 ASK_AGAIN_EVERY_S = 0.02

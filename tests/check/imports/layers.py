@@ -34,7 +34,7 @@ ORDER = (
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
-    "pipeline": {"journal", "errors"},
+    "pipeline": {"journal", "errors", "collect"},  # collect: `audit run --name-servers` watches them first
     "collect": {
         "addresses",
         "errors",
@@ -61,6 +61,38 @@ ALLOWED_BESIDE = {
         "processor",
         "journal",
     },
+    # Programs of their own: they ask other name servers as a client does, and judge what is answered.
+    "collect": {
+        "addresses",
+        "errors",
+        "files",
+        "filewriter",
+        "javatext",
+        "logtext",
+        "config",
+        "protocol",
+        "routeinfo",
+        "fleet",
+        "client",
+        "kvconfig",
+        "journal",
+        "tools",
+    },
+    "shadow": {
+        "addresses",
+        "errors",
+        "files",
+        "filewriter",
+        "javatext",
+        "logtext",
+        "config",
+        "protocol",
+        "client",
+        "server",
+        "admin",
+        "processor",
+        "tools",
+    },
 }
 ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")  # each may import those before it
 ROOMS_OF = {
@@ -74,7 +106,7 @@ IMPORTERS_OF_JOURNAL = {"first_routes", "namesrv_controller"}
 # The table of records is a contract: the page shows a change in the words of its record.
 CONTRACTS = {"admin": "rocketns.journal.record."}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
-OTHER_PROGRAMS = {"pipeline", "tools", "collect"}
+OTHER_PROGRAMS = {"pipeline", "tools", "collect", "shadow"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
 
 IO_MODULES = {

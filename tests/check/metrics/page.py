@@ -8,6 +8,7 @@ from rocketns.admin.metrics.catalogue import THEMES
 from rocketns.admin.metrics.exposition import CUT, CUT_MEANING
 from rocketns.admin.metrics.family import SERIES_MAX, Family
 from rocketns.server.control.measures import BOUNDS_S
+from rocketns.shadow.status.metrics import FAMILIES as OF_THE_SHADOW
 from tests.check.source import ROOT
 
 PAGE = ROOT / "docs" / "metrics.md"
@@ -30,6 +31,12 @@ What is counted costs the reactors nothing but the lookups that are measured, ab
 start of the server and only where `rocketns.adminPort` is set.
 """
 
+SHADOW = """
+## The shadow
+
+`GET /metrics` of `rocketns shadow --status` has these instead of those above, and the first line of the next section.
+"""
+
 PROCESS = """
 ## The process and Python
 
@@ -43,7 +50,7 @@ def page() -> str:
     """The whole page."""
     themes = "".join(f"\n## {title}\n\n{_table(_rows(families))}\n" for title, families in THEMES.items())
     cut = f"`{CUT}` (counter): {CUT_MEANING}\n"
-    return f"{INTRODUCTION}{themes}\n{cut}{PROCESS}"
+    return f"{INTRODUCTION}{themes}\n{cut}{SHADOW}\n{_table(_rows(OF_THE_SHADOW))}\n{PROCESS}"
 
 
 def _rows(families: Iterable[Family]) -> Iterator[tuple[str, ...]]:

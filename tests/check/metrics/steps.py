@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator
 
 from rocketns.admin.metrics.catalogue import THEMES
 from rocketns.admin.metrics.family import MetricType
+from rocketns.shadow.status.metrics import FAMILIES as OF_THE_SHADOW
 from tests.check.metrics.asserted import asserted, repositorys
 from tests.check.metrics.page import PAGE
 from tests.check.source import ROOT, Source, sources
 
 FOLDER = "rocketns/admin/metrics"
-NAMES = [family.name for families in THEMES.values() for family in families]
+OF_THE_SHADOW_TOO = "rocketns/shadow/status"
+NAMES = [family.name for families in (*THEMES.values(), OF_THE_SHADOW) for family in families]
 
 
 def missing_steps() -> Iterator[str]:
     """One sentence for each step that was forgotten."""
-    yield from not_in_the_catalogue(NAMES, sources(ROOT, FOLDER))
+    yield from not_in_the_catalogue(NAMES, [*sources(ROOT, FOLDER), *sources(ROOT, OF_THE_SHADOW_TOO)])
     yield from not_on_the_page(NAMES, PAGE.read_text("utf-8"))
     yield from not_asserted(NAMES, repositorys())
 

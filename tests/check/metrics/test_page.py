@@ -8,9 +8,10 @@ import pytest
 
 from rocketns.admin.metrics.catalogue import THEMES
 from rocketns.admin.metrics.family import Family, MetricType
+from rocketns.shadow.status.metrics import FAMILIES as OF_THE_SHADOW
 from tests.check.metrics.page import PAGE, page
 
-FAMILIES = [family for families in THEMES.values() for family in families]
+FAMILIES = [family for families in (*THEMES.values(), OF_THE_SHADOW) for family in families]
 UNITS = ("_seconds", "_bytes", "_info")
 
 

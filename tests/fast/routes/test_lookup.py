@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from interop.golden import store
-from interop.golden.compare import split
 from interop.harness.wire import JSON
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.versions import RELEASES
+from rocketns.shadow.comparing.frames import split
 from tests.compiled.parts import answer, recognise
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.frames import any_frames

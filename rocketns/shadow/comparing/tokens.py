@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 Node = str | list["Node"] | dict[str, "Node"]
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^{}\[\]:,"\s]+')
+# Answers of name servers have six levels at the most.
+DEPTH_MAX = 64
+# An answer to 106 with 1,000 brokers has 20,000. Long lists of topics are compared without a tree.
+TOKENS_MAX = 1_000_000
 
 
 def parse(text: str) -> Node:
-    """Parse a text. ValueError if ``write`` would not return it unchanged."""
-    tokens = (match[0] for match in TOKEN.finditer(text))
+    """Parse a text. ValueError if ``write`` would not return it unchanged, and for one that is too deep or too long."""
+    tokens = (match[0] for match in islice(TOKEN.finditer(text), TOKENS_MAX))
     try:
-        node = _value(next(tokens), tokens)
+        node = _value(next(tokens), tokens, DEPTH_MAX)
     except StopIteration:
-        raise ValueError(f"cut JSON: {text!r}") from None
+        raise ValueError(f"JSON that is cut, or too long: {text[:100]!r}") from None
     if write(node) != text:
-        raise ValueError(f"not compact JSON: {text!r}")
+        raise ValueError(f"not compact JSON: {text[:100]!r}")
     return node
 
 
@@ -47,27 +52,27 @@ def sort_at(node: Node, path: list[str]) -> Node:
     return {k: sort_at(v, path[1:]) if path[0] == "*" or k in chosen else v for k, v in node.items()}  # type: ignore[union-attr]
 
 
-def _value(token: str, rest: Iterator[str]) -> Node:
-    if token == "{":
-        return _object(rest)
-    if token == "[":
-        return _array(rest)
-    return token
+def _value(token: str, rest: Iterator[str], levels: int) -> Node:
+    if token not in ("{", "["):
+        return token
+    if not levels:
+        raise ValueError(f"JSON of more than {DEPTH_MAX} levels")
+    return _object(rest, levels - 1) if token == "{" else _array(rest, levels - 1)
 
 
-def _object(rest: Iterator[str]) -> dict[str, Node]:
+def _object(rest: Iterator[str], levels: int) -> dict[str, Node]:
     members: dict[str, Node] = {}
     while (key := next(rest)) != "}":
         if key == ",":
             continue
         next(rest)  # the colon; write() shows when it was none
-        members[key] = _value(next(rest), rest)
+        members[key] = _value(next(rest), rest, levels)
     return members
 
 
-def _array(rest: Iterator[str]) -> list[Node]:
+def _array(rest: Iterator[str], levels: int) -> list[Node]:
     elements: list[Node] = []
     while (token := next(rest)) != "]":
         if token != ",":
-            elements.append(_value(token, rest))
+            elements.append(_value(token, rest, levels))
     return elements

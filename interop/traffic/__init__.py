@@ -1,0 +1,1 @@
+"""What real clients send to a name server, recorded before Java's: a corpus that rocketns is held to."""

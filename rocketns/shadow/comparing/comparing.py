@@ -1,0 +1,115 @@
+"""What one pair is: equal, equal but for order, a listed difference, or different, and then in what."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rocketns.protocol.codes import SerializeType
+from rocketns.shadow.comparing import even
+from rocketns.shadow.comparing.cache import Cache, key
+from rocketns.shadow.comparing.cases import Asked, asked, case_of
+from rocketns.shadow.comparing.even import Parts
+from rocketns.shadow.comparing.explaining import explained
+from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.comparing.listed import listed
+from rocketns.shadow.comparing.order import differ_only_in_order
+from rocketns.shadow.comparing.release import leave_out_machine, leave_out_release
+from rocketns.shadow.counting.kept import Difference
+from rocketns.shadow.outcome import Outcome
+from rocketns.shadow.pairs import Pair
+
+# Entries of 200 bytes, and of up to 12 KB for pairs that differ.
+ALIKE_MAX = 50_000
+DIFFERING_MAX = 1_000
+_VERSION = re.compile(rb'"version":-?\d+\}$')
+_BINARY_VERSION = slice(3, 5)
+_CODE_BYTES = len('{"code":1500')
+_TIME = b'"timestamp":'
+NO_FRAME = "an answer is no frame"
+
+
+class Finding(NamedTuple):
+    """``listed`` is an id of docs/differences.md. ``differences`` are the first members that differ."""
+
+    outcome: Outcome
+    listed: str = ""
+    note: str = ""
+    differences: tuple[Difference, ...] = ()
+
+
+EQUAL, ORDER = Finding(Outcome.EQUAL), Finding(Outcome.ORDER)
+
+
+class Comparing:
+    """Remembers what it found of two bodies. Its results do not depend on what it remembers."""
+
+    def __init__(self, alike_max: int = ALIKE_MAX, differing_max: int = DIFFERING_MAX) -> None:
+        self._alike: Cache[Finding] = Cache(alike_max)
+        self._differing: Cache[Finding] = Cache(differing_max)
+
+    def compare(self, pair: Pair, request: Asked | None = None) -> Finding:
+        """EQUAL, ORDER, LISTED, DIFFERENT or MISSING. ``request``: the pair's, where it is decoded already."""
+        request = request or asked(pair.request)
+        if pair.upstream is None or pair.own is None:
+            return _one_missing(pair, request)
+        if pair.upstream == pair.own:
+            return EQUAL
+        try:
+            return self._of_frames(pair, request, pair.upstream, pair.own)
+        except ValueError as error:
+            return Finding(Outcome.DIFFERENT, note=f"{NO_FRAME}: {error}")
+
+    def _of_frames(self, pair: Pair, request: Asked, upstream: bytes, own: bytes) -> Finding:
+        (header, body, kind), (own_header, own_body, own_kind) = split(upstream), split(own)
+        if kind != own_kind or _plain(header, kind) != _plain(own_header, kind):
+            return _found(pair, request, upstream, own)
+        if body == own_body or differ_only_in_order(body, own_body):
+            return ORDER
+        if _TIME in body or _TIME in own_body:  # what differs depends on the time
+            return _found(pair, request, upstream, own)
+        of = key(request.code.to_bytes(4, "big", signed=True), _code_of(header, kind), body, own_body)
+        known = self._alike.get(of) or self._differing.get(of)
+        return known or self._remember(of, _found(pair, request, upstream, own))
+
+    def _remember(self, of: bytes, found: Finding) -> Finding:
+        return (self._alike if found.outcome is Outcome.ORDER else self._differing).put(of, found)
+
+
+def _plain(header: bytes, kind: int) -> bytes:
+    """A header without the number of its release."""
+    if kind == SerializeType.ROCKETMQ:
+        return header[: _BINARY_VERSION.start] + header[_BINARY_VERSION.stop :]
+    return _VERSION.sub(b"", header)
+
+
+def _code_of(header: bytes, kind: int) -> bytes:
+    """The beginning of a header, in which the response code is: of a fixed length."""
+    return header[: 2 if kind == SerializeType.ROCKETMQ else _CODE_BYTES].ljust(_CODE_BYTES)
+
+
+def _one_missing(pair: Pair, request: Asked) -> Finding:
+    if pair.upstream is None and pair.own is None:
+        return EQUAL
+    if found := listed(case_of(pair, request)):
+        return Finding(Outcome.LISTED, found)
+    who = "the upstream" if pair.upstream is None else "rocketns"
+    return Finding(Outcome.MISSING, note=f"{who} gave no answer")
+
+
+def _found(pair: Pair, request: Asked, upstream: bytes, own: bytes) -> Finding:
+    """By everything that the bytes say."""
+    sides = [even.parts_of(upstream), even.parts_of(own)]
+    _make_even(pair, request, sides)
+    one, other = sides
+    parts = {part: (one[part], other[part]) for part in one if one[part] != other[part]}
+    if not parts:
+        return ORDER
+    found = listed(case_of(pair, request))
+    return Finding(Outcome.LISTED if found else Outcome.DIFFERENT, found, "", explained(parts))
+
+
+def _make_even(pair: Pair, request: Asked, sides: list[Parts]) -> None:
+    even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
+    leave_out_release(sides)
+    leave_out_machine(request.code, sides)

@@ -1,0 +1,152 @@
+"""The listed differences of docs/differences.md, by their ids: how one pair of answers shows each of them.
+
+Most need no more than what was asked and answered. Others cannot be seen in one pair, because only what happened
+before tells them from a fault: of those the table has the reason, and such pairs count as different.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+
+from rocketns.protocol.codes import RequestCode as Code
+from rocketns.protocol.codes import ResponseCode as Answer
+from rocketns.shadow.comparing import leftovers
+from rocketns.shadow.comparing.cases import Case
+from rocketns.shadow.comparing.even import EXCEPTION
+
+Shows = Callable[[Case], bool]
+
+SETTINGS = (Code.UPDATE_NAMESRV_CONFIG,)
+KV = (Code.PUT_KV_CONFIG, Code.DELETE_KV_CONFIG)
+# A header of this size is bounded as docs/differences.md says; a smaller one has no reason to be refused.
+LARGE_HEADER_BYTES = 16 * 1024
+INFLATED_BYTES = 1024 * 1024
+_LIMIT = re.compile(r"more than \d+|longer than the \d+ bytes|bytes of names|has more bytes than|not a number: 0{60}")
+_CUT = "End of compressed data"  # what is said of a block beyond its limit, too
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\\u00[01][0-9a-fA-F]|\\u007[fF]|\\[nrf]")
+_OPERATORS = re.compile(rb"(?m)^\s*(?:rocketns\.|tls\.|journal)")
+_MEMBERS = re.compile(rb'"(?:callbackList|processTimer)"')
+_NOT_SEEN = "one pair does not show it: it needs what the brokers did before"
+_AT_A_START = "it shows when a process starts or stops, and not in an answer"
+_IN_A_FILE = "it shows in a file, and not in an answer"
+_NO_JOURNAL = "it shows after a restart with a journal, while brokers register again: such pairs do not count"
+
+
+def _says(case: Case, text: str) -> bool:
+    """Whether rocketns' remark has a text, where Java's has not."""
+    if case.own is None or text not in case.own.remark:
+        return False
+    return case.java is None or text not in case.java.remark
+
+
+def _names(*limits: str) -> Shows:
+    return lambda case: any(_says(case, f"{limit}=") for limit in limits)
+
+
+def _limit(case: Case) -> bool:
+    """A refused body, or a connection that rocketns closes because of a large header."""
+    if case.own is None:
+        return case.java is not None and len(case.asked.header) > LARGE_HEADER_BYTES and case.asked.command is None
+    if not case.codes(Answer.SUCCESS, Answer.SYSTEM_ERROR):
+        return False
+    return _LIMIT.search(case.own.remark) is not None or (_CUT in case.own.remark and _inflates(case.asked.body))
+
+
+def _inflates(body: bytes) -> bool:
+    """Whether a deflated body is larger than the smallest limit. No more of it is inflated."""
+    try:
+        return len(zlib.decompressobj().decompress(body, INFLATED_BYTES)) == INFLATED_BYTES
+    except zlib.error:
+        return False
+
+
+def _busy_lookup(case: Case) -> bool:
+    lookup = Code.GET_ROUTEINFO_BY_TOPIC
+    return any(case.codes(Answer.SYSTEM_BUSY, own, lookup) for own in (Answer.SUCCESS, Answer.TOPIC_NOT_EXIST))
+
+
+def _deflated(case: Case) -> bool:
+    """A zlib header, and the field says that there is none."""
+    refused = case.codes(Answer.SYSTEM_ERROR, Answer.SUCCESS, Code.REGISTER_BROKER)
+    return refused and case.asked.body[:1] == b"\x78" and case.asked.fields.get("compressed") != "true"
+
+
+def _nameless_mapping(case: Case) -> bool:
+    failed = case.codes(Answer.SYSTEM_ERROR, Answer.SUCCESS, Code.GET_ROUTEINFO_BY_TOPIC)
+    return failed and case.java is not None and EXCEPTION.search(case.java.header) is not None
+
+
+def _odd_json(pattern: re.Pattern[bytes], *, closed_here: bool) -> Shows:
+    def shows(case: Case) -> bool:
+        closed, answered = (case.own, case.java) if closed_here else (case.java, case.own)
+        is_json = case.asked.frame[4:5] == b"\0"
+        return closed is None and answered is not None and is_json and pattern.search(case.asked.header) is not None
+
+    return shows
+
+
+def _no_utf_8(case: Case) -> bool:
+    try:
+        case.asked.header.decode()
+    except UnicodeDecodeError:
+        return (case.java is None) is not (case.own is None)
+    return False
+
+
+def _setting(own: Answer, pattern: re.Pattern[bytes]) -> Shows:
+    return lambda case: case.codes(Answer.SUCCESS, own, *SETTINGS) and pattern.search(case.asked.body) is not None
+
+
+def _digests(case: Case) -> bool:
+    return case.asked.code == Code.GET_ROUTE_DIGESTS and case.java is not None and (
+        case.java.code == Answer.REQUEST_CODE_NOT_SUPPORTED
+    )  # fmt: skip
+
+
+# In this order: a reason that names itself comes before one that is told by the circumstances.
+LISTED: dict[str, Shows | str] = {
+    "long-names": _names("rocketns.nameBytesMax"),
+    "full-tables": _names("rocketns.routesMax", "rocketns.brokerRoutesMax", "rocketns.brokersMax"),
+    "kv-limits": _names("rocketns.kvValueBytesMax", "rocketns.kvBytesMax"),
+    "file-not-written": lambda case: case.asked.code in {*KV, *SETTINGS} and _says(case, "cannot write"),
+    "control-characters-in-settings": _setting(Answer.SYSTEM_ERROR, _CONTROL),
+    "operators-properties": _setting(Answer.NO_PERMISSION, _OPERATORS),
+    "route-digests": _digests,
+    "lookups-without-a-queue": _busy_lookup,
+    "deflated-marked-plain": _deflated,
+    "mapping-without-name": _nameless_mapping,
+    "members": _odd_json(_MEMBERS, closed_here=False),
+    "zero-bytes": _odd_json(re.compile(rb"[\x00\x1a]"), closed_here=True),
+    "bad-utf-8": _no_utf_8,
+    "limits": _limit,
+    "registration-without-name": leftovers.of_kind("null"),
+    "registration-without-address": leftovers.of_kind("address"),
+    "entries-without-end": leftovers.of_kind("group"),
+    "mappings-without-end": leftovers.mappings,
+    "order-of-lists": "such answers count as equal but for order",
+    "null-in-a-batch": _NOT_SEEN,
+    "stale-close": _NOT_SEEN,
+    "full-queue-on-close": _NOT_SEEN,
+    "timeout-that-overflows": _NOT_SEEN,
+    "topic-without-name": _NOT_SEEN,
+    "null-mappings": _NOT_SEEN,
+    "first-broker": _NOT_SEEN,
+    "announced-elsewhere": "notifications are no answers, and the shadow sends none",
+    "escaped-file": _IN_A_FILE,
+    "settings-that-stay-unwritten": _IN_A_FILE,
+    "rocketmq-home": _AT_A_START,
+    "exit-status": _AT_A_START,
+    "controller": _AT_A_START,
+    "kv-null-key": _AT_A_START,
+    "restored-routes": _NO_JOURNAL,
+    "restored-master": _NO_JOURNAL,
+    "restored-version": _NO_JOURNAL,
+}
+SEEN = {name: shows for name, shows in LISTED.items() if not isinstance(shows, str)}
+
+
+def listed(case: Case) -> str:
+    """The id of the listed difference that a pair shows; empty for none."""
+    return next((name for name, shows in SEEN.items() if shows(case)), "")

@@ -1,0 +1,157 @@
+"""Starts the own half with the upstream's settings, watches it, and says when it may serve."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.config import properties
+from rocketns.protocol.codes import SerializeType
+from rocketns.shadow.children import Child, Process, spawned
+from rocketns.shadow.half.settings import settings, taken_from
+
+log = logging.getLogger("rocketns.shadow")
+
+UNUSED = " is accepted but not used by rocketns "  # of properties that were taken over from the upstream
+STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
+BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
+# What is read of the upstream before each start of the half.
+NAMESPACES = ("ORDER_TOPIC_CONFIG", "LMQ")
+WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
+
+
+class OwnHalf:
+    """``port`` is None while it does not run, and ``generation`` counts its starts. ``changed`` is called after each
+    change of these, and of `is_settled` to false.
+
+    ``upstream`` is read for settings; None where that is not possible. ``given`` are the operator's properties.
+    """
+
+    def __init__(
+        self, folder: Path, upstream: NameServer, client: RemotingClient, given: Mapping[str, str],
+        changed: Callable[[], None], *, settle_s: float, journal: str | None = None, ns: str = "",
+    ) -> None:  # fmt: skip
+        self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
+        self._changed, self._journal, self._ns = changed, journal, ns
+        self._settle_s = settle_s
+        self._child = Child("rocketns' own half", self._spawn, self._line, self._ended)
+        self._settings: dict[str, str] = {}
+        self._has_read = False
+        self._kv: dict[str, dict[str, str]] = {}
+        self._settled_at = float("inf")
+        self._task: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self.port: int | None = None
+        self.generation = 0
+        self.began_ms = 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every broker has had the time to register there."""
+        return self.port is not None and time.monotonic() >= self._settled_at
+
+    @property
+    def settles_in_s(self) -> float:
+        """How long that takes; endless while it does not run."""
+        return max(0.0, self._settled_at - time.monotonic()) if self.port is not None else float("inf")
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process."""
+        return None if self._child.process is None else self._child.process.pid
+
+    def unsettle(self, why: str) -> None:
+        """It lost something that the upstream still has: until brokers have registered again it does not serve."""
+        if self.is_settled:
+            log.warning("%s: for %g s it may miss a broker", why, self._settle_s)
+        self._begin_settling()
+        self._changed()
+
+    def start(self) -> None:
+        """On the running loop."""
+        self._task = asyncio.get_running_loop().create_task(self._child.run())
+
+    async def stop(self) -> None:
+        """End its process."""
+        if self._watching is not None:
+            self._watching.cancel()
+        await self._child.stop()
+        if self._task is not None:
+            await self._task
+
+    async def _spawn(self) -> Process:
+        await self._read_upstream()
+        (self._folder / "kvConfig.json").write_text(json.dumps({"configTable": self._kv}), "utf-8")
+        file = self._folder / "half.properties"
+        file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder, self._journal, self._ns)))
+        command = (sys.executable, "-m", "rocketns.shadow.half.process", "-c", str(file), "--log-level", "WARNING")
+        return await spawned(command, subprocess.PIPE)
+
+    async def _read_upstream(self) -> None:
+        """What cannot be read is as it was at the last start."""
+        try:
+            self._settings = taken_from(await self._upstream.configuration())
+            self._kv = {name: items for name in NAMESPACES if (items := await self._upstream.kv(name))}
+            self._has_read = True
+        except UnusableError as error:
+            log.warning("the upstream's configuration and KV items cannot be read (%s): rocketns' answers may differ "
+                        "where these matter, until it starts again with them", error)  # fmt: skip
+
+    async def _could_now(self) -> bool:
+        """Whether the upstream can be read, which could not when the half started."""
+        if self._has_read:
+            return False
+        try:
+            await self._upstream.configuration()
+        except UnusableError:
+            return False
+        return True
+
+    def _line(self, line: str) -> None:
+        """A line of its output."""
+        found = BOOT_LINE.search(line) if self.port is None else None
+        if found is None and UNUSED not in line:
+            log.info("own half: %s", STAMP.sub("", line))
+        if found is None:
+            return
+        self.port = int(found[1])
+        self.generation += 1
+        self._begin_settling()
+        log.info("rocketns' own half, process %s, listens at 127.0.0.1:%d", self.pid, self.port)
+        self._watching = asyncio.get_running_loop().create_task(self._watch(self.port))
+        self._changed()
+
+    def _begin_settling(self) -> None:
+        self._settled_at = time.monotonic() + self._settle_s
+        self.began_ms = time.time_ns() // 1_000_000
+
+    def _ended(self) -> None:
+        self.port = None
+        self._settled_at = float("inf")
+        if self._watching is not None:
+            self._watching.cancel()
+        self._changed()
+
+    async def _watch(self, port: int) -> None:
+        """A half that runs and does not answer is ended, and started again; so is one that lacks the settings."""
+        server = NameServer(self._client, f"127.0.0.1:{port}", SerializeType.JSON, WATCH_WITHIN_S)
+        while True:
+            await asyncio.sleep(WATCH_EVERY_S)
+            try:
+                await server.lookup_code(None)
+                if not await self._could_now():
+                    continue
+                log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
+            except UnusableError as error:
+                log.error("rocketns' own half does not answer: %s", error)
+            self._child.kill()
+            return

@@ -1,0 +1,53 @@
+"""``python -m rocketns.shadow.judge``: started by `rocketns shadow`, and by nobody else."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocketns.config.texts.system import parse_definition
+from rocketns.logs import start_logging
+from rocketns.shadow.judge.asking import Asker
+from rocketns.shadow.judge.judging import Judge
+from rocketns.shadow.judge.process import run
+from rocketns.shadow.judge.starting import SETTLE_S
+from rocketns.shadow.judge.tape import Tape
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run until the relay ends the stream. It does not end by Ctrl-C of the terminal: the relay ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    options = _parser().parse_args(arguments)
+    writer = start_logging("INFO")
+    tape = Tape(options.record, hash_names=options.hash_names)
+    try:
+        asyncio.run(_run(options, tape))
+    finally:
+        tape.close()
+        writer.stop()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="rocketns.shadow.judge", description="A part of `rocketns shadow`.")
+    add = parser.add_argument
+    add("--upstream", required=True)
+    add("--reference")
+    add("--settle", type=float, default=SETTLE_S)
+    add("--record", type=Path)
+    add("--record-hash-names", dest="hash_names", action="store_true")
+    add("-D", dest="system", action="append", default=[], type=parse_definition)
+    return parser
+
+
+async def _run(options: argparse.Namespace, tape: Tape) -> None:
+    asker = Asker(options.upstream, options.reference, dict(options.system))
+    await run(Judge(options.settle), asker, tape.take)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

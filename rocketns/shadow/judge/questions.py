@@ -1,0 +1,79 @@
+"""What a request asks, whoever sends it: for asking it again, and for keeping each question once."""
+
+from __future__ import annotations
+
+import re
+import struct
+from hashlib import blake2b
+
+from rocketns.protocol.codes import LanguageCode, SerializeType, request_name
+from rocketns.protocol.codes import RequestCode as Code
+from rocketns.protocol.versions import version_name
+from rocketns.shadow.comparing.cases import Asked
+
+# Reads without any effect, that cost Java little. Never 322, 904 and 103, which count as heartbeats of a broker, and
+# never 224, which takes a second of a Java server.
+ASKED_AGAIN = frozenset({
+    Code.GET_KV_CONFIG, Code.GET_ROUTEINFO_BY_TOPIC, Code.GET_BROKER_CLUSTER_INFO,
+    Code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, Code.GET_KVLIST_BY_NAMESPACE, Code.GET_SYSTEM_TOPIC_LIST_FROM_NS,
+    Code.GET_UNIT_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
+    Code.GET_NAMESRV_CONFIG, Code.GET_BROKER_MEMBER_GROUP,
+})  # fmt: skip
+# Larger ones are judged by their answers alone.
+REQUEST_BYTES_MAX = 64 * 1024
+SHOWN_CHARACTERS = 200
+SECRETS = frozenset({"AccessKey", "Signature", "SecurityToken", "OnsChannel"})
+_OPAQUE = re.compile(rb'"opaque":-?\d{1,10}(?=[,}])')
+_WORD = struct.Struct(">iI")
+_BINARY_OPAQUE = 8 + 5
+_INT = struct.Struct(">i")
+
+
+def may_be_asked_again(request: Asked) -> bool:
+    """Whether asking changes nothing, and its answer can be told from others by an opaque of ours."""
+    if request.code not in ASKED_AGAIN or request.is_oneway or len(request.frame) > REQUEST_BYTES_MAX:
+        return False
+    return _is_binary(request.frame) or len(_OPAQUE.findall(request.header)) == 1
+
+
+def with_opaque(frame: bytes, opaque: int) -> bytes:
+    """The same request with another opaque; it must be one that `may_be_asked_again`."""
+    if _is_binary(frame):
+        return frame[:_BINARY_OPAQUE] + _INT.pack(opaque) + frame[_BINARY_OPAQUE + _INT.size :]
+    end = 8 + int.from_bytes(frame[5:8], "big")
+    header = _OPAQUE.sub(b'"opaque":%d' % opaque, frame[8:end])
+    return _WORD.pack(4 + len(header) + len(frame) - end, len(header)) + header + frame[end:]
+
+
+def question_of(frame: bytes) -> str:
+    """The same text for requests that differ only in their opaque."""
+    if _is_binary(frame):
+        plain = frame[:_BINARY_OPAQUE] + frame[_BINARY_OPAQUE + _INT.size :]
+    else:
+        end = 8 + int.from_bytes(frame[5:8], "big")
+        plain = _OPAQUE.sub(b"", frame[8:end]) + frame[end:]
+    return blake2b(plain, digest_size=12).hexdigest()
+
+
+def _is_binary(frame: bytes) -> bool:
+    return frame[4:5] == bytes([SerializeType.ROCKETMQ])
+
+
+def text_of(request: Asked) -> str:
+    """A request for people: its name and fields, without what signs it. It can be encoded, whatever a peer sent."""
+    name = request_name(request.code) if request.command is not None else "unreadable"
+    text = name if name != "unknown" else f"request {request.code}"
+    for field, value in sorted(request.fields.items()):
+        if field not in SECRETS and len(text) <= SHOWN_CHARACTERS:
+            text += f" {field}={value}"[:SHOWN_CHARACTERS]
+    text = text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def client_of(request: Asked) -> str:
+    """Language and version of who sent it, as ``JAVA 5.5.0``."""
+    command = request.command
+    if command is None:
+        return "unreadable"
+    language = command.language if command.language in LanguageCode.__members__ else "another language"
+    return f"{language} {version_name(max(command.version, 0))}"

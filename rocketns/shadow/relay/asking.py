@@ -1,0 +1,123 @@
+"""The open requests of one connection, and the answers of both servers to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocketns.shadow.relay.budget import Account
+from rocketns.shadow.relay.cutting import Frame
+from rocketns.shadow.relay.heads import Head
+
+ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
+OPEN_MAX = 4_096  # open requests of a connection
+
+
+class Asked:
+    """A request. ``up`` and ``own`` are the answers, also those that have not ended; their times are those of the end.
+
+    ``serve``: rocketns' answer goes out, not the upstream's. ``is_sent``: an answer went out, or began to.
+    ``after`` is the next one with the same opaque. ``is_doubtful``: which answer belongs to which of them is not known.
+    """
+
+    __slots__ = (
+        "after", "at", "code", "is_doubtful", "is_over", "is_sent", "opaque", "own", "own_at", "request", "serve", "up",
+        "up_at",
+    )  # fmt: skip
+
+    def __init__(self, request: Frame, head: Head, at: float, *, serve: bool) -> None:
+        self.request, self.opaque, self.code, self.at, self.serve = request, head.opaque, head.code, at, serve
+        self.up: Frame | None = None
+        self.own: Frame | None = None
+        self.up_at: float | None = None
+        self.own_at: float | None = None
+        self.is_sent = self.is_over = self.is_doubtful = False
+        self.after: Asked | None = None
+
+    @property
+    def withholds(self) -> bool:
+        """Whether the upstream's answer must not go out when it comes."""
+        return self.serve and self.up_at is None and not self.is_over
+
+
+class OpenRequests:
+    """By opaque. Peers reuse opaques, also of requests that are open: those are answered in their order."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._first: dict[int, Asked] = {}
+        self.withheld = 0  # requests that `withholds`
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Asked]:
+        """The oldest first, but for those that share an opaque."""
+        for asked in list(self._first.values()):
+            one: Asked | None = asked
+            while one is not None:
+                following = one.after
+                yield one
+                one = following
+
+    def add(self, asked: Asked) -> bool:
+        """Whether there is room for it."""
+        if not self._account.take(ASKED_BYTES):
+            return False
+        known = self._first.setdefault(asked.opaque, asked)
+        if known is not asked:
+            self._follow(known, asked)
+        self.count += 1
+        self.withheld += asked.serve
+        return True
+
+    def _follow(self, known: Asked, asked: Asked) -> None:
+        """Whose answers go out is the same for both: nobody can tell them apart."""
+        while known.after is not None:
+            known = known.after
+        known.after = asked
+        known.is_doubtful = asked.is_doubtful = True
+        asked.serve = known.serve
+
+    def find(self, opaque: int, *, own: bool) -> Asked | None:
+        """The oldest one that this server has not begun to answer."""
+        asked = self._first.get(opaque)
+        while asked is not None and (asked.own if own else asked.up) is not None:
+            asked = asked.after
+        return asked
+
+    def oldest(self) -> Asked | None:
+        """The one that is open for longest."""
+        return next(iter(self._first.values()), None)
+
+    def remove(self, asked: Asked) -> None:
+        """It is over. Its frames are the caller's to release."""
+        if asked.is_over:
+            return
+        self.withheld -= asked.withholds
+        asked.is_over = True
+        self.count -= 1
+        self._account.give(ASKED_BYTES)
+        first = self._first[asked.opaque]
+        if first is asked:
+            if asked.after is None:
+                del self._first[asked.opaque]
+            else:
+                self._first[asked.opaque] = asked.after
+            return
+        while first.after is not asked:
+            assert first.after is not None
+            first = first.after
+        first.after = asked.after
+
+    def let_pass(self, asked: Asked) -> None:
+        """From now on the upstream's answer goes out."""
+        self.withheld -= asked.withholds
+        asked.serve = False
+
+    def let_serve(self, asked: Asked) -> None:
+        """From now on rocketns' answer goes out: the upstream is gone."""
+        asked.serve = True
+        self.withheld += asked.withholds
+
+    def note_upstream(self, asked: Asked, now: float) -> None:
+        """The upstream's answer ended."""
+        self.withheld -= asked.withholds
+        asked.up_at = now

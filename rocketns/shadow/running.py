@@ -1,0 +1,249 @@
+"""One run of the shadow: its listening socket, its relay, its children, its signals, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib.util
+import logging
+import resource
+import signal
+import ssl
+import time
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocketns.addresses import with_port
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.tls import client_context
+from rocketns.config import Limits, properties
+from rocketns.config.tls import TlsConfig
+from rocketns.errors import RocketnsError, StartupError
+from rocketns.protocol.codes import SerializeType
+from rocketns.server.listening import bind
+from rocketns.server.tls.contexts import TlsContexts
+from rocketns.shadow.counting.counts import Counts
+from rocketns.shadow.counting.standing import Standing, duration
+from rocketns.shadow.counting.telling import Listening
+from rocketns.shadow.half.half import OwnHalf
+from rocketns.shadow.judge.starting import JudgeOptions, command
+from rocketns.shadow.judging import JudgeLink
+from rocketns.shadow.outcome import Outcome
+from rocketns.shadow.pairs import Pair, own_began
+from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.relay import Relay
+from rocketns.shadow.relay.secured import EitherClient
+from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.switch import ALL, Switch
+
+if TYPE_CHECKING:
+    from rocketns.shadow.status.server import StatusServer
+
+log = logging.getLogger("rocketns.shadow")
+
+DESCRIPTORS_OF_CONNECTION = 3  # the client's, the upstream's, the own half's
+SPARE_DESCRIPTORS = 128
+CONNECTIONS_MAX = 100_000
+GC_YOUNG_OBJECTS = 20_000  # as the name server: requests and answers are freed without the collector
+FLUSH_EVERY_S = 1.0
+JUDGED_WITHIN_S = 10.0
+STATUS_NEEDS = "--status needs aiohttp and prometheus-client: pip install 'rocketns[admin]'"
+
+
+class Shadow:
+    """`run` once. ``counts`` are the pairs by outcome, those of the relay are in ``relay.counts``."""
+
+    def __init__(self, options: Namespace, folder: Path) -> None:
+        """StartupError if the address or a file is not usable. ``folder`` is the own half's, and empty."""
+        self.options = options
+        self.switch = Switch(options.serve_percent)
+        self.upstream = Upstream(*options.upstream)
+        self.counts = Counts()
+        self._given = _read(options.config_file)
+        self._tls = TlsConfig.read(options.system, {})
+        self._context: ssl.SSLContext | None = None
+        self._ends_tls = not self._tls.test_mode
+        self._contexts = TlsContexts(lambda: TlsConfig.read(options.system, {})) if self._ends_tls else None
+        self._listening = bind(options.bind, options.port)
+        self.port = self._listening.address[1]
+        self._folder = folder
+        self._began_ms = _epoch_ms()
+        self._status = self._status_server()
+        self._told = Listening()
+        self.judge = JudgeLink(command(_of_judge(options, self.upstream)), self.heard, self._judge_began)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until ``stop``, or the time is over."""
+        self._build()
+        if self._contexts is not None:
+            await self._contexts.start()
+        self._signals(stop)
+        gc.freeze()
+        gc.set_threshold(GC_YOUNG_OBJECTS)
+        self.half.start()
+        self.judge.start()
+        self.relay.start()
+        if self._status is not None:
+            await self._status.start()
+        server = await self._listening.serve(self._client)
+        log.info("the shadow of %s listens at %s", self.upstream, with_port(*self._listening.address))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._until(stop), self.options.for_s)
+        server.close()
+        if self._status is not None:
+            await self._status.stop()
+        self.relay.stop()
+        await self._end()
+
+    def _build(self) -> None:
+        options = self.options
+        self._client_of_servers = RemotingClient(lambda: TlsConfig.read(options.system, {}), failures=logging.DEBUG)
+        server = NameServer(self._client_of_servers, str(self.upstream), SerializeType.JSON)
+        plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
+        self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
+                            ns=f"shadow_{self.port}", settle_s=options.settle_s)  # fmt: skip
+        self._make_upstream_context()
+        upstream_tls = None if self._context is None else lambda: self._context
+        limits = Limits()
+        limits.read_frame_max(options.system)
+        self.relay = Relay(
+            self.upstream, self.half, self.switch, self.send, frame_bytes_max=limits.frame_bytes_max,
+            connections_max=connections_max(), sends_all=options.record is not None,
+            proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls, ends_tls=self._ends_tls,
+        )  # fmt: skip
+
+    def _status_server(self) -> StatusServer | None:
+        if self.options.status is None:
+            return None
+        if any(importlib.util.find_spec(name) is None for name in ("aiohttp", "prometheus_client")):
+            raise StartupError(STATUS_NEEDS)
+        from rocketns.shadow.status.server import StatusServer
+
+        return StatusServer(self.options.status, self.standing, self.switch.set)
+
+    def standing(self) -> Standing:
+        """How it stands now."""
+        self.flush()
+        reference = None if self.options.reference is None else with_port(*self.options.reference)
+        numbers = self.relay.counts.items() | {"served_percent_now": self.relay.percent}
+        return Standing(self.counts, str(self.upstream), self._began_ms, _epoch_ms(), self.switch.percent, reference,
+                        self._half_text(), numbers)  # fmt: skip
+
+    def _half_text(self) -> str:
+        if self.half.port is None:
+            return "its own half does not run"
+        if not self.half.is_settled:
+            return f"knows all brokers in {duration(self.half.settles_in_s * 1000)}"
+        return "runs"
+
+    def _make_upstream_context(self) -> None:
+        """StartupError if its files are not usable."""
+        if self._ends_tls and self._tls.enable:
+            try:
+                self._context = client_context(self._tls)
+            except (OSError, ValueError, RocketnsError) as error:
+                raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
+
+    def _reread(self) -> None:
+        """SIGHUP: the TLS files may be other ones."""
+        if self._contexts is not None:
+            self._contexts.reread()
+        try:
+            self._make_upstream_context()
+        except StartupError as error:
+            log.error("%s. The context in use is kept", error)
+
+    def _client(self) -> PlainClient:
+        return PlainClient(self.relay) if self._contexts is None else EitherClient(self.relay, self._contexts)
+
+    def _signals(self, stop: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reread)
+        loop.add_signal_handler(signal.SIGUSR1, self.switch.set, ALL, "SIGUSR1")
+        loop.add_signal_handler(signal.SIGUSR2, self.switch.set, 0, "SIGUSR2")
+
+    async def _until(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            self.flush()
+            if self._contexts is not None:
+                self._contexts.check_files()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), FLUSH_EVERY_S)
+
+    async def _end(self) -> None:
+        self._client_of_servers.close()
+        await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
+        await self.half.stop()
+        self.flush()
+
+    # Pairs
+
+    def send(self, pair: Pair) -> bool:
+        """To the judge, if it has room."""
+        return self.judge.send(pair)
+
+    def heard(self, data: bytes) -> None:
+        """What the judge says: counts since it last did."""
+        try:
+            for counts in self._told.feed(data):
+                self.counts.merge(counts)
+        except ValueError as error:
+            log.error("the judge cannot be understood: %s", error)
+            self.judge.kill()
+
+    def _judge_began(self) -> None:
+        self._told = Listening()
+        self._tell_began()
+
+    def flush(self) -> None:
+        """Add what the relay counted by itself."""
+        for code, number in self.relay.pairing.take_equal().items():
+            self.counts.add(code, Outcome.EQUAL, number)
+        self.counts.skipped += self.relay.take_skipped()
+
+    def _half_changed(self) -> None:
+        self.relay.look_again()
+        self._tell_began()
+
+    def _tell_began(self) -> None:
+        """Both the half and the judge may be started again."""
+        if self.half.port is not None:
+            self.send(own_began(self.half.began_ms, f"127.0.0.1:{self.half.port}"))
+
+
+def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:
+    reference = None if options.reference is None else with_port(*options.reference)
+    own = {name: text for name, text in options.system.items() if not name.startswith("tls.server.")}  # it only asks
+    return JudgeOptions(str(upstream), reference, options.settle_s, own, options.record, options.hash_names)
+
+
+def _epoch_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def connections_max() -> int:
+    """Clients at a time: raises the soft limit on open files for them. StartupError if there is room for none."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_MAX * DESCRIPTORS_OF_CONNECTION + SPARE_DESCRIPTORS
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    most = (max(soft, allowed) - SPARE_DESCRIPTORS) // DESCRIPTORS_OF_CONNECTION
+    if most < 1:
+        raise StartupError(f"`ulimit -n` allows {allowed} open files, too few for one connection")
+    return min(most, CONNECTIONS_MAX)
+
+
+def _read(config_file: str | None) -> Mapping[str, str]:
+    if config_file is None:
+        return {}
+    try:
+        return properties.load(Path(config_file).read_bytes())
+    except (OSError, ValueError) as error:
+        raise StartupError(f"the properties of the own half cannot be read from {config_file}: {error}") from error

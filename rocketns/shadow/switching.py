@@ -1,0 +1,85 @@
+"""`rocketns switch`: whose answers go out of a shadow, from a shell on its machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from http.client import HTTPConnection, HTTPException
+from typing import NoReturn
+
+from rocketns.addresses import split
+from rocketns.logtext import one_line
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE
+
+ANSWER_WITHIN_S = 5.0
+ANSWER_BYTES_MAX = 4096
+SERVE, PASS = "serve", "pass"
+ALL = 100
+INTRODUCTION = """\
+Say whose answers the clients of a `rocketns shadow` get: rocketns' (serve), or those of the name server behind it
+(pass). No connection is closed, and the other answers are still compared. Run it on the shadow's machine.
+
+rocketns switch --status 127.0.0.1:9880 serve --percent 10
+rocketns switch --status 127.0.0.1:9880 serve
+rocketns switch --status 127.0.0.1:9880 pass
+"""
+EPILOG = f"""\
+Exit status:
+  {EXIT_FOUND}  switched
+  {EXIT_DIFFERENT}  the shadow refuses; the message has its reason
+  {EXIT_UNREADABLE}  the shadow does not answer, or a wrong option; the message says which
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``arguments`` follow the word ``switch``. Return the exit status."""
+    options = _parse(arguments)
+    host, port = options.status
+    try:
+        status, said = _post(host, port, 0 if options.to == PASS else options.percent)
+    except (OSError, HTTPException) as error:
+        print(one_line(f"rocketns switch: no shadow answers at {host}:{port}: {error}"), file=sys.stderr)
+        return EXIT_UNREADABLE
+    print(one_line(said.strip()), file=sys.stdout if status == 200 else sys.stderr)
+    return EXIT_FOUND if status == 200 else EXIT_DIFFERENT
+
+
+def _post(host: str, port: int, percent: int) -> tuple[int, str]:
+    connection = HTTPConnection(host, port, timeout=ANSWER_WITHIN_S)
+    try:
+        connection.request("POST", f"/switch?serve_percent={percent}", headers={"X-Rocketns-Change": "yes"})
+        answer = connection.getresponse()
+        return answer.status, answer.read(ANSWER_BYTES_MAX).decode("utf-8", "replace")
+    finally:
+        connection.close()
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(prog="rocketns switch", description=INTRODUCTION, epilog=EPILOG, allow_abbrev=False,
+                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("to", choices=(SERVE, PASS), help="whose answers go out")
+    parser.add_argument("--status", required=True, type=_address, metavar="HOST:PORT",
+                        help="the status port of the shadow: its own option --status")  # fmt: skip
+    parser.add_argument("--percent", type=_percent, default=ALL, metavar="N",
+                        help=f"with serve: of the connections, 1 to {ALL}; by default all")  # fmt: skip
+    return parser.parse_args(arguments)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, port = split(text)
+    if port is None:
+        raise argparse.ArgumentTypeError(f"{text}: host:port expected")
+    return host, port
+
+
+def _percent(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= ALL:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 1 to {ALL} expected")
+    return int(text)

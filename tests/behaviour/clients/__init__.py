@@ -1,0 +1,1 @@
+"""Clients that read frames and JSON by hand: what each needs of the bytes that a name server sends."""

@@ -1,0 +1,1 @@
+"""The shadow: pairs and their judging, the relay, recorded frames."""

@@ -1,0 +1,1 @@
+"""What differs between two answers is found and named, and nothing else."""

@@ -1,0 +1,184 @@
+"""Pairs that are the same but for order and time, and planted differences of each kind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rocketns.protocol.codes import RequestCode
+from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, Finding
+from rocketns.shadow.outcome import Outcome
+from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, pair, queues, request, route
+
+INFO = {"brokerAddrTable": {"a": broker("a"), "b": broker("b")}, "clusterAddrTable": {"C": ["a", "b"], "D": ["x", "y"]}}
+MAPPING = {"b": {"bname": "b"}, "a": {"bname": "a"}}
+
+
+def compare(upstream: bytes | None, own: bytes | None, code: int = 105) -> Finding:
+    return Comparing().compare(pair(upstream, own, request(code)))
+
+
+def turned(value: Any) -> Any:
+    """Every list and object in the other order."""
+    if isinstance(value, dict):
+        return {key: turned(item) for key, item in reversed(value.items())}
+    return [turned(item) for item in reversed(value)] if isinstance(value, list) else value
+
+
+def test_the_same_bytes_are_equal() -> None:
+    assert compare(answer(route("a")), answer(route("a"))).outcome is Outcome.EQUAL
+
+
+IN_ANY_ORDER = {
+    "topics": (206, {"topicList": ["a", "b", "c"]}, {"topicList": ["c", "a", "b"]}),
+    "topics of a cluster": (224, {"topicList": ["a", "b"]}, {"topicList": ["b", "a"]}),
+    "system topics and any broker": (
+        304,
+        {"brokerAddr": "h:1", "topicList": ["a", "b"]},
+        {"brokerAddr": "h:2", "topicList": ["b", "a"]},
+    ),
+    "brokers and queues of a route": (105, route("a", "b"), route("b", "a")),
+    "brokers, addresses and clusters": (
+        106,
+        INFO,
+        {
+            "brokerAddrTable": {"b": broker("b"), "a": broker("a")},
+            "clusterAddrTable": {"D": ["y", "x"], "C": ["b", "a"]},
+        },
+    ),
+    "KV items": (219, {"table": {"a": "1", "b": "2"}}, {"table": {"b": "2", "a": "1"}}),
+    "members of a group": (
+        901,
+        {"brokerMemberGroup": {"brokerAddrs": {"0": "h:1", "1": "h:2"}, "brokerName": "a"}},
+        {"brokerMemberGroup": {"brokerAddrs": {"1": "h:2", "0": "h:1"}, "brokerName": "a"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", IN_ANY_ORDER)
+def test_each_list_that_java_has_in_hash_order_may_be_in_any_order(kind: str) -> None:
+    code, one, other = IN_ANY_ORDER[kind]
+    assert compare(answer(one), answer(other), code).outcome is Outcome.ORDER
+
+
+def test_maps_of_routes_for_old_peers_may_be_in_any_order_and_those_for_new_peers_not() -> None:
+    new = [answer(route("a") | {"topicQueueMappingByBroker": mapping}) for mapping in (MAPPING, turned(MAPPING))]
+    old = [one.replace(b'"0":', b"0:") for one in new]
+    sized = [len(one).to_bytes(4, "big")[:0] + (len(one) - 4).to_bytes(4, "big") + one[4:] for one in old]
+    assert compare(*new).outcome is Outcome.DIFFERENT
+    assert compare(*sized).outcome is Outcome.ORDER
+
+
+def test_members_in_another_order_differ_where_java_writes_them_in_one_order() -> None:
+    found = compare(answer(route("a")), answer(dict(reversed(route("a").items()))))
+    assert (found.outcome, found.differences[0].path) == (Outcome.DIFFERENT, "body (order)")
+
+
+def test_another_release_and_its_address_in_a_remark_are_not_compared() -> None:
+    remark = "No topic route info in name server for the topic: T\nSee {} for further details."
+    one, other = (remark.format(f"https://rocketmq.apache.org/docs/{end}") for end in ("bestPractice/06FAQ", "faq/"))
+    assert compare(answer(b"", 17, remark=one), answer(b"", 17, version=475, remark=other)).outcome is Outcome.ORDER
+    assert compare(binary_answer(route("a")), binary_answer(route("a"), version=475)).outcome is Outcome.ORDER
+
+
+def test_what_319_says_of_the_machine_is_not_compared_and_other_properties_are() -> None:
+    one = b"listenPort=9876\nrocketmqHome=/opt/rocketmq\nserverWorkerThreads=8\n"
+    other = b"listenPort=40001\nrocketmqHome=/tmp/x\nrocketns.mute=true\nserverWorkerThreads=8\n"
+    assert compare(answer(one), answer(other), 319).outcome is Outcome.ORDER
+    found = compare(answer(one), answer(other.replace(b"=8", b"=9")), 319)
+    assert [tuple(vars_of(one)) for one in found.differences] == [("body.serverWorkerThreads", "8", "9")]
+
+
+def vars_of(difference: Any) -> tuple[str, str, str]:
+    return difference.path, difference.upstream, difference.own
+
+
+def test_a_time_of_now_is_not_compared_and_another_time_is() -> None:
+    def version(ms: int) -> bytes:
+        return answer({"counter": 1, "stateVersion": 0, "timestamp": ms})
+
+    assert compare(version(NOW_MS), version(NOW_MS + 900), 322).outcome is Outcome.ORDER
+    assert compare(version(NOW_MS - 10**9), version(NOW_MS), 322).outcome is Outcome.DIFFERENT
+
+
+def test_the_text_of_an_exception_is_not_compared_and_that_there_is_one_is() -> None:
+    java = answer(b"", 1, remark="java.lang.NullPointerException, Foo.bar(Foo.java:1)")
+    assert compare(java, answer(b"", 1, remark="java.lang.NullPointerException")).outcome is Outcome.ORDER
+    assert compare(java, answer(b"", 1)).outcome is Outcome.DIFFERENT
+
+
+def test_an_opaque_that_nobody_chose_is_not_compared_and_any_other_is() -> None:
+    asked = request().replace(b'"opaque":7,', b"")
+    asked = (len(asked) - 4).to_bytes(4, "big") + (len(asked) - 8).to_bytes(4, "big") + asked[8:]
+    one, other = answer(opaque=1), answer(opaque=2)
+    assert Comparing().compare(pair(one, other, asked)).outcome is Outcome.ORDER
+    assert compare(one, other).outcome is Outcome.DIFFERENT
+
+
+PLANTED: dict[str, tuple[bytes, bytes, tuple[str, str, str]]] = {
+    "code": (answer(b"", 17), answer(b"", 1), ("header.code", "17", "1")),
+    "remark": (answer(b"", 1, remark="a"), answer(b"", 1, remark="b"), ("header.remark", '"a"', '"b"')),
+    "field": (answer(extFields={"x": "1"}), answer(extFields={}), ("header.extFields.x", '"1"', "")),
+    "binary code": (binary_answer(b"", 17), binary_answer(b"", 1), ("header.code", "17", "1")),
+    "binary remark": (binary_answer(remark=b"a"), binary_answer(remark=b"b"), ("header.remark", '"a"', '"b"')),
+    "encoding of the header": (answer(), binary_answer(), ("type", "0", "1")),
+    "no body": (answer(route("a")), answer(), ("body", '{"brokerDatas":[', "")),
+    "a broker is missing": (
+        answer(route("a", "b")),
+        answer(route("a", "b") | {"brokerDatas": [broker("b")]}),
+        ("body.brokerDatas[a]", json.dumps(broker("a"), separators=(",", ":")), ""),
+    ),
+    "an address": (
+        answer(route("a") | {"brokerDatas": [broker("a")]}),
+        answer(route("a") | {"brokerDatas": [broker("a", "10.0.0.2:10911")]}),
+        ("body.brokerDatas[a].brokerAddrs.0", '"10.0.0.1:10911"', '"10.0.0.2:10911"'),
+    ),
+    "a permission": (answer(route("a")), answer(route("a", perm=4)), ("body.queueDatas[a].perm", "6", "4")),
+    "queues twice": (
+        answer(route("a")),
+        answer(route("a") | {"queueDatas": [queues("a"), queues("a")]}),
+        ("body.queueDatas[1]", "", json.dumps(queues("a"), separators=(",", ":"))),
+    ),
+    "a topic": (
+        answer({"topicList": ["a", "b"]}),
+        answer({"topicList": ["b", "c"]}),
+        ("body.topicList", '1 that the other lacks: "a"', '1 that the other lacks: "c"'),
+    ),
+    "a topic twice": (
+        answer({"topicList": ["a", "b"]}),
+        answer({"topicList": ["a", "b", "b"]}),
+        ("body.topicList", "", '1 that the other lacks: "b"'),
+    ),
+    "a number that becomes a text": (answer(b'{"a":0}'), answer(b'{"a":"0"}'), ("body.a", "0", '"0"')),
+    "white space": (answer(b'{"a":0}'), answer(b'{"a":0}\n'), ("body", '{"a":0}', '{"a":0}\n')),
+    "bytes": (answer(b"x" * 50 + b"a"), answer(b"x" * 50 + b"b"), ("body from character 30", "x" * 20, "x" * 20)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_each_kind_of_planted_difference_is_found_and_named(kind: str) -> None:
+    upstream, own, named = PLANTED[kind]
+    found = compare(upstream, own)
+    assert found.outcome is Outcome.DIFFERENT
+    path, java, here = vars_of(found.differences[0])
+    assert path == named[0]
+    assert (java[:15], here[:15]) == (named[1][:15], named[2][:15])
+
+
+def test_an_answer_that_is_missing_is_named_by_who_did_not_answer() -> None:
+    assert compare(None, answer()).note == "the upstream gave no answer"
+    assert compare(answer(), None) == Finding(Outcome.MISSING, note="rocketns gave no answer")
+    assert compare(None, None).outcome is Outcome.EQUAL
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0\4\0\0\0", b"\0\0\0\4\0\0\0\x09", b"\0\0\0\xff\0\0\0\1x", b"\xff" * 30])
+def test_bytes_that_are_no_frame_differ_and_are_called_so(data: bytes) -> None:
+    found = compare(data, answer())
+    assert (found.outcome, found.note.startswith(NO_FRAME)) == (Outcome.DIFFERENT, True)
+
+
+def test_a_code_that_is_not_known_is_compared_like_any_other() -> None:
+    assert compare(answer(b"a"), answer(b"b"), 9999).outcome is Outcome.DIFFERENT
+    assert 9999 not in list(RequestCode)

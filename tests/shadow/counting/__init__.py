@@ -1,0 +1,1 @@
+"""Counts of the shadow, and what people read of them."""

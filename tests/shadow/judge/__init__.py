@@ -1,0 +1,1 @@
+"""The judge: what it counts, what it asks again, and its process."""

@@ -1,0 +1,1 @@
+"""Whose bytes go where, with servers that a test plays byte by byte."""

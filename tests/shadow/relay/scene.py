@@ -1,0 +1,210 @@
+"""A relay on an event loop in a thread, between clients and two servers that the test plays."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns.shadow.pairs import Pair
+from rocketns.shadow.relay.budget import Budget
+from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.relay import Relay
+from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.switch import Switch
+
+WITHIN_S = 30.0
+FRAME_BYTES_MAX = 16 * 1024 * 1024
+_opaques = itertools.count(1)
+
+
+def request(opaque: int | None = None, code: int = 105, flag: int = 0, size: int = 0) -> bytes:
+    """A request frame with a body of so many bytes."""
+    chosen = next(_opaques) if opaque is None else opaque
+    return frame(json_header(code, {"topic": "T"}, opaque=chosen, flag=flag), b"r" * size)
+
+
+def answer(opaque: int, body: bytes = b"same") -> bytes:
+    """An answer frame."""
+    return frame(json_header(0, opaque=opaque, flag=1), body)
+
+
+class Peer:
+    """One end of a connection that the test plays."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        sock.settimeout(WITHIN_S)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def read(self, size: int) -> bytes:
+        """Exactly so many bytes, or what came before the end."""
+        data = b""
+        while len(data) < size and (more := self.socket.recv(min(1 << 20, size - len(data)))):
+            data += more
+        return data
+
+    def expect(self, data: bytes) -> None:
+        """These bytes are the next ones."""
+        assert self.read(len(data)) == data
+
+    def ends(self) -> bool:
+        """Whether the next thing is the end of the stream."""
+        return self.socket.recv(1) == b""
+
+    def is_reset(self) -> bool:
+        """Whether the next thing is a reset."""
+        try:
+            return self.socket.recv(1) == b"no"
+        except ConnectionResetError:
+            return True
+
+    def is_silent(self) -> bool:
+        """Whether nothing has come."""
+        self.socket.setblocking(False)
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK) and False
+        except BlockingIOError:
+            return True
+        finally:
+            self.socket.settimeout(WITHIN_S)
+
+    def reset(self) -> None:
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class Server:
+    """A listening socket; the test plays each connection."""
+
+    def __init__(self, port: int = 0) -> None:
+        self._listening = socket.create_server(("127.0.0.1", port), backlog=64)
+        self._listening.settimeout(WITHIN_S)
+        self.port: int = self._listening.getsockname()[1]
+
+    def accept(self) -> Peer:
+        return Peer(self._listening.accept()[0])
+
+    def close(self) -> None:
+        self._listening.close()
+
+
+class Half:
+    """What a relay asks of the own half, as the test wants it."""
+
+    def __init__(self, port: int | None) -> None:
+        self.port = port
+        self.generation = 1
+        self.is_settled = True
+        self.unsettled: list[str] = []
+
+    def unsettle(self, why: str) -> None:
+        self.unsettled.append(why)
+
+
+class Scene:
+    """``up`` and ``own`` are the servers. `advance` moves the relay's clock."""
+
+    def __init__(self, budget: Budget | None = None, **options: Any) -> None:
+        self.up, self.own = Server(), Server()
+        self.half, self.switch = Half(self.own.port), Switch()
+        self.judged: list[Pair] = []  # pairs of answers that differ
+        self.introduced: list[Pair] = []  # equal ones: the first of each connection
+        self._moved_s = 0.0
+        self._ready = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._peers: list[Peer] = []
+        self._budget, self._options = budget, options
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        assert self._ready.wait(WITHIN_S)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._start())
+        self._ready.set()
+        self._loop.run_forever()
+
+    async def _start(self) -> None:
+        upstream = Upstream("127.0.0.1", self.up.port)
+        self.relay = Relay(upstream, self.half, self.switch, self._judge, frame_bytes_max=FRAME_BYTES_MAX,
+                           connections_max=100, budget=self._budget, now=self._now, **self._options)  # fmt: skip
+        self.relay.start()
+        self._server = await self._loop.create_server(lambda: PlainClient(self.relay), "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def _judge(self, pair: Pair) -> bool:
+        (self.introduced if pair.upstream == pair.own else self.judged).append(pair)
+        return True
+
+    def _now(self) -> float:
+        return time.monotonic() + self._moved_s
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call it on the relay's loop."""
+
+        async def run() -> Any:
+            return function(*arguments)
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(WITHIN_S)
+
+    def advance(self, seconds: float) -> None:
+        """So much time passes, after what the relay does now."""
+        self.call(lambda: None)
+        self._moved_s += seconds
+        self.call(self.relay.tick)
+
+    def set(self, percent: int) -> None:
+        """Turn the switch."""
+        self.call(self.switch.set, percent, "the test")
+
+    def connect(self) -> Peer:
+        """A client."""
+        peer = Peer(socket.create_connection(("127.0.0.1", self.port), WITHIN_S))
+        self._peers.append(peer)
+        return peer
+
+    def connected(self) -> tuple[Peer, Peer, Peer]:
+        """A client with its connections at both servers, after one request that both have answered alike."""
+        client = self.connect()
+        up = self.up.accept()
+        first = request(opaque := next(_opaques))
+        client.send(first)
+        up.expect(first)
+        own = self.own.accept()
+        own.expect(first)
+        before = self.counts.equal
+        own.send(answer(opaque))
+        up.send(answer(opaque))
+        client.expect(answer(opaque))
+        eventually(lambda: self.counts.equal > before)
+        self._peers += [up, own]
+        return client, up, own
+
+    @property
+    def counts(self) -> Any:
+        return self.relay.counts
+
+    def close(self) -> None:
+        for peer in self._peers:
+            peer.close()
+        self.call(self.relay.stop)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(WITHIN_S)
+        self.up.close()
+        self.own.close()
+
+
+__all__ = ["Client", "Half", "Peer", "Scene", "Server", "answer", "eventually", "request"]

@@ -1,0 +1,1 @@
+"""The page, the report, the metrics and the switch of a shadow."""

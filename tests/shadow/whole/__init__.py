@@ -1,0 +1,1 @@
+"""`rocketns shadow` as a process, in front of real name servers."""
