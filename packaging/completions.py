@@ -17,6 +17,7 @@ from rocketns import __main__ as programs
 from rocketns import cli
 from rocketns.collect import arguments as collect
 from rocketns.pipeline.cli import arguments as audit
+from rocketns.shadow.replaying import options as replay
 from rocketns.tools import arguments as tools
 
 
@@ -31,6 +32,12 @@ def whole() -> argparse.ArgumentParser:
     )
     commands.add_parser(
         programs.COLLECT, parents=[collect.build()], add_help=False, help="watch name servers, and write their journals"
+    )
+    commands.add_parser(
+        programs.REPLAY,
+        parents=[replay.build()],
+        add_help=False,
+        help="play recorded requests, compare answers",
     )
     return parser
 

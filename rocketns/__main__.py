@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT, COLLECT, SHADOW, SWITCH = "audit", "collect", "shadow", "switch"
+AUDIT, COLLECT, SHADOW, SWITCH, REPLAY = "audit", "collect", "shadow", "switch", "replay"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit, the collector, the shadow, a tool, or the name server; return the exit status."""
+    """Run the audit, the collector, the shadow, a replay, a tool, or the name server; return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [AUDIT]:
         from rocketns.pipeline.cli.audit import main as audit
@@ -28,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.shadow.switching import main as switch
 
         return switch(words[1:])
+    if words[:1] == [REPLAY]:
+        from rocketns.shadow.replaying.cli import main as replay
+
+        return replay(words[1:])
     if words and words[0] in TOOLS:
         from rocketns.tools.main import main as tool
 

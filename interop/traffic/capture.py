@@ -17,9 +17,10 @@ from rocketns.shadow.recording.file import Recorder
 def main() -> int:
     """Write the corpus. A second run differs in ports and times only."""
     with tempfile.TemporaryDirectory() as home, Fleet(JavaNameServer, Path(home)) as fleet:
-        recorded = Recorded(fleet, fleet.java())
+        server = fleet.java()
+        recorded = Recorded(fleet, server)
         recorded.play()
-    pairs = cut(recorded.heard.pairs)
+    pairs = cut(recorded.heard.pairs, server.home)
     CORPUS.unlink(missing_ok=True)
     with Recorder(CORPUS, note=NOTE) as recorder:
         for pair in pairs:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
-from interop.harness import codes
+from interop.golden.compare import settle
 from interop.harness.wire import ROCKETMQ, decode_binary_header
 from rocketns.protocol.command import decode
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.recording.frames import split
 
-# Its answer is full of paths and ports; tests/golden/configuration.txt has it without them.
-LEFT_OUT = frozenset({codes.GET_NAMESRV_CONFIG})
 
+def cut(pairs: Iterable[Pair], home: Path) -> list[Pair]:
+    """Without repetitions: the same client, request and answer, but for the opaque. In the same order.
 
-def cut(pairs: Iterable[Pair]) -> list[Pair]:
-    """Without repetitions: the same client, request and answer, but for the opaque. In the same order."""
+    ``home``: the folder of the name server, which is in no answer then.
+    """
     kept: dict[tuple[object, ...], Pair] = {}
     for pair in pairs:
         command = decode(pair.request)
-        if command.code not in LEFT_OUT and (pair.upstream is not None or command.is_oneway):
-            kept.setdefault((pair.peer, _settled(pair.request), _settled(pair.upstream)), pair)
-    return [pair._replace(at_ms=pair.at_ms - _first(kept)) for pair in kept.values()]
+        if pair.upstream is not None or command.is_oneway:
+            upstream = None if pair.upstream is None else settle(pair.upstream, home)
+            kept.setdefault((pair.peer, _settled(pair.request), _settled(upstream)), pair._replace(upstream=upstream))
+    return list(_in_order(kept.values()))
 
 
-def _first(kept: dict[tuple[object, ...], Pair]) -> int:
-    return min(pair.at_ms for pair in kept.values())
+def _in_order(pairs: Collection[Pair]) -> Iterator[Pair]:
+    """With times from 0 on that follow the order, which is that of the answers."""
+    first = latest = min(pair.at_ms for pair in pairs)
+    for pair in pairs:
+        latest = max(latest, pair.at_ms)
+        yield pair._replace(at_ms=latest - first)
 
 
 def _settled(frame: bytes | None) -> tuple[object, ...] | None:

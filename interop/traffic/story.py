@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from interop.access.policies import SIGNING_PROGRAM
 from interop.harness import views
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.rocketmq.proxy import Proxy
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.sending.programs import Program
@@ -15,6 +16,8 @@ from interop.harness.servers import NameServer
 from interop.harness.topics import create_group
 from interop.harness.wire import eventually
 from interop.messages.test_clients_acting_master import MASTER, SLAVE
+from interop.messages.test_clients_grpc import JAVA as GRPC
+from interop.messages.test_clients_grpc import MEMORY, POPPABLE
 from interop.messages.test_clients_languages import PROGRAMS
 from interop.messages.test_clients_versions import BETWEEN
 from interop.operating.test_mqadmin import DELETES_TOPICS
@@ -38,17 +41,18 @@ class Recorded:
 
     def play(self) -> None:
         """Everything, one after the other."""
-        broker = self._broker("broker-5.5.0", CURRENT, "broker-a", properties=DELETES_TOPICS)
+        broker = self._broker("broker-5.5.0", CURRENT, "broker-a", properties=DELETES_TOPICS | POPPABLE, options=MEMORY)
         self._brokers_come_and_go()
         for version in JAVA_VERSIONS:
             self._java(version)
         for program in PROGRAMS:
             self._program(program, broker)
+        self._through_a_proxy(broker)
         self._manage(broker)
         broker.stop()
 
     def _broker(self, label: str, version: str, name: str, **more: object) -> Broker:
-        topics = [*TOPICS.values(), *(program.topic for program in PROGRAMS)]
+        topics = [*TOPICS.values(), *(program.topic for program in (*PROGRAMS, GRPC))]
         way = self.way(label)
         broker = self._fleet.unregistered(name, [way], version=version, topics=topics, **more)
         eventually(lambda: name in views.brokers(self._server), broker.registered_within_s, every_s=0.2)
@@ -74,11 +78,19 @@ class Recorded:
 
     def _program(self, program: Program, broker: Broker) -> None:
         """With keys: the recording has to leave them out."""
+        self._flow(program, broker, name_server_list(self.way(program.folder)), SIGNING_PROGRAM)
+
+    def _through_a_proxy(self, broker: Broker) -> None:
+        servers = name_server_list(self.way("proxy-5.5.0"))
+        proxy = self._fleet.kills(Proxy(self._fleet.folder("proxy"), servers))
+        self._flow(GRPC, broker, proxy.address, {})
+        proxy.kill()
+
+    def _flow(self, program: Program, broker: Broker, servers: str, env: Mapping[str, str]) -> None:
         group = f"readers-{program.folder}"
         create_group(broker.port, group, program.topic)
-        servers = name_server_list(self.way(program.folder))
-        consumer = program.start("consume", servers, program.topic, group, self._fleet, SIGNING_PROGRAM)
-        producer = program.start("produce", servers, program.topic, MESSAGES, self._fleet, SIGNING_PROGRAM)
+        consumer = program.start("consume", servers, program.topic, group, self._fleet, env)
+        producer = program.start("produce", servers, program.topic, MESSAGES, self._fleet, env)
         self._received(producer, consumer)
 
     def _received(self, producer: JavaClient, consumer: JavaClient) -> None:
@@ -88,7 +100,8 @@ class Recorded:
         producer.stop()
 
     def _manage(self, broker: Broker) -> None:
-        admin = self._fleet.admin(self.way(ADMIN))
+        way = self.way(ADMIN)
+        admin = self._fleet.admin(way)
         topic = TOPICS[CURRENT]
         for words, printed in (
             (("updateTopic", "-c", CLUSTER, "-t", "Ordered", "-r", "4", "-w", "4", "-o", "true"), "create topic to"),
@@ -103,9 +116,11 @@ class Recorded:
             (("updateOrderConf", "-t", "Ordered", "-m", "delete"), "success"),
             (("wipeWritePerm", "-b", broker.name), "OK"),
             (("addWritePerm", "-b", broker.name), "OK"),
+            (("getNamesrvConfig",), "listenPort"),
             (("updateNamesrvConfig", "-k", "orderMessageEnable", "-v", "true"), "success"),
             (("deleteTopic", "-c", CLUSTER, "-t", "Ordered"), "from NameServer success"),
         ):
             admin.run(*words).prints(printed)
+        self._fleet.client("TopicsOfCluster", [way], CLUSTER).process.wait()
         admin.run("topicRoute", "-t", "nowhere").fails_with("CODE: 17")
         admin.run("updateNamesrvConfig", "-k", "kvConfigPath", "-v", "elsewhere").fails_with("CODE: 16")

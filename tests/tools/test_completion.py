@@ -38,6 +38,7 @@ def test_the_command_prints_the_script(shell: str, capsys: pytest.CaptureFixture
         (["access", "su"], {"suggest"}),
         (["access", "suggest", "--net"], {"--networks"}),
         (["audit", "ru"], {"run"}),
+        (["replay", "--as"], {"--as-recorded"}),
         (["--configF"], {"--configFile"}),
     ],
 )

@@ -11,9 +11,12 @@ import re
 from collections.abc import Mapping
 from hashlib import blake2b
 
+from rocketns.shadow.recording.tree import UnreadableError
+
 NAME_BYTES = 8
 REMARK_NAMES_MAX = 100
 """Names of one request that are looked for in its answer's remark."""
+REMARK_CHARS_MAX = 64 * 1024
 # Never used on a network, so a server that is told of such a broker cannot reach anybody.
 _RESERVED_NETWORK = 240 << 24
 _ADDRESS_BITS = 28
@@ -65,7 +68,12 @@ class Names:
         return ";".join(f"{self.name(name)}{colon}{number}" for name, colon, number in items)
 
     def remark(self, text: str, known: Mapping[str, str]) -> str:
-        """A remark with the hashes of the names that its request has (``known``), and of addresses."""
+        """A remark with the hashes of the names that its request has (``known``), and of addresses.
+
+        UnreadableError for one of more than REMARK_CHARS_MAX characters, which no server writes.
+        """
+        if len(text) > REMARK_CHARS_MAX:
+            raise UnreadableError(f"a remark of {len(text)} characters")
         names = sorted(filter(None, known), key=len, reverse=True)[:REMARK_NAMES_MAX]
         found = [rf"(?<![\w%-]){re.escape(name)}(?![\w%-])" for name in names]
         pattern = "|".join([*found, _IN_REMARK])

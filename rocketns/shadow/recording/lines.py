@@ -45,12 +45,14 @@ def head_line(head: Head) -> bytes:
 
 
 def pair_line(recorded: Recorded) -> bytes:
-    """The line of a pair. Times of answers are left out: another server has others."""
+    """The line of a pair. Of the times only the upstream's is kept: it says in which order requests were answered."""
     pair = recorded.pair
     fields: dict[str, Any] = {
         "at_ms": pair.at_ms, "connection": pair.connection, "peer": pair.peer, "request": _base64(pair.request),
         "upstream": _base64(pair.upstream), "own": _base64(pair.own), "outcome": recorded.outcome,
     }  # fmt: skip
+    if pair.upstream_ms is not None:
+        fields["upstream_ms"] = round(pair.upstream_ms, 3)
     return _line(fields)
 
 
@@ -73,7 +75,7 @@ def read_pair(line: bytes) -> Recorded:
         raise RecordingError("a pair without a request")
     pair = Pair(
         _number(fields.get("connection")), _peer(fields.get("peer")), _number(fields.get("at_ms")),
-        request, _frame(fields.get("upstream")), _frame(fields.get("own")), None, None,
+        request, _frame(fields.get("upstream")), _frame(fields.get("own")), _time(fields.get("upstream_ms")), None,
     )  # fmt: skip
     return Recorded(pair, _outcome(fields.get("outcome")))
 
@@ -112,6 +114,14 @@ def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= TIME_MAX:
         raise RecordingError("at_ms and connection are numbers from 0 on")
     return value
+
+
+def _time(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= TIME_MAX:
+        raise RecordingError("upstream_ms is a number from 0 on")
+    return float(value)
 
 
 def _peer(value: Any) -> str:

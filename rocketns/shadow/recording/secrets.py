@@ -20,8 +20,8 @@ from rocketns.shadow.recording.tree import Members, UnreadableError, parse, text
 SECRET_FIELDS = frozenset({"accesskey", "signature", "securitytoken", "onschannel"})
 _PROPERTIES = frozenset({RequestCode.UPDATE_NAMESRV_CONFIG, RequestCode.GET_NAMESRV_CONFIG})
 _KV_ITEM = frozenset({RequestCode.PUT_KV_CONFIG, RequestCode.GET_KV_CONFIG})
-# A line, and those that a backslash at its end joins to it.
-_LOGICAL_LINE = re.compile(rb"(?:[^\\\r\n]|\\(?:\r\n|.))*(?:\r\n|[\r\n]|\Z)", re.DOTALL)
+# A line, and those that a backslash at its end joins to it. Possessive: a long line leaves nothing to go back to.
+_LOGICAL_LINE = re.compile(rb"(?>[^\\\r\n]+|\\(?:\r\n|.))*+\\?(?:\r\n|[\r\n]|\Z)", re.DOTALL)
 _ESCAPED = re.compile(rb"\\u([0-9a-fA-F]{4})")
 
 
@@ -69,7 +69,7 @@ def _cleaned(frame: bytes, code: int, of_password: bool) -> bytes:
 
 
 def _clean_body(body: bytes, code: int) -> bytes:
-    if code in _PROPERTIES:
+    if code in _PROPERTIES and (b"password" in body.lower() or b"\\" in body):
         return b"".join(line for line in _lines(body) if not is_secret(_unescaped(line)))
     if code == RequestCode.GET_KVLIST_BY_NAMESPACE and b"password" in body.lower():
         return _clean_table(body)

@@ -14,10 +14,14 @@ from rocketns.errors import RocketnsError
 DEPTH_MAX = 64
 """Objects and arrays in each other. Bodies of name servers have six at most."""
 
+TOKENS_MAX = 4_000_000
+"""Strings, numbers and signs of one text. A list of a million topics has two million."""
+
 # Latin-1 gives one character a byte, so whatever is not changed is written back byte for byte.
 _BYTES = "latin-1"
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^{}\[\]:,"\s]+', re.DOTALL)
-_BLANKS = re.compile(r"\s*")
+# Possessive: a string of megabytes leaves nothing to go back to.
+_TOKEN = re.compile(r'"(?>[^"\\]+|\\.)*+"|[{}\[\]:,]|[^{}\[\]:,"\s]++', re.DOTALL)
+_BLANKS = re.compile(r"\s*+")
 _END = ""
 
 
@@ -71,8 +75,11 @@ def _text(node: Node) -> str:
 
 def _tokens(text: str) -> Iterator[str]:
     """All tokens, then `_END` for ever."""
-    at = _after_blanks(text, 0)
+    at, number = _after_blanks(text, 0), 0
     while at < len(text):
+        number += 1
+        if number > TOKENS_MAX:
+            raise UnreadableError(f"more than {TOKENS_MAX} strings, numbers and signs")
         found = _TOKEN.match(text, at)
         if found is None:
             raise UnreadableError("a string without an end")

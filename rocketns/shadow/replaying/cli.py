@@ -14,6 +14,7 @@ from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.shadow.recording.file import Recording
+from rocketns.shadow.recording.ordering import in_time
 from rocketns.shadow.replaying.choosing import Choice
 from rocketns.shadow.replaying.connection import Connection
 from rocketns.shadow.replaying.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse
@@ -35,11 +36,13 @@ def main(arguments: Sequence[str]) -> int:
         return stop.code if isinstance(stop.code, int) else EXIT_UNUSABLE
     try:
         result = asyncio.run(_run(options))
-    except* (OSError, RocketnsError, ValueError) as errors:
-        complain(f"rocketns replay: {_first(errors)}")
-        return EXIT_UNUSABLE
-    except* KeyboardInterrupt:
+    except KeyboardInterrupt:
         return INTERRUPTED
+    except (OSError, RocketnsError, ExceptionGroup) as error:
+        if (trouble := _trouble(error)) is None:
+            raise
+        complain(f"rocketns replay: {trouble}")
+        return EXIT_UNUSABLE
     return _finish(options, result)
 
 
@@ -54,12 +57,11 @@ def _finish(options: Namespace, result: Result) -> int:
     return EXIT_DIFFERENT if result.differing else EXIT_SAME
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> str:
-    """The first error's text. A group of one error has another one in it if it came out of a task."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
+def _trouble(error: Exception) -> str | None:
+    """What is wrong with the file or the name server, also out of a task; None for an error of another kind."""
+    while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    return str(error) or type(error).__name__
+    return (str(error) or type(error).__name__) if isinstance(error, OSError | RocketnsError) else None
 
 
 async def _run(options: Namespace) -> Result:
@@ -79,7 +81,7 @@ async def _run(options: Namespace) -> Result:
         lanes=options.connections,
     )  # fmt: skip
     player.tell = Progress(clock, recording.size_bytes, player.result, sys.stderr.isatty())
-    return await player.play(recording.pairs())
+    return await player.play(in_time(recording.pairs()))
 
 
 class Progress:

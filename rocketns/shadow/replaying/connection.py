@@ -7,6 +7,7 @@ import contextlib
 import ssl
 from typing import Self
 
+from rocketns.addresses import with_port
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.protocol.command import FLAG_RESPONSE, RemotingCommand, decode
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
@@ -14,6 +15,10 @@ from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 _LENGTH_BYTES = 4
 UNASKED_MAX = 1_000
 """Frames that are no answer to the request, such as notifications, until its answer."""
+
+
+class UnreachableError(RocketnsError):
+    """Nobody answers at the address."""
 
 
 class NoAnswerError(RocketnsError):
@@ -28,9 +33,13 @@ class Connection:
 
     @classmethod
     async def open(cls, host: str, port: int, tls: ssl.SSLContext | None, within_s: float) -> Self:
-        """OSError where nobody answers in time."""
-        async with asyncio.timeout(within_s):
-            reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+        """UnreachableError where nobody answers in time."""
+        try:
+            async with asyncio.timeout(within_s):
+                reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+        except OSError as error:
+            reason = str(error) or f"no answer within {within_s:g} s"
+            raise UnreachableError(f"{with_port(host, port)} cannot be reached: {reason}") from error
         return cls(reader, writer, within_s)
 
     async def ask(self, frame: bytes, opaque: int | None) -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from rocketns.addresses import split
 from rocketns.config.texts.system import parse_definition
 from rocketns.protocol.codes import RequestCode
+from rocketns.tools.arguments import Parser
 
 LANES_MAX = 256
 TIMEOUT_S, SETTLE_S = 10.0, 1.0
@@ -38,12 +37,6 @@ Exit status:
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(EXIT_UNUSABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """SystemExit: 0 after help, 2 after a usage error."""
     return build().parse_args(arguments)
@@ -51,7 +44,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def build() -> argparse.ArgumentParser:
     """The parser."""
-    parser = _Parser(
+    parser = Parser(
         prog="rocketns replay", description=ABOUT, epilog=EPILOG, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
@@ -69,7 +62,7 @@ def build() -> argparse.ArgumentParser:
     when.add_argument("--as-recorded", action="store_true", help="keep the recorded times between requests")
     add("--connections", type=_lanes, default=1, metavar="N",
         help="play so many recorded connections side by side, each in its order; by default all requests follow each "
-        "other in the order of the file")  # fmt: skip
+        "other in the order in which they were answered")  # fmt: skip
     add("--settle", type=_number, default=SETTLE_S, metavar="SECONDS",
         help="ask a read that differs once more after this time; 0 is never, by default %(default)g")  # fmt: skip
     add("--timeout", type=_number, default=TIMEOUT_S, metavar="SECONDS",

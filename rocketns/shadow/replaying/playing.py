@@ -1,6 +1,6 @@
 """Plays recorded requests to a name server, each recorded connection on one of its own.
 
-With one lane the requests go out one after the other in the order of the file, whatever connection they were on. With
+With one lane the requests go out one after the other in the given order, whatever connection they were on. With
 more lanes connections play side by side, each in its own order.
 """
 
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class Player:
-    """``open_one`` makes a connection; OSError ends the replay if it is the first one.
+    """``open_one`` makes a connection; its UnreachableError ends the replay.
 
     ``settle_s``: a read that differs is asked again after so long; 0 for never. ``tell`` gets how many bytes of the
     file were played.
@@ -99,11 +99,17 @@ class Player:
             self.tell(step.end)
 
     async def _play_step(self, lane: _Lane, step: Step) -> None:
-        finding = self._found(step, await lane.ask(step))
+        answer = await lane.ask(step)
         self.result.sent += 1
-        if step.pair.upstream is None:
+        if step.command.is_oneway:
+            self.result.oneway += 1
+        elif step.pair.upstream is None:
             self.result.unanswered += 1
-            return
+        else:
+            await self._compare(lane, step, answer)
+
+    async def _compare(self, lane: _Lane, step: Step, answer: bytes | None) -> None:
+        finding = self._found(step, answer)
         if finding.outcome is Outcome.DIFFERENT and self._may_ask_again(step):
             finding = await self._ask_again(lane, step, finding)
         self.result.add(Shown(step.number, step.command.code, step.pair.peer, finding))

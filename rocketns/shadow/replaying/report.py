@@ -20,6 +20,8 @@ def report(result: Result, addr: str) -> Report:
     """For people."""
     parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.compared} answers compared."]
     parts += [f"{number} were not sent: {reason}." for reason, number in sorted(result.unsent.items())]
+    if result.oneway:
+        parts.append(f"{result.oneway} have no answer (oneway).")
     if result.unanswered:
         parts.append(f"{result.unanswered} had no recorded answer.")
     if result.compared:
@@ -36,6 +38,7 @@ def as_json(result: Result, addr: str) -> dict[str, Any]:
         "to": addr,
         "sent": result.sent,
         "compared": result.compared,
+        "oneway": result.oneway,
         "unanswered": result.unanswered,
         "unsent": {str(reason): number for reason, number in result.unsent.items()},
         "outcomes": {str(outcome): result.of(outcome) for outcome in COLUMNS},

@@ -16,7 +16,7 @@ SHOWN_MAX = 100
 
 
 class Shown(NamedTuple):
-    """A pair that differs: ``number`` is its line in the file without the head, from 1 on."""
+    """A pair that differs. ``number`` counts recorded requests from 1 on, in the order of their answers."""
 
     number: int
     code: int
@@ -26,12 +26,14 @@ class Shown(NamedTuple):
 
 @dataclass(slots=True)
 class Result:
-    """``outcomes`` by name of the request; ``unanswered`` pairs have no recorded answer, and were not compared."""
+    """``outcomes`` by name of the request. ``oneway`` requests have no answer; ``unanswered`` ones had none when they
+    were recorded. Neither are compared."""
 
     outcomes: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
     listed: Counter[str] = field(default_factory=Counter)
     unsent: Counter[Unsent] = field(default_factory=Counter)
     sent: int = 0
+    oneway: int = 0
     unanswered: int = 0
     shown: list[Shown] = field(default_factory=list)
 

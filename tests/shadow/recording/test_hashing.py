@@ -14,7 +14,7 @@ from rocketns.protocol.body.registration.decoding import decode_register_broker_
 from rocketns.protocol.command import decode
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.recording.hashed_pairs import hashed
-from rocketns.shadow.recording.hashing import Names
+from rocketns.shadow.recording.hashing import REMARK_CHARS_MAX, Names
 from rocketns.shadow.recording.tree import UnreadableError
 from tests.shadow.recording.pairs import ANSWERED, answer, pair, request
 
@@ -107,11 +107,11 @@ def test_a_topic_that_is_called_like_a_member_is_hashed_as_a_key_too() -> None:
     assert found == {"table": {NAMES.name("topicList"): f"{BROKER}:4"}}
 
 
-def test_properties_keep_numbers_and_truth_values_only() -> None:
-    shown = answer(b"rocketmqHome=/home/broker-a\nlistenPort=9876\norderMessageEnable=true\n")
+def test_properties_keep_numbers_and_words_only() -> None:
+    shown = answer(b"rocketmqHome=/data/broker-a\nlistenPort=9876\nproductEnvName=center\n")
     found = hashed_pair(request(codes.GET_NAMESRV_CONFIG), shown).upstream
-    assert decode(found or b"").body == f"rocketmqHome={NAMES.text('/home/broker-a')}\n".encode() + (
-        b"listenPort=9876\norderMessageEnable=true\n"
+    assert decode(found or b"").body == f"rocketmqHome={NAMES.text('/data/broker-a')}\n".encode() + (
+        b"listenPort=9876\nproductEnvName=center\n"
     )
 
 
@@ -127,3 +127,8 @@ def test_a_body_that_is_no_json_is_not_recorded() -> None:
 
 def test_two_recordings_have_other_hashes() -> None:
     assert Names(b"other").name("Orders") != TOPIC
+
+
+def test_a_remark_that_no_server_writes_is_not_recorded() -> None:
+    with pytest.raises(UnreadableError):
+        NAMES.remark("x" * (REMARK_CHARS_MAX + 1), {})

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketns.shadow.recording import tree
 from rocketns.shadow.recording.tree import DEPTH_MAX, UnreadableError, parse, write
 
 JSON = st.recursive(
@@ -37,3 +38,10 @@ def test_what_is_no_json_is_refused(data: bytes) -> None:
 def test_objects_in_each_other_are_bounded() -> None:
     with pytest.raises(UnreadableError, match=str(DEPTH_MAX)):
         parse(b"[" * 100_000)
+
+
+def test_the_number_of_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "TOKENS_MAX", 5)
+    assert write(parse(b"[1,2]")) == b"[1,2]"
+    with pytest.raises(UnreadableError, match="more than 5"):
+        parse(b"[1,2,3]")

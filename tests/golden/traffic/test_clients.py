@@ -1,0 +1,71 @@
+"""rocketns answers what real clients asked as the Java name server did; `interop/traffic` recorded both."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.servers import NameServer
+from interop.traffic.corpus import CORPUS, play
+from rocketns.protocol.command import decode
+from rocketns.shadow.recording.file import Recording
+from rocketns.shadow.recording.secrets import SECRET_FIELDS
+from rocketns.shadow.replaying.result import Result
+
+CLIENTS = (
+    "broker-4.9.7", "broker-5.3.3", "broker-5.5.0", "go", "java-4.9.7", "java-5.5.0", "master-5.5.0", "mqadmin-5.5.0",
+    "node", "node-ons", "proxy-5.5.0", "python", "rust", "slave-5.5.0",
+)  # fmt: skip
+ASKED = {100, 101, 102, 103, 104, 105, 106, 205, 206, 216, 224, 318, 319, 322, 327}
+BYTES_MAX = 1024 * 1024
+# What a machine would leave in frames.
+MACHINE = (b"/tmp", b"/root", b"/home", b"/var")
+
+
+@pytest.fixture(scope="module")
+def played(server_class: type[NameServer]) -> Iterator[Result]:
+    """The whole corpus, played to one fresh server: clients see what brokers and mqadmin did before."""
+    with tempfile.TemporaryDirectory() as home:
+        server = server_class(Path(home))
+        try:
+            yield play(server)
+        finally:
+            server.stop()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_gets_the_answers_that_java_gave(client: str, played: Result) -> None:
+    assert [shown for shown in played.shown if shown.peer == client] == []
+
+
+def test_every_recorded_answer_is_compared(played: Result) -> None:
+    pairs = [recorded.pair for _, recorded in Recording(CORPUS).pairs()]
+    assert played.sent == len(pairs)
+    assert played.compared == sum(pair.upstream is not None for pair in pairs)
+    assert (played.unanswered, played.listed) == (0, Counter())
+
+
+def test_the_corpus_has_every_client_and_request_that_could_be_had() -> None:
+    pairs = [recorded.pair for _, recorded in Recording(CORPUS).pairs()]
+    assert {pair.peer for pair in pairs} == set(CLIENTS)
+    assert {decode(pair.request).code for pair in pairs} == ASKED
+    lookups = [decode(pair.request) for pair in pairs if decode(pair.request).code == codes.GET_ROUTEINFO_BY_TOPIC]
+    assert len({(lookup.language, lookup.version) for lookup in lookups}) >= 7
+
+
+def test_the_corpus_is_small_and_has_nothing_of_a_machine_or_a_key() -> None:
+    assert CORPUS.stat().st_size < BYTES_MAX
+    for line in CORPUS.read_bytes().splitlines()[1:]:
+        fields = json.loads(line)
+        frames = [base64.b64decode(fields[name]) for name in ("request", "upstream") if fields[name]]
+        shown = b"".join(frames)
+        assert not [word for word in (*MACHINE, socket.gethostname().encode() + b".") if word in shown]
+        assert not [name for name in SECRET_FIELDS if name.encode() in shown.lower()]

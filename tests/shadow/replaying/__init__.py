@@ -1,0 +1,1 @@
+"""`rocketns replay`: what is sent, when, and what is said of the answers."""
