@@ -13,7 +13,7 @@ CONNECT_TIMEOUT_S = 60.0
 class Relay:
     """Listens on ``port`` of 127.0.0.1 from construction on. ``source`` is the address that the server sees.
 
-    ``sent`` has what passed to the server, for each connection.
+    ``sent`` has what passed to the server, and ``received`` what came back, for each connection in the same order.
     """
 
     def __init__(self, to_port: int, source: str = "127.0.0.1") -> None:
@@ -23,6 +23,7 @@ class Relay:
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
         self.sent: list[bytearray] = []
+        self.received: list[bytearray] = []
         self._is_cut = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -61,7 +62,8 @@ class Relay:
         far.settimeout(None)
         self._sockets.add(far)
         self.sent.append(bytearray())
-        for source, sink, passed in ((near, far, self.sent[-1]), (far, near, bytearray())):
+        self.received.append(bytearray())
+        for source, sink, passed in ((near, far, self.sent[-1]), (far, near, self.received[-1])):
             threading.Thread(target=self._pass, args=(source, sink, passed), daemon=True).start()
 
     def _pass(self, source: socket.socket, sink: socket.socket, passed: bytearray) -> None:

@@ -34,14 +34,15 @@ observed: the journal of a name server that another process watched (`rocketns c
     ``since`` of ``stop`` is the last moment at which the name server was read. Without ``since`` is what the observer
     knew when the boot began: ``kv`` and ``config`` right after ``start``. Of several changes between two looks only the
     outcome has a record.
-    Causes are not visible from outside: ``down``, ``tput`` and ``tdel`` have the cause observed, whatever it was.
-    ``down`` may have ``asked``, what the broker itself said when the observer then asked it: answered, refused (its
-    address refused a connection), silent. Signs of life, live entries, data versions and who asked for what are not
-    visible either: there is no ``hb``, ``doubt``, ``lookup``, ``admin``, ``refused`` or ``stall``, and no ``gap``,
-    ``timeout_ms``, ``ha``, ``dvt``, ``dvc``, ``dvs`` or ``from_host``. A ``reg`` without ``timeout_ms`` makes no live
-    entry, and ``live`` gives only the filter servers of an address. A member has the cluster of its group. ``group``
-    is written where only ``zone`` or ``acting`` changed. ``config`` is any property that has another value, and a
-    ``map`` that is gone is a ``tdel`` and a ``tput`` of its topic.
+    Causes are not visible from outside: ``down``, ``tput`` and ``tdel`` have the cause observed, whatever it was. Only
+    where the address of a ``down`` has another id or cluster of its group now, the cause is register. ``down`` may have
+    ``asked``, what the broker itself said when the observer then asked it: answered, refused (its address refused a
+    connection), silent. Signs of life, live entries, data versions and who asked for what are not visible either: there
+    is no ``hb``, ``doubt``, ``lookup``, ``admin``, ``refused`` or ``stall``, and no ``gap``, ``timeout_ms``, ``ha``,
+    ``dvt``, ``dvc``, ``dvs`` or ``from_host``. A ``reg`` without ``timeout_ms`` makes no live entry, and ``live`` gives
+    only the filter servers of an address. A member has the cluster of its group. ``group`` is written where only
+    ``gcluster``, ``zone`` or ``acting`` changed. ``config`` is any property that has another value, and a ``map`` that
+    is gone is a ``tdel`` and a ``tput`` of its topic.
 
 open
     The first record of each file: ``ns``, ``file``, the file's number, and ``rotate_s``, after how many seconds the

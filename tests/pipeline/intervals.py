@@ -78,17 +78,26 @@ class _Reader:
         pass
 
     def _start(self, record: Record) -> None:
-        self._up = {"ns": self.ns, "boot": record["boot"], "t1": record["ts"]}
+        observed = bool(record.get("observed"))
+        self._up = {"ns": self.ns, "boot": record["boot"], "t1": record["ts"], "observed": observed}
 
     def _stop(self, record: Record) -> None:
-        self._end_boot(record["ts"], "stop")
+        self._end_boot(record.get("since", record["ts"]), "stop")
 
     def _end_boot(self, ts: int, cause: str) -> None:
+        """What an observer saw after the end is passed over."""
         if self._up is None:
             return
-        self.uptime.append({**self._up, "t2": ts, "end_cause": cause})
-        self.brokers += [{**row, "t2": ts, "end_cause": cause} for row in self._listed.values()]
-        self.topics += [{**row, "t2": ts, "end_cause": cause} for row in self._values.values()]
+        why = "unwatched" if self._up["observed"] and cause != "open" else cause
+        ended = {"t2": ts, "end_cause": why, "t2_early": 0}
+        self.uptime.append({**self._up, **ended})
+        self.brokers += [{**row, **ended} for row in self._listed.values()]
+        self.topics += [{**row, **ended} for row in self._values.values()]
+        for rows in (self.brokers, self.topics, self.uptime):
+            late = [row for row in rows if row["t2"] > ts and row["ns"] == self.ns and row["t1"] < ts]
+            for row in late:
+                row.update(ended, gap=None, asked=None)
+            rows[:] = [row for row in rows if row["t1"] < row["t2"] and row["t1"] < ts]
         self._up = None
         self._listed.clear()
         self._values.clear()
@@ -97,11 +106,13 @@ class _Reader:
         key = _member(record)
         if key not in self._listed:
             named = dict(zip(("cluster", "broker", "bid", "addr"), key, strict=True))
-            self._listed[key] = {"ns": self.ns, **named, "t1": record["ts"], "timeout_ms": record["timeout_ms"]}
+            told = {"t1": record["ts"], "t1_early": _early(record), "timeout_ms": record.get("timeout_ms")}
+            self._listed[key] = {"ns": self.ns, **named, **told}
 
     def _down(self, record: Record) -> None:
         row = self._listed.pop(_member(record))
-        self.brokers.append({**row, "t2": record["ts"], "end_cause": record["cause"], "gap": record["gap"]})
+        told = {"gap": record.get("gap"), "asked": record.get("asked"), "t2_early": _early(record)}
+        self.brokers.append({**row, "t2": record["ts"], "end_cause": record["cause"], **told})
 
     def _tput(self, record: Record) -> None:
         for value in record["topics"]:
@@ -110,7 +121,7 @@ class _Reader:
                 continue
             self._end_topic(key, record)
             opened = {"ns": self.ns, "topic": key[0], "broker": key[1], "t1": record["ts"], "cause": record["cause"]}
-            self._values[key] = {**opened, **queues}
+            self._values[key] = {**opened, **queues, "t1_early": _early(record)}
 
     def _tdel(self, record: Record) -> None:
         for value in record["topics"]:
@@ -119,7 +130,12 @@ class _Reader:
     def _end_topic(self, key: tuple[str, str], record: Record) -> None:
         row = self._values.pop(key, None)
         if row is not None:
-            self.topics.append({**row, "t2": record["ts"], "end_cause": record["cause"]})
+            ended = {"t2": record["ts"], "end_cause": record["cause"], "t2_early": _early(record)}
+            self.topics.append({**row, **ended})
+
+
+def _early(record: Record) -> int:
+    return record["ts"] - int(record.get("since", record["ts"]))
 
 
 def _member(record: Record) -> tuple[Any, ...]:

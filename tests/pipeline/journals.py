@@ -158,14 +158,54 @@ def worked_example() -> Journals:
     return {ns: journal.records for ns, journal in journals.items()}
 
 
-def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600) -> Journals:
-    """What 2-3 name servers would have written about up to 4 brokers and 4 topics, with every kind of fault."""
+# What part of the name servers of random journals is watched from outside.
+WATCHED = 0.4
+# What an observer's journal does not have.
+NOT_SEEN = ("gap", "dvt", "dvc", "dvs", "timeout_ms", "ha")
+SEEN_KINDS = ("open", "start", "stop", "reg", "down", "tput", "tdel", "snap", "alive", "kv")
+
+
+def seen_from_outside(records: Sequence[Record], chance: random.Random) -> list[Record]:
+    """The journal that an observer of this name server might have written, with looks up to 150 s apart."""
+    seen: list[Record] = []
+    snaps: dict[int, int] = {}
+    seq = 0
+    for record in records:
+        if record["ev"] not in SEEN_KINDS:
+            continue
+        seq = 1 if record["ev"] == "open" and record["file"] == 1 else seq + 1
+        known = {name: value for name, value in record.items() if name not in NOT_SEEN} | {"seq": seq}
+        if record["ev"] == "snap":
+            known["snap"] = snaps.setdefault(record["snap"], seq) if record["part"] else seq
+            snaps[record["snap"]] = known["snap"]
+        elif record["ev"] in ("reg", "down", "tput", "tdel", "kv", "stop"):
+            known["since"] = record["ts"] - chance.choice((0, 1000, SECOND, 5 * SECOND, 20 * SECOND, 150 * SECOND))
+        if "cause" in known:
+            known["cause"] = "observed"
+        if record["ev"] == "down":
+            known["asked"] = chance.choice((None, "answered", "refused", "silent"))
+        seen.append(known | ({"observed": True} if record["ev"] == "start" else {}))
+        if record["ev"] == "start":
+            seq += 1
+            seen.append({"boot": record["boot"], "seq": seq, "ts": record["ts"], "ev": "snap", "snap": seq, "part": 0,
+                         "end": True})  # fmt: skip
+    return seen
+
+
+def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600, watched: float = WATCHED) -> Journals:
+    """What 2-3 name servers would have written about up to 4 brokers and 4 topics, with every kind of fault. The part
+    ``watched`` of them is watched from outside."""
     chance = random.Random(seed)
     brokers = _random_brokers(chance)
     names = [f"n{i}" for i in range(1, chance.randint(2, 3) + 1)]
-    return {
+    journals = {
         ns: _random_journal(chance, Journal(start_us + chance.randint(0, 5) * SECOND, ns), brokers, start_us, seconds)
         for ns in names
+    }
+    watching = random.Random(f"watching {seed}")
+    return {
+        ns: seen_from_outside(records, watching) if watching.random() < watched else records
+        for ns, records in journals.items()
     }
 
 

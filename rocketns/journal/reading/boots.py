@@ -37,8 +37,9 @@ class Snapshot(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A boot. Its state is known in [t1, t2), us; never if ``t1`` is None. ``stopped``: t2 is that of a stop record.
-    ``snapshots``: those at which state begins. ``records``: those that show state."""
+    """A boot. Its state is known in [t1, t2), us; never if ``t1`` is None. ``stopped``: t2 is that of a stop record, of
+    an observer the last look before it. ``observed``: it is an observer's, whose start and stop say nothing about the
+    name server. ``snapshots``: those at which state begins. ``records``: those that show state."""
 
     ns: str
     boot: int
@@ -48,14 +49,16 @@ class Known(NamedTuple):
     holes: Sequence[Hole]
     snapshots: Sequence[Snapshot]
     records: Sequence[Record]
+    observed: bool = False
 
 
 def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) -> Known:
     """A boot from the marks of all its records and those records that show state, both in the order of ``seq``."""
     starts = [record for record in records if record["ev"] == "start"]
-    stop = max((record["ts"] for record in records if record["ev"] == "stop"), default=None)
-    restored = any(record.get("restored") for record in starts)
-    begun = (marks[0].seq == 1 or bool(starts)) and not restored
+    stop = max((_last_look(record) for record in records if record["ev"] == "stop"), default=None)
+    observed = any(record.get("observed") or record.get("since") is not None for record in records)
+    with_routes = any(record.get("restored") or record.get("observed") for record in starts)
+    begun = (marks[0].seq == 1 or bool(starts)) and not with_routes
     holes = [Hole(a.seq, b.seq, a.ts) for a, b in pairwise(marks) if b.seq > a.seq + 1]
     snapshots = _needed(_whole(records, holes), [*([] if begun else [0]), *[hole.until for hole in holes]])
     t1: int | None
@@ -64,7 +67,13 @@ def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) 
     else:
         t1 = min((snapshot.end_ts for snapshot in snapshots), default=None)
     t2 = max(mark.ts for mark in marks) if stop is None else stop
-    return Known(ns, boot, t1 if t1 is not None and t1 < t2 else None, t2, stop is not None, holes, snapshots, records)
+    known_from = t1 if t1 is not None and t1 < t2 else None
+    return Known(ns, boot, known_from, t2, stop is not None, holes, snapshots, records, observed)
+
+
+def _last_look(stop: Record) -> int:
+    since = stop.get("since")
+    return int(stop["ts"] if since is None else since)
 
 
 def _whole(records: Iterable[Record], holes: Sequence[Hole]) -> list[Snapshot]:

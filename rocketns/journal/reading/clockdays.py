@@ -8,6 +8,10 @@ Of each name server, in this order: the versions of the day; the last SAMPLES_MI
 the offset of the day before, if an earlier day knew it by versions and the heartbeats of this day do not contradict
 it; the heartbeats of the day; the offset of the day before; none. Heartbeats show an offset up to a multiple of their
 period. If they agree with the known offset but for less than AGREE_US, the clock drifted, and the offset follows.
+
+Name servers that were observed from outside all have the times of the observer's clock, and one estimate: from the
+registrations of the day, or that of the day before. Without one the offset is 0, and nothing bounds it. Where there are
+no other name servers, that clock is the only one, and it is exact.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import AGREE_US, HEARTBEATS, NONE, REFERENCE, SAMPLES_MIN, VERSIONS
+from rocketns.journal.reading.clocks import AGREE_US, HEARTBEATS, NONE, OBSERVED, REFERENCE, SAMPLES_MIN, VERSIONS
 
 Row = Mapping[str, Any]
 
@@ -64,8 +68,29 @@ def _after(day: str, rows: list[Row], before: Clocks) -> Clocks:
         else _clock(estimated.get(ns, {}), before.known.get(ns, Clock()), shift, is_local=ns == local)
         for ns in {*estimated, *before.known}
     }
+    known |= _of_observer(known, estimated, before.known, shift)
     shown = tuple((day, ns, *clock[:4], reference, clock.uncertainty) for ns, clock in sorted(known.items()))
     return Clocks(reference, known, (*before.days, *shown))
+
+
+def _of_observer(
+    known: Mapping[str, Clock],
+    estimated: Mapping[str, Mapping[str | None, Row]],
+    before: Mapping[str, Clock],
+    shift: int,
+) -> dict[str, Clock]:
+    """The same clock for all observed name servers."""
+    rows = [rows[OBSERVED] for rows in estimated.values() if OBSERVED in rows]
+    observed = {ns for ns, rows in estimated.items() if OBSERVED in rows}
+    observed |= {ns for ns, clock in known.items() if clock.method == OBSERVED}
+    if observed >= known.keys():
+        clock = Clock(method=OBSERVED, uncertainty=0)
+    elif rows and rows[0].get("offset") is not None and _accepted(rows[0]):
+        clock = _of_row(rows[0], shift)
+    else:
+        earlier = (clock for clock in before.values() if clock.method == OBSERVED and clock.samples)
+        clock = next(earlier, Clock(method=OBSERVED))
+    return dict.fromkeys(sorted(observed), clock)
 
 
 def _shift(
@@ -106,7 +131,7 @@ def _clock(estimated: Mapping[str | None, Row], before: Clock, shift: int, *, is
 
 
 def _accepted(row: Row) -> bool:
-    needed = SAMPLES_MIN if row["method"] == VERSIONS else 1
+    needed = 1 if row["method"] == HEARTBEATS else SAMPLES_MIN
     return bool(row["samples"] >= needed and row["agreeing"] * 2 >= row["samples"])
 
 

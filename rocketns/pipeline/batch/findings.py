@@ -17,6 +17,7 @@ FAULTS = {
     "drop": "{ns} dropped {records} because its buffer was full",
     "hole": "{records} of {ns} {are} missing",
     "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop record: it is down, or its files are missing",
+    "unwatched": "nobody watched {ns} for the last {s:,.0f} s: what watches it from outside wrote nothing",
     "unknown": "the first state of {ns} is not known: its journal begins in the middle, before a whole snapshot",
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import VERSIONS
+from rocketns.journal.reading.clocks import OBSERVED, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
@@ -70,7 +70,10 @@ def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
 
 def _is_sure(offset: Row | None) -> bool:
     """Heartbeats show the offset of a clock only up to a multiple of their period."""
-    return offset is not None and (offset["ns"] == offset["reference"] or offset["method"] == VERSIONS)
+    if offset is None:
+        return False
+    looked = offset["method"] == OBSERVED and offset["uncertainty"] is not None
+    return bool(offset["ns"] == offset["reference"] or offset["method"] == VERSIONS or looked)
 
 
 def common_end(reaches: Sequence[Reach]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.batch.effects import counted
@@ -24,6 +24,7 @@ from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.clocks import clock_notes
+from rocketns.pipeline.report.words.outside import outside_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
 
@@ -109,6 +110,9 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
         sentences["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
     if delivered.repeated:
         sentences["quality"] = [_came_again(delivered)]
+    watched = outside_notes(*(map(Row.asDict, results.frame(name).collect()) for name in ("sources", "ns_uptime")))
+    for section, said in watched.items():
+        sentences[section] = [*sentences.get(section, []), *said]
     if unsure := clock_notes(row.asDict() for row in results.frame("clock_offsets").collect()):
         sentences[CLOCKS] = unsure
     return sentences

@@ -27,6 +27,7 @@ topic, which queues then had no consumer or two, which brokers come and go, whic
 
 A rocketns name server writes a journal if journalPath names a folder. Copy the folders of all name servers into one
 (they do not overlap: each name server writes below ns=<its id>), and set --journal to the folder that holds v=1/.
+For name servers of Java, 'rocketns collect' writes such journals from outside.
 """
 
 EXAMPLES = """\
@@ -37,6 +38,8 @@ Examples:
       read the journals, run every job, and write tables, summary.json and report.html below --out
   rocketns audit run --journal s3a://bucket/journal --out s3a://bucket/audit --master spark://spark:7077
       the same on a Spark cluster, with any path that Spark can read (docs/audit.md shows the same with spark-submit)
+  rocketns audit run --name-servers ns-1:9876,ns-2:9876 --for 10m --out ./audit
+      watch name servers of any kind from outside for ten minutes, then audit what was seen
   rocketns audit explain order_topic --at 2026-11-21T14:03 --journal /var/rocketns/journal
       the route of order_topic on each name server at that moment
   rocketns audit stream --journal /var/rocketns/journal --out /var/rocketns/alerts --webhook http://localhost:8080/hook
@@ -101,8 +104,26 @@ SPARK = (
 MIN_WINDOW = _option("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
     help="shorter disagreements are left out: a registration reaches the name servers one after another "
          f"(default: {defaults.seconds(defaults.MIN_WINDOW_US)})")  # fmt: skip
+COLLECT = (
+    _option("--name-servers", metavar="LIST",
+        help="watch these name servers first, Java's or rocketns: [NAME=]HOST:PORT of each, separated by commas. What "
+             "is seen is written below --journal, by default below collected/ in --out; then it is audited. 'rocketns "
+             "collect' watches for longer, and has more options"),
+    _option("--for", dest="collect_for", metavar="TIME",
+        help="how long to watch them (default: 10m). Ctrl-C ends it early"),
+    _option("--interval", metavar="TIME", help="time between two looks at their brokers (default: 5s)"),
+    _option("--requests-per-second", metavar="N",
+        help="requests at each of them at most (default: 50). All topics are asked for in turn, so with 10,000 topics "
+             "a change of one is known to 200 s; ten times as many requests cost a Java name server most of a core"),
+    _option("--brokers", action="store_true",
+        help="ask a broker that vanished from one of them, once, whether it still runs"),
+)  # fmt: skip
 RUN = (
-    JOURNAL, OUT,
+    _option("--journal", type=folder, metavar="PATH",
+        help="folder that holds v=1/dt=.../ns=.../*.jsonl; any path that Spark can read. With --name-servers what is "
+             "seen is written there"),
+    OUT,
+    *COLLECT,
     _option("--from", dest="t0", type=instant, metavar="TIME",
         help="start of the observation, in UTC unless it has a zone (default: the first record)"),
     _option("--to", dest="t1", type=instant, metavar="TIME",

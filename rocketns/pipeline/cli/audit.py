@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from rocketns.pipeline.cli.arguments import parse
+from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
 from rocketns.pipeline.cli.progress import Progress
-from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, is_here, is_short, session
+from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, check_installed, is_here, is_short, session
 from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 
 
@@ -46,12 +47,17 @@ def explained(error: BaseException) -> str:
 def _run(options: argparse.Namespace, say: Progress) -> int:
     if options.days and (options.t0 is not None or options.t1 is not None):
         raise BadInput("--days goes without --from and --to: it says itself where the observation begins")
+    options.journal = journal_of(options)
+    is_read = True
+    if options.name_servers is not None:
+        check_installed(options)
+        is_read = collected(options, options.journal, say)
     spark = session(options, say, short=is_short(options.journal))
     from rocketns.pipeline.batch.run import Request, audit
 
     outcome = audit(spark, Request(**{name: getattr(options, name) for name in Request._fields}), say)
     print("\n".join(outcome.lines))
-    return outcome.exit_status
+    return outcome.exit_status if is_read else with_unread(outcome.exit_status)
 
 
 def _ingest(options: argparse.Namespace, say: Progress) -> int:

@@ -45,11 +45,8 @@ def session(
 ) -> SparkSession:
     """Spark with the settings of the command line, then those of ``usual``. ``short``: the command takes about a
     minute. BadInput if something is not installed."""
-    check_extra()
-    _check_own(options.master)
+    check_installed(options)
     submitted = is_submitted()
-    if not submitted:
-        check_java()
     from rocketns.pipeline.storage.session import spark_session
 
     say("starting Spark")
@@ -61,6 +58,14 @@ def session(
     spark.sparkContext.setLogLevel("ERROR")
     say(f"Spark {spark.version} on {spark.sparkContext.master}")
     return spark
+
+
+def check_installed(options: argparse.Namespace) -> None:
+    """BadInput if Spark cannot start."""
+    check_extra()
+    _check_own(options.master)
+    if not is_submitted():
+        check_java()
 
 
 def _check_own(master: str | None) -> None:

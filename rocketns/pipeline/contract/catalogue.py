@@ -64,7 +64,10 @@ JOBS = (
         schema.DEPARTURES, "departures.departures",
         ("broker_intervals", "events", "observation", "heard", "clock_days"),
         "brokers", "departures", meanings.DEPARTURES, ("t1 desc", "broker"),
-        Finding("departures", "count_if(kind <> 'graceful')", "departures of brokers that were not graceful"),
+        Finding(
+            "departures", "count_if(kind <> 'graceful')",
+            "departures of brokers that were not graceful, or whose cause is not visible",
+        ),
     ),
     Job(
         "broker_stats", "a broker address at a name server",

@@ -6,13 +6,15 @@ from __future__ import annotations
 FAILURES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
 CONNECTION_ENDED = ("refused", "channel_close", "channel_exception", "channel_idle")
 SILENT = ("expired", "unconfirmed")
-# Noticed later than by the other name servers: at a deadline, or after a restart.
-NOTICED_LATE = ("expired", "unconfirmed", "refused")
+# Noticed later than by the other name servers: at a deadline, after a restart, or at an observer's next look.
+NOTICED_LATE = ("expired", "unconfirmed", "refused", "observed")
 GRACEFUL = ("unregister",)
 # A watched name server no longer shows it. It may have been lost, or stopped as it should.
 OBSERVED = ("observed",)
 # The interval ended because the name server ended, or the observation did: the broker may be well.
-NAME_SERVER_ENDED = ("stop", "start", "lost", "silent")
+# What it had when it started, or when an observer began to watch it, and that the observer no longer watched it.
+STARTED, WATCHED, UNWATCHED = "start", "watched", "unwatched"
+NAME_SERVER_ENDED = ("stop", STARTED, "lost", "silent", WATCHED, UNWATCHED)
 STILL_OPEN = "open"
 
 # Why a window may not be a real difference: records were lost, or clocks are not known well enough.

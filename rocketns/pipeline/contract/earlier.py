@@ -15,17 +15,22 @@ from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS, IMBALANCE, KEY_WINDOWS, TOPIC_SEGMENTS
 
 # A stretch of one boot's records without a missing number, as far as one day's folder holds them: first and last
-# number, their times, and the smallest and largest time; start and stop records in it.
+# number, their times, and the smallest and largest time; start and stop records in it (of an observer's stop its last
+# look); observed: it is an observer's.
 RUNS = columns(
     "ns:string boot:long dt:string low:long high:long low_ts:long high_ts:long min_ts:long max_ts:long start_ts:long "
-    "stop_ts:long restored:boolean"
+    "stop_ts:long restored:boolean observed:boolean"
 )
 # What one day's folder holds of a snapshot.
 SNAPSHOT_PARTS = columns("ns:string boot:long dt:string snap:long first_part:int end_seq:long end_ts:long")
 # closed, here and below: whether the row is about closed days. n: how many heartbeats of an address came gap_ms after
 # the previous one.
 GAPS = columns("ns:string broker:string bid:int addr:string gap_ms:long n:long closed:boolean")
-COUNTS = columns("ns:string events:long first:long last:long lost:long closed:boolean")
+# observed, members_early, topics_early: as in SOURCES.
+COUNTS = columns(
+    "ns:string events:long first:long last:long lost:long observed:boolean members_early:long topics_early:long "
+    "closed:boolean"
+)
 # asked: rows with n > 0; inside: of the observation; t1: the beginning of the first interval; t2: the last record.
 CALLERS = columns(
     "ns:string client:string lang:string cv:int topic:string asked:boolean inside:boolean n:long miss:long iv_ms:long "

@@ -33,9 +33,9 @@ FILES = columns(
 
 LONGS = ArrayType(LongType())
 
-# offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats | none
-# (offset 0, without any sample); spread: median deviation of the samples, us; uncertainty: by how much the offset
-# may be wrong, us, null if nothing bounds it.
+# offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats |
+# observed (the clock of the observer, which all observed ones share) | none (offset 0, without any sample); spread:
+# median deviation of the samples, us; uncertainty: by how much the offset may be wrong, us, null if nothing bounds it.
 OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long")
 # The same for each UTC day of the journal's folders (day: "2025-01-31").
 CLOCK_DAYS = StructType([*columns("day:string").fields, *OFFSETS.fields])
@@ -44,11 +44,12 @@ CLOCK_DAYS = StructType([*columns("day:string").fields, *OFFSETS.fields])
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
 QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
 
-# What was read of each name server.
-# clock: the method of OFFSETS; uncertainty_us: its uncertainty.
+# What was read of each name server. clock: the method of OFFSETS; uncertainty_us: its uncertainty. observed: it was
+# watched from outside; members_early and topics_early: the longest time between the looks that a change of brokers, of
+# topics, came between, us.
 SOURCES = columns(
     "ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long "
-    "clock:string uncertainty_us:long"
+    "clock:string uncertainty_us:long observed:boolean members_early:long topics_early:long"
 )
 
 # The records between after and until (both exist) are missing; t1 and t2 are about the times of those two.
@@ -58,20 +59,26 @@ HOLES = columns("ns:string boot:long after:long until:long t1:long t2:long")
 SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
 
 # When the state of a name server is known: from its start, or from its first whole snapshot if the start is not in the
-# journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for
-# a while at the end of the observation: t2 is its last record); open (up at the end of the observation).
-NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string")
+# journal. end_cause: stop; lost (no stop record and a later start: t2 is its last record); silent (no record for a
+# while at the end of the observation: t2 is its last record); open (up at the end of the observation); unwatched (of an
+# observed one: nobody watched it any more: t2 is the last look). observed: it was watched from outside, so a boot is a
+# time of watching.
+NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string observed:boolean")
 
 # end_cause: the cause of the down, snapshot (found gone after records were lost), or the name server's (NS_UPTIME).
 # gap: ms since the last heartbeat, of the down that closed the interval; else null. zone: as last stated; null: none.
+# t1_early and t2_early, here and below: by how much earlier t1 and t2 may have been, us; 0 but for changes that were
+# observed from outside. asked: what the broker said then: answered | refused | silent; null: it was not asked.
 BROKER_INTERVALS = columns(
     "ns:string cluster:string broker:string bid:int addr:string "
-    "t1:long t2:long end_cause:string gap:long timeout_ms:long zone:string"
+    "t1:long t2:long end_cause:string gap:long timeout_ms:long zone:string "
+    "t1_early:long t2_early:long asked:string"
 )
 
 # cause: of the record that opened the interval; snapshot if that was the first record of it.
 TOPIC_INTERVALS = columns(
-    "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string"
+    "ns:string topic:string broker:string r:int w:int p:int t1:long t2:long cause:string end_cause:string "
+    "t1_early:long t2_early:long"
 )
 
 # A name server's value of a topic on a broker may be wrong there, because records that were lost may have changed it.
@@ -83,7 +90,7 @@ TOPIC_DOUBTS = columns("ns:string topic:string broker:string t1:long t2:long")
 NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
 KEY_WINDOWS = columns(
     "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values "
-    "kind:string doubt:string",
+    "kind:string doubt:string t1_early:long t2_early:long",
     values=ArrayType(NS_VALUE),
 )
 
@@ -110,17 +117,19 @@ IMBALANCE = columns(
 # gap_*: quantiles of heartbeat gaps in ms; gaps: how many there were.
 BROKER_STATS = columns(
     "ns:string broker:string bid:int addr:string up_s:double availability:double failures:long graceful:long "
-    "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long"
+    "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long observed:long"
 )
 
 # What a broker had at any time of the observation. topics: all; user_topics: those of users; queues: their read queues,
 # each topic with its largest number; topic_sample: their first names.
 BROKER_LOAD = columns("broker:string topics:long user_topics:long queues:long topic_sample:strings")
 
-# kind: graceful | crash | silent | partition | unclear (no other kind fits); ns: the name servers that lost it;
+# kind: graceful | crash | silent | partition | observed (only seen from outside, which shows no cause) | unclear (no
+# other kind fits); asked: what its addresses said, where they were asked; ns: the name servers that lost it;
 # stalled: those of them that did not run themselves at that time, or had just not run.
 DEPARTURES = columns(
-    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids stalled:strings",
+    "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids stalled:strings t1_early:long "
+    "asked:strings",
     bids=ArrayType(IntegerType()),
 )
 
@@ -131,7 +140,8 @@ DEPARTURES = columns(
 # a window began, or just before; doubt: that of all its windows.
 INCIDENTS = columns(
     "cause:string broker:string t1:long t2:long windows:long topics:long user_topics:long topic_sample:strings "
-    "queues:long ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string"
+    "queues:long ns_without:strings opened_by:strings longest:long gap_max:long stalled:strings doubt:string "
+    "t1_early:long t2_early:long"
 )
 
 # client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.
@@ -177,7 +187,8 @@ MISSING_ASKERS = columns(
 # failures: sums over name servers. left: the part of the error budget that is left, below 0 if more was used.
 AVAILABILITY = columns(
     "level:string cluster:string broker:string bid:int addr:string name_servers:long listed_s:double failed_s:double "
-    "planned_s:double unheard_s:double failures:long availability:double target:double budget_s:double left:double"
+    "planned_s:double unheard_s:double failures:long availability:double target:double budget_s:double left:double "
+    "observed_s:double"
 )
 
 # scope: broker | zone; name: the one whose loss the topic does not survive.

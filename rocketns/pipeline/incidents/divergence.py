@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.causes import FAILURES, NOTICED_LATE
+from rocketns.pipeline.contract.causes import FAILURES, NOTICED_LATE, OBSERVED, WATCHED
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
@@ -19,7 +19,7 @@ from rocketns.pipeline.incidents.model import Incident, Kind, MadeFrom
 TOGETHER_US = 10 * SECOND_US
 EXPIRIES_TOGETHER_US = 45 * SECOND_US
 # The broker went from the name server, or never came; other causes change single topics of a listed broker.
-BROKER_WENT = (*FAILURES, "unregister", "conflict", "start", "snapshot")
+BROKER_WENT = (*FAILURES, *OBSERVED, "unregister", "conflict", "start", "snapshot", WATCHED)
 
 Signature = tuple[Kind, str, tuple[str, ...], bool]
 
@@ -122,6 +122,9 @@ def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incid
         kind, max(t1, facts.t0), min(t2, facts.t1), going_on, ns=ns, brokers=brokers, cause=cause,
         silent_ms=max((int(row["gap_max"]) for row in group if row.get("gap_max") is not None), default=None),
         stalled=tuple(sorted({str(ns) for row in group for ns in row.get("stalled") or ()})),
+        t1_early=max(int(row.get("t1_early") or 0) for row in group if row["t1"] == t1) if t1 >= facts.t0 else 0,
+        t2_early=max(int(row.get("t2_early") or 0) for row in group if row["t2"] == t2) if t2 <= facts.t1 else 0,
+        asked=facts.asked(brokers, ns, t1 - TOGETHER_US, t1 + EXPIRIES_TOGETHER_US),
         topic=to_ask_about(harm.sample), harm=harm, away_us=min(t2, facts.t1) - max(t1, facts.t0),
         rows=made_from(group),
     )  # fmt: skip

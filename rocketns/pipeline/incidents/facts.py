@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from rocketns.journal.reading.clocks import HEARTBEATS, NONE
+from rocketns.journal.reading.clocks import HEARTBEATS, NONE, OBSERVED
 from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import DAY_US, day
@@ -84,7 +84,23 @@ class Facts:
     def unsure(self) -> frozenset[str]:
         """Name servers with an unknown clock offset."""
         unbounded = (HEARTBEATS, NONE)
-        return frozenset(str(row["ns"]) for row in self.rows("sources") if row.get("clock") in unbounded)
+        return frozenset(
+            str(row["ns"])
+            for row in self.rows("sources")
+            if row.get("clock") in unbounded or (row.get("clock") == OBSERVED and row.get("uncertainty_us") is None)
+        )
+
+    @cached_property
+    def observed(self) -> frozenset[str]:
+        """Name servers that were watched from outside."""
+        tables = ("ns_uptime", "sources")
+        return frozenset(str(row["ns"]) for name in tables for row in self.rows(name) if row.get("observed"))
+
+    def asked(self, brokers: Iterable[str], servers: Iterable[str], t1: int, t2: int) -> tuple[str, ...]:
+        """What these brokers said when they were asked as they went from these name servers."""
+        at, rows = set(servers), (row for broker in brokers for row in self.intervals.get(broker, ()))
+        return tuple(sorted({str(row["asked"]) for row in rows
+                             if row.get("asked") and row["ns"] in at and t1 <= row["t2"] <= t2}))  # fmt: skip
 
     @cached_property
     def _offsets_of_days(self) -> Mapping[tuple[str, str], int]:

@@ -10,7 +10,7 @@ from rocketns.pipeline.incidents.harm import joined
 from rocketns.pipeline.incidents.model import Incident, Kind
 
 BACK_WITHIN_US = 600 * SECOND_US  # as in BROKER_STATS: a failure that is followed by a registration within this time
-GONE = (Kind.MISSING, Kind.CRASH, Kind.DEAD, Kind.LOST)
+GONE = (Kind.MISSING, Kind.CRASH, Kind.DEAD, Kind.LOST, Kind.GONE)
 
 
 def with_flaps(incidents: Iterable[Incident]) -> list[Incident]:
@@ -45,6 +45,8 @@ def _flap(chain: Sequence[Incident]) -> Incident:
         bids=tuple(sorted({bid for incident in chain for bid in incident.bids})),
         cause=max(sorted(set(causes)), key=causes.count), times=len(chain),
         away_us=sum(incident.away_us for incident in chain),
+        t1_early=chain[0].t1_early, t2_early=chain[-1].t2_early,
+        asked=tuple(sorted({said for incident in chain for said in incident.asked})),
         silent_ms=max((incident.silent_ms for incident in chain if incident.silent_ms is not None), default=None),
         stalled=tuple(sorted({ns for incident in chain for ns in incident.stalled})), topic=chain[0].topic, harm=harm,
         rows=tuple(row for incident in chain for row in incident.rows),

@@ -37,18 +37,20 @@ def _lane(incident: Incident, ns: str, facts: Facts) -> Lane:
     begin, end = around(incident, facts)
     wrong = _wrong(incident, ns, facts, (begin, end))
     state = State.DIFFERS if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS) else State.GONE
-    spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state)
+    away = State.UNWATCHED if ns in facts.observed else State.DOWN
+    spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state, away)
     return Lane(ns, _says(incident, ns, facts, spans), spans[:SPANS_MAX])
 
 
 def painted(
-    whole: Span, away: Sequence[Span], wrong: Sequence[Span], state: State
+    whole: Span, away: Sequence[Span], wrong: Sequence[Span], state: State, down: State = State.DOWN
 ) -> tuple[tuple[int, int, State], ...]:
-    """``whole`` cut into stretches: DOWN where the name server is away, else ``state`` where it is wrong, else UP."""
+    """``whole`` cut into stretches: ``down`` where the name server is away, else ``state`` where it is wrong, else
+    UP."""
     edges = sorted({edge for span in (whole, *away, *wrong) for edge in span if whole[0] <= edge <= whole[1]})
     stretches: list[tuple[int, int, State]] = []
     for a, b in pairwise(edges):
-        now = State.DOWN if _within(a, away) else state if _within(a, wrong) else State.UP
+        now = down if _within(a, away) else state if _within(a, wrong) else State.UP
         if stretches and stretches[-1][2] is now:
             stretches[-1] = (stretches[-1][0], b, now)
         else:
@@ -112,6 +114,8 @@ def _says(incident: Incident, ns: str, facts: Facts, spans: Sequence[tuple[int, 
     states = {state for a, b, state in spans if a < incident.t2 and b > incident.t1}
     if State.GONE in states:
         return "does not list it" if len(incident.brokers) == 1 else _lacks(incident, ns, facts)
+    if State.UNWATCHED in states:
+        return "was not watched"
     if State.DOWN in states:
         return "was away" if ns in incident.ns else "away, or its state is not known"
     if incident.kind in NAME_SERVER:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.causes import FAILURES
+from rocketns.pipeline.contract.causes import FAILURES, OBSERVED
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.departures import losses, partitions
@@ -26,7 +26,7 @@ SETTLED_US = 120 * SECOND_US
 RETURN_US = 60 * SECOND_US
 # A partition's departure is found by the heartbeats after it, so it may begin before the window of its topics.
 ONE_TIMEOUT_US = 130 * SECOND_US
-LOSS_SHOWS = (*FAILURES, "unregister", "register", "heartbeat")
+LOSS_SHOWS = (*FAILURES, *OBSERVED, "unregister", "register", "heartbeat")
 
 
 def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident]:

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     CRASH = "crash"  # a broker's connections ended at every name server
     DEAD = "dead"  # a broker's heartbeats stopped at every name server
     LOST = "lost"  # a broker went everywhere, and name servers saw different endings
+    GONE = "gone"  # a broker went everywhere, and nobody saw why: name servers were only watched from outside
     FLAP = "flap"  # a broker that went and came back again and again
     RESTARTED = "restarted"  # a name server stopped and started again
     KILLED = "killed"  # a name server ended without a stop record, and started again
@@ -40,6 +41,7 @@ class State(StrEnum):
     GONE = "gone"
     DIFFERS = "differs"
     DOWN = "down"  # the name server itself is down, or its state is not known
+    UNWATCHED = "unwatched"  # nobody watched the name server, which is watched from outside
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,10 @@ class Incident:
 
     ``brokers`` and ``bids``: who is concerned (``bids`` without 0: only slaves). ``ns``: the name servers at which it
     shows. ``cause``: of the journal. ``times``: how often; ``away_us``: how long in all. ``silent_ms``: since the last
-    heartbeat when it began. ``clocks``: name servers at which it shows whose clock is not
-    known for certain. ``stalled``: name servers that did not run
-    themselves when it began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was
-    put together from."""
+    heartbeat when it began. ``clocks``: name servers at which it shows whose clock is not known for certain.
+    ``t1_early`` and ``t2_early``: by how much earlier ``t1`` and ``t2`` may have been, us, where that was seen from
+    outside; ``asked``: what the broker itself said then. ``stalled``: name servers that did not run themselves when it
+    began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was put together from."""
 
     kind: Kind
     t1: int
@@ -112,6 +114,9 @@ class Incident:
     times: int = 1
     away_us: int = 0
     silent_ms: int | None = None
+    t1_early: int = 0
+    t2_early: int = 0
+    asked: tuple[str, ...] = ()
     stalled: tuple[str, ...] = ()
     clocks: tuple[str, ...] = ()
     topic: str = ""

@@ -11,12 +11,15 @@ from rocketns.pipeline.incidents.model import Incident, Kind
 
 
 def outages(facts: Facts) -> list[Incident]:
-    """The outages of each name server: from an end to the next start, and a last end without a start."""
+    """The outages of each name server: from an end to the next start, and a last end without a start. While nobody
+    watches a name server from outside, it is not known to be away."""
     return [found for ns, boots in sorted(facts.boots.items()) for found in _outages(ns, boots, facts)]
 
 
 def _outages(ns: str, boots: Sequence[Row], facts: Facts) -> Iterator[Incident]:
     for before, after in pairwise(boots):
+        if before.get("observed") or after.get("observed"):
+            continue
         kind = Kind.KILLED if before["end_cause"] == "lost" else Kind.RESTARTED
         back = int(after["t1"])
         yield _outage(kind, ns, min(int(before["t2"]), back), back, False)  # the clock may have been set back

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL
+from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, OBSERVED
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import BROKER_STATS
 
@@ -59,8 +59,8 @@ def broker_uptime(broker_intervals: DataFrame, ns_uptime: DataFrame, observation
 
 
 def broker_ends(broker_intervals: DataFrame, observation: Observation) -> DataFrame:
-    """KEY, failures, graceful, flaps: how the intervals ended. A flap is a failure followed by a registration of the
-    same address within FLAP_US."""
+    """KEY, failures, graceful, flaps, observed: how the intervals ended. A flap is a failure followed by a registration
+    of the same address within FLAP_US. What observers saw is none of the others, whatever it was."""
     order = Window.partitionBy("ns", *MEMBER).orderBy("t1")
     next_t1 = F.lead("t1").over(order)
     inside = (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
@@ -74,6 +74,7 @@ def broker_ends(broker_intervals: DataFrame, observation: Observation) -> DataFr
             F.count_if(failed).alias("failures"),
             F.count_if(inside & F.col("end_cause").isin(*GRACEFUL)).alias("graceful"),
             F.count_if(flapped).alias("flaps"),
+            F.count_if(inside & F.col("end_cause").isin(*OBSERVED)).alias("observed"),
         )
     )
 

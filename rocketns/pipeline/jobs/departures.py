@@ -1,9 +1,10 @@
 """Why a broker went, judged from all name servers together.
 
 Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
-timeout and scan (an expiry, or what a restarted name server finds out) are one departure, unless the broker came back
-between them. Downs of two name servers may follow each other later by as much as their clocks may differ. A timeout
-counts as a day at most. An address that registered under another id, or lost its id to another address, did not depart.
+timeout and scan (an expiry, what a restarted name server finds out, or what was observed from outside) are one
+departure, unless the broker came back between them. Downs of two name servers may follow each other later by as much as
+their clocks may differ. A timeout counts as a day at most. What was observed may have come earlier, since the look
+before. An address that registered under another id, or lost its id to another address, did not depart.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL, NOTICED_LATE, SILENT
+from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL, NOTICED_LATE, OBSERVED, SILENT
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
 from rocketns.pipeline.contract.earlier import HEARD
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
 from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
-from rocketns.pipeline.jobs.history.unsure import off_by_day, off_of
+from rocketns.pipeline.jobs.history.unsure import between, off_by_day, off_of, unknown
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
@@ -37,8 +38,9 @@ def departures(
     clock_days: DataFrame | None = None,
 ) -> DataFrame:
     """DEPARTURES. ``heard``: HEARD of these departures, by default from the events. Without CLOCK_DAYS the clocks are
-    exact. ``t1`` is the first down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``unclear`` if no
-    other kind fits all name servers: causes are mixed, or a name server that still listed the broker neither received a
+    exact. ``t1`` is the first down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if
+    nobody but observers saw it, who see no causes; otherwise it is that of the others. It is ``unclear`` if no other
+    kind fits all name servers: causes are mixed, or a name server that still listed the broker neither received a
     heartbeat nor dropped it."""
     downs = grouped_downs(broker_intervals, observation, clock_days)
     groups = _groups(downs)
@@ -67,27 +69,29 @@ def grouped_downs(
     order = Window.partitionBy(*BROKER).orderBy("t2", "ns", "bid", "addr")
     before = F.lag("t2").over(order)
     changes = F.col("ns") != F.lag("ns").over(order)
-    apart = F.when(changes, F.col("off") + F.lag("off").over(order)).otherwise(F.lit(0))
-    far = F.col("t2") - F.col("before") > _wait_us() + apart
+    apart = F.when(changes, between(F.col("clock"), F.lag("clock").over(order))).otherwise(F.lit(0))
+    far = F.col("t2") - F.coalesce("t2_early", F.lit(0)) - F.col("before") > _wait_us() + apart
     back_between = F.col("t1") > F.col("before")
     starts = F.col("before").isNull() | far | back_between
     downs = broker_intervals.where(
-        F.col("end_cause").isin(*GRACEFUL, *FAILURES) & (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
+        F.col("end_cause").isin(*GRACEFUL, *FAILURES, *OBSERVED)
+        & (F.col("t2") >= observation.t0)
+        & (F.col("t2") < observation.t1)
     )
     return (
         _with_off(downs, clock_days)
         .withColumn("before", before)
         .withColumn("starts", F.when(starts, 1).otherwise(0))
         .withColumn("departure", F.sum("starts").over(order.rowsBetween(Window.unboundedPreceding, 0)))
-        .drop("before", "starts", "off")
+        .drop("before", "starts", "clock")
     )
 
 
 def _with_off(downs: DataFrame, clock_days: DataFrame | None) -> DataFrame:
-    """The downs with ``off``: by how much the clock of their name server may be off, us."""
+    """The downs with ``clock``: ``off_by`` of the clock of their name server."""
     if clock_days is None:
-        return downs.withColumn("off", F.lit(0).cast("long"))
-    return off_by_day(downs, "t2", clock_days).withColumn("off", off_of(F.col("ns"))).drop("clocks")
+        return downs.withColumn("clock", unknown(0))
+    return off_by_day(downs, "t2", clock_days).withColumn("clock", off_of(F.col("ns"))).drop("clocks")
 
 
 def _groups(downs: DataFrame) -> DataFrame:
@@ -97,7 +101,9 @@ def _groups(downs: DataFrame) -> DataFrame:
         F.max("t2").alias("d2"),
         F.sort_array(F.collect_set("ns")).alias("ns"),
         F.sort_array(F.collect_set("bid")).alias("bids"),
-        F.collect_set("end_cause").alias("causes"),
+        F.array_except(F.collect_set("end_cause"), _texts(OBSERVED)).alias("causes"),
+        F.min_by(F.coalesce("t2_early", F.lit(0)), F.struct("t2", -F.col("t2_early"))).alias("t1_early"),
+        F.sort_array(F.collect_set("asked")).alias("asked"),
         F.max(_expiry_us()).alias("horizon"),
     )
 
@@ -155,10 +161,11 @@ def _expiry_us() -> Column:
 
 
 def _kind() -> Column:
-    """From the columns ``causes``, ``stayed`` and ``heard`` of a departure."""
+    """From the columns ``causes`` (without those of observers), ``stayed`` and ``heard`` of a departure."""
     return (
         F.when(F.arrays_overlap("causes", _texts(GRACEFUL)), "graceful")
         .when(F.col("heard"), "partition")
+        .when(F.size("causes") == 0, "observed")
         .when(F.col("stayed"), "unclear")
         .when(F.forall("causes", lambda cause: cause.isin(*CONNECTION_ENDED)), "crash")
         .when(F.forall("causes", lambda cause: cause.isin(*SILENT)), "silent")

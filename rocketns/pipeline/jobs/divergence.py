@@ -62,7 +62,8 @@ def key_windows(
 
 
 def _stretches_of_difference(points: DataFrame) -> DataFrame:
-    """topic, broker, t1, t2, opened_by, cause, doubt (LOST_RECORDS where only values in doubt differ)."""
+    """topic, broker, t1, t2, t1_early, t2_early, opened_by, cause, doubt (LOST_RECORDS where only values in doubt
+    differ)."""
     in_order = Window.partitionBy(*TOPIC).orderBy("t")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     sums = [F.sum(name).over(so_far).alias(name) for name in SUMS]
@@ -71,15 +72,16 @@ def _stretches_of_difference(points: DataFrame) -> DataFrame:
     return (
         _steps(points)
         .groupBy(*TOPIC, "t")
-        .agg(*each(F.sum, *SUMS), F.min(F.struct("ns", "cause")).alias("first"))
-        .select(*TOPIC, "t", "first", *sums)
+        .agg(*each(F.sum, *SUMS), F.max("early").alias("early"), F.min(F.struct("ns", "cause")).alias("first"))
+        .select(*TOPIC, "t", "early", "first", *sums)
         .withColumn("differ", F.when(surely, SURELY).when(differ, PERHAPS).otherwise(AGREE))
         .withColumn("differed", F.coalesce(F.lag("differ").over(in_order), F.lit(AGREE)))
         .where("differ <> differed")
-        .withColumn("t2", F.lead("t").over(in_order))
+        .withColumns({"t2": F.lead("t").over(in_order), "t2_early": F.lead("early").over(in_order)})
         .where(F.col("differ") != AGREE)
         .select(
-            *TOPIC, F.col("t").alias("t1"), "t2", F.col("first.ns").alias("opened_by"), "first.cause",
+            *TOPIC, F.col("t").alias("t1"), "t2", F.col("early").alias("t1_early"), "t2_early",
+            F.col("first.ns").alias("opened_by"), "first.cause",
             F.when(F.col("differ") == PERHAPS, LOST_RECORDS).alias("doubt"),
         )
     )  # fmt: skip
@@ -100,10 +102,10 @@ def _steps(points: DataFrame) -> DataFrame:
     summed = F.struct(*[value.alias(name) for name, value in now.items()])
     was = F.lag("now").over(before)
     return (
-        points.select(*TOPIC, "ns", "t", "cause", summed.alias("now"))
+        points.select(*TOPIC, "ns", "t", "cause", "early", summed.alias("now"))
         .withColumn("was", was)
         .select(
-            *TOPIC, "ns", "t", "cause",
+            *TOPIC, "ns", "t", "cause", "early",
             *[(F.col(f"now.{name}") - F.coalesce(F.col(f"was.{name}"), F.lit(0))).alias(name) for name in SUMS],
         )
         .where("n <> 0 or x <> 0 or sn <> 0")
@@ -125,7 +127,7 @@ def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: Data
     return (
         windows.join(F.broadcast(up), is_up, "inner")
         .join(shown, [*TOPIC, "t1", "ns"], "left")
-        .groupBy(*TOPIC, "t1", "t2", "cause", "opened_by", "doubt")
+        .groupBy(*TOPIC, "t1", "t2", "t1_early", "t2_early", "cause", "opened_by", "doubt")
         .agg(F.sort_array(F.collect_list(value)).alias("values"))
     )
 

@@ -41,11 +41,15 @@ def incidents(key_windows: DataFrame, events: DataFrame | None = None) -> DataFr
         F.collect_set("opened_by").alias("opened_by"),
         F.max(F.col("t2") - F.col("t1")).alias("longest"),
         F.max("gap").alias("gap_max"),
+        F.min(F.struct("t1", (-F.coalesce("t1_early", F.lit(0))).alias("early"))).alias("begins"),
+        F.max(F.struct("t2", F.coalesce("t2_early", F.lit(0)).alias("early"))).alias("ends"),
     )
     by_importance = F.sort_array(F.collect_list(F.struct((~F.col("user")).alias("other"), "topic")))
     grouped = topics.groupBy(*KEYS).agg(
         *each(F.min, "t1"),
         *each(F.max, "t2", "longest", "gap_max"),
+        (-F.min("begins").early).alias("t1_early"),
+        F.max("ends").early.alias("t2_early"),
         *each(F.sum, "windows"),
         F.count("*").alias("topics"),
         F.count_if("user").alias("user_topics"),

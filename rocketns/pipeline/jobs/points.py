@@ -7,7 +7,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.contract.causes import LOST_RECORDS, STARTED, WATCHED
 from rocketns.pipeline.jobs.earlier.settled import Settled
 from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
 
@@ -23,7 +23,8 @@ def points_of(
     topic_doubts: DataFrame | None = None,
 ) -> DataFrame:
     """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
-    those of the key), sure (known, and not in doubt), cause; one row per time and name server.
+    those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
+    come, us); one row per time and name server.
 
     ``settled``: points before its cuts are not needed. With ``topic_doubts``, doubt that begins or ends is a point too.
     """
@@ -38,7 +39,9 @@ def points_of(
     found = applying if settled is None else settled.clipped(applying)
     known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
     sure = known & ~F.coalesce("doubt", F.lit(False))
-    return found.select(*TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause")
+    return found.select(
+        *TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
+    )
 
 
 def _filled(points: DataFrame) -> DataFrame:
@@ -52,21 +55,21 @@ def _filled(points: DataFrame) -> DataFrame:
         "doubt": F.col("doubt"),
     }
     return points.select(
-        *TOPIC, "ns", "t", "cause", F.lead("t").over(in_order).alias("next_t"),
+        *TOPIC, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
         *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
     )  # fmt: skip
 
 
 def _of_intervals(topic_intervals: DataFrame) -> DataFrame:
-    opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE))
-    closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True)
+    opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE), early="t1_early")
+    closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True, early="t2_early")
     keys = (*TOPIC, "ns")
     return topic_intervals.select(*keys, *opens).unionByName(topic_intervals.select(*keys, *closes))
 
 
 def _of_servers(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
     """Each key is absent at first, and unknown when the name server has ended."""
-    comes = _point("t1", COMES_UP, cause=F.lit("start"), known=True)
+    comes = _point("t1", COMES_UP, cause=F.when(F.col("observed"), WATCHED).otherwise(STARTED), known=True)
     goes = _point("t2", GOES_DOWN, cause=F.col("end_cause"), known=False)
     point = F.explode(F.array(F.struct(*comes), F.struct(*goes))).alias("point")
     keys = topic_intervals.select(*TOPIC).distinct()
@@ -88,11 +91,13 @@ def _point(
     known: bool | None = None,
     value: Column | None = None,
     doubt: bool | None = None,
+    early: str | None = None,
 ) -> list[Column]:
-    """A point with a value (null: absent). If ``known`` is None it says only whether there is ``doubt``."""
+    """A point with a value (null: absent). If ``known`` is None it says only whether there is ``doubt``. ``early``: the
+    column that has by how much."""
     nothing = F.lit(None).cast(VALUE_TYPE)
     return [
         F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).cast("boolean").alias("known"),
         (nothing if value is None else value).alias("value"), F.lit(doubt).cast("boolean").alias("doubt"),
-        cause.alias("cause"),
+        cause.alias("cause"), (F.lit(0) if early is None else F.coalesce(early, F.lit(0))).cast("long").alias("early"),
     ]  # fmt: skip

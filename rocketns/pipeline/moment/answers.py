@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import NONE, REFERENCE, estimates
+from rocketns.journal.reading.clocks import NONE, OBSERVED, REFERENCE, estimates
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
 from rocketns.pipeline.moment.around import around
-from rocketns.pipeline.moment.evidence import Cause, causes, lost_before
+from rocketns.pipeline.moment.evidence import Cause, causes, lost_before, maybe_already
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.moment.told import Day, Told
 from rocketns.pipeline.report.scripts import strict
@@ -35,11 +35,13 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, topic, at)
     clocks = _clocks_of(spark, folder, found.told)
     told = found.told.corrected(_offsets_of(clocks, found.told.days))
-    since, lost = causes(told, at), lost_before(told, at)
+    since, lost, maybe = causes(told, at), lost_before(told, at), maybe_already(told, at)
+    watched = {boot.ns for boot in told.boots() if boot.observed}
     offsets = {row["ns"]: row for row in clocks if row["day"] <= exact_text(at)[:10]}
     lines = [f"{topic} at {exact_text(at)}, from {found.source}", *_clocks(offsets.values())]
     for route in routes_at(told, topic, at):
-        lines += [*_server(route, since), *_loss(lost.get(route.ns))]
+        lines += [*_server(route, since, watched=route.ns in watched), *_loss(lost.get(route.ns))]
+        lines += [_perhaps(broker, seen) for (ns, broker), seen in sorted(maybe.items()) if ns == route.ns]
     return [strict(line) for line in lines]
 
 
@@ -63,18 +65,24 @@ def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
     """Which clock the times are those of, and how far the others are off."""
     by_name = sorted(offsets, key=lambda row: str(row["ns"]))
     reference = next((row["reference"] for row in by_name), None)
-    yield (
-        f"times are those of the clock of {reference}" if reference else "each name server's times are its own clock's"
-    )
+    looked = bool(by_name) and all(row["method"] == OBSERVED for row in by_name)
+    alone = "times are those of the clock of what watched the name servers from outside" if looked else (
+        "each name server's times are its own clock's"
+    )  # fmt: skip
+    yield f"times are those of the clock of {reference}" if reference else alone
     for row in by_name:
         if row["method"] == NONE:
             yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are not corrected"
-        elif row["method"] != REFERENCE:
+        elif row["method"] == OBSERVED and row["uncertainty"] is None:
+            yield f"  {row['ns']}: nothing shows how far the clock of what watched it is off, so it is not corrected"
+        elif row["method"] != REFERENCE and not looked:
             known = known_to(row["method"], row["uncertainty"])
             yield f"  {row['ns']}: its clock is {row['offset'] / 1e6:+g} s off (from {row['method']}, known {known})"
 
 
-def _server(route: Route, since: Mapping[tuple[str, str], Cause]) -> Iterable[str]:
+def _server(route: Route, since: Mapping[tuple[str, str], Cause], *, watched: bool) -> Iterable[str]:
+    if not route.known and watched:
+        return [f"{route.ns}: not known: it was not watched then, or its journal has nothing of that time"]
     if not route.known:
         return [f"{route.ns}: not known: it was down, or its journal has nothing of that time"]
     if not route.queues:
@@ -86,10 +94,23 @@ def _server(route: Route, since: Mapping[tuple[str, str], Cause]) -> Iterable[st
         addresses = ", ".join(f"{bid} {addr}" for bid, addr in groups[queue.broker].addrs)
         lines.append(f"  {queue.broker}: {queue.r} read queues, {queue.w} write queues, perm {queue.p}; {addresses}")
         if record:
-            since_when = exact_text(record.ts)
+            since_when = _seen(record)
             begin = f"{since_when} or before" if record.cause == FOUND_GONE else since_when
             lines.append(f"    since {begin} ({record.cause}; boot {record.boot}, seq {record.seq})")
     return lines
+
+
+def _seen(record: Cause) -> str:
+    """When it came; of an observed change between which two looks."""
+    return exact_text(record.ts) if record.since is None else f"a moment {_between(record)}"
+
+
+def _perhaps(broker: str, seen: Cause) -> str:
+    return f"  {broker}: a change came {_between(seen)}, so maybe before this moment (boot {seen.boot}, seq {seen.seq})"
+
+
+def _between(seen: Cause) -> str:
+    return f"between {exact_text(seen.since or seen.ts)} and {exact_text(seen.ts)}"
 
 
 def _loss(since: int | None) -> Iterable[str]:

@@ -10,12 +10,13 @@ from rocketns.pipeline.moment.told import Told
 
 
 class Cause(NamedTuple):
-    """The record that set the queues."""
+    """The record that set the queues. ``since``: it was observed, and came after this moment, us."""
 
     ts: int
     boot: int
     seq: int
     cause: str
+    since: int | None = None
 
 
 def causes(told: Told, at: int) -> dict[tuple[str, str], Cause]:
@@ -24,11 +25,23 @@ def causes(told: Told, at: int) -> dict[tuple[str, str], Cause]:
     for (ns, boot), records in sorted(told.records.items()):
         for record in records:
             if record["ts"] <= at and record.get("topics") and record["ev"] in ("tput", "tdel", "snap"):
-                found = Cause(record["ts"], boot, record["seq"], _cause(record))
+                found = Cause(record["ts"], boot, record["seq"], _cause(record), record.get("since"))
                 known = last.get((ns, record["broker"]))
                 if known is None or known.cause == FOUND_GONE or found.cause != FOUND_GONE:
                     last[ns, record["broker"]] = found
     return last
+
+
+def maybe_already(told: Told, at: int) -> dict[tuple[str, str], Cause]:
+    """By name server and broker, the first observed change that may have come by ``at``, and was seen later."""
+    found: dict[tuple[str, str], Cause] = {}
+    for (ns, boot), records in told.records.items():
+        for record in records:
+            since = record.get("since")
+            if since is not None and since < at < record["ts"] and record.get("topics"):
+                seen = Cause(record["ts"], boot, record["seq"], _cause(record), since)
+                found[ns, record["broker"]] = min(found.get((ns, record["broker"]), seen), seen)
+    return found
 
 
 def _cause(record: Record) -> str:

@@ -9,8 +9,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import cast
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
@@ -29,7 +31,7 @@ from rocketns.pipeline.storage.paths import folder_at
 # What routes and clocks need of a record.
 COLUMNS = (
     "boot", "seq", "ts", "ev", "cluster", "broker", "bid", "addr", "gap", "dvt", "dvc", "dvs", "timeout_ms", "acting",
-    "gcluster", "cause", "topics", "snap", "part", "end", "restored",
+    "gcluster", "cause", "topics", "snap", "part", "end", "restored", "since", "observed", "asked",
 )  # fmt: skip
 # Nearly all records are these, which have no other columns than the first ones. Rows of few columns are read faster.
 QUIET, QUIET_COLUMNS = "hb", 12
@@ -57,12 +59,22 @@ def _of_part(folder: Folder, part: Part, t0: int, t1: int) -> Iterator[Record]:
         if not name.endswith(".parquet") or name.startswith((".", "_")):
             continue
         path = folder.local_path(f"{part.path}/{name}")
-        table = pq.read_table(path, columns=list(COLUMNS), filters=between, partitioning=None)
+        table = _read(path, between)
         quiet = pc.and_(pc.equal(table["ev"], QUIET), pc.is_null(table["timeout_ms"]))
         quiet = pc.and_(quiet, pc.is_null(table["acting"]))
         for rows in (table.filter(quiet).select(COLUMNS[:QUIET_COLUMNS]), table.filter(pc.invert(quiet))):
             for batch in rows.to_batches(BATCH_ROWS):
                 yield from (record | where for record in batch.to_pylist())
+
+
+def _read(path: Path, between: list[tuple[str, str, int]]) -> pa.Table:
+    """COLUMNS of a file. One that an older rocketns wrote has not all of them."""
+    there = set(pq.read_schema(path).names)
+    table = pq.read_table(path, columns=[n for n in COLUMNS if n in there], filters=between, partitioning=None)
+    for name in COLUMNS:
+        if name not in there:
+            table = table.append_column(name, pa.nulls(len(table)))
+    return table.select(COLUMNS)
 
 
 def of_journal(spark: SparkSession | None, journal: str, t0: int, t1: int) -> Iterator[Record]:

@@ -78,7 +78,11 @@ class Told:
         """These records by the reference's clock. ``offsets``: us that a clock is ahead on a day."""
 
         def shifted(record: Record) -> Record:
-            return {**record, "ts": record["ts"] - offsets.get((record["dt"], record["ns"]), 0)}
+            offset = offsets.get((record["dt"], record["ns"]), 0)
+            return {
+                **record,
+                **{name: record[name] - offset for name in ("ts", "since") if record.get(name) is not None},
+            }
 
         marks = {
             (ns, boot): {seq: m._replace(ts=m.ts - offsets.get((m.dt, ns), 0)) for seq, m in found.items()}

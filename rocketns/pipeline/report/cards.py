@@ -16,6 +16,7 @@ from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.advice import first, silent_before
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS, NAMES, identities, queues, topics
+from rocketns.pipeline.report.words.outside import begun_and_ended, said
 from rocketns.pipeline.report.words.shell import command
 from rocketns.pipeline.report.words.titles import title
 
@@ -28,6 +29,7 @@ STATES = {
     State.GONE: "missing",
     State.DIFFERS: "differs",
     State.DOWN: "name server away or not known",
+    State.UNWATCHED: "not watched",
 }
 
 
@@ -97,7 +99,12 @@ def _card(identity: str, incident: Incident, data: ReportInput, place: int) -> C
 
 
 def when(incident: Incident) -> str:
-    """The exact time in UTC, and how long it lasted."""
+    """The exact time in UTC, and how long it lasted; of what was seen from outside also between which moments."""
+    seen = begun_and_ended(incident)
+    return f"{_when(incident)}; seen from outside: {seen}" if seen else _when(incident)
+
+
+def _when(incident: Incident) -> str:
     length = f"{'at least ' if incident.before else ''}{text.microseconds(incident.lasted_us)}"
     begin = times.moment(incident.t1)
     if incident.going_on:
@@ -146,6 +153,7 @@ def _cause(incident: Incident) -> str:
         return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(incident.cause, "")
     words = [f"{text.cause(incident.cause)}."] if incident.cause else []
     words.append(silent_before(incident))
+    words.append(said(incident.asked))
     if incident.stalled:
         words.append(f"{text.names(incident.stalled)} did not run at its beginning, or just before.")
     if incident.clocks:

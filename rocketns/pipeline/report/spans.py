@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rocketns.pipeline.contract.causes import FAILURES, NAME_SERVER_ENDED, STILL_OPEN
+from rocketns.pipeline.contract.causes import FAILURES, NAME_SERVER_ENDED, OBSERVED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.report.model import ReportInput
 
@@ -27,13 +27,14 @@ class Bar:
 
 @dataclass
 class BrokerRow:
-    """One broker at one name server: when it was up, when it was gone after a failure or without one, when views of its
-    topics differed."""
+    """One broker at one name server: when it was up, when it was gone after a failure, without one, or for a cause that
+    is not visible from outside (``unseen``), when views of its topics differed."""
 
     label: str
     up: list[Span] = field(default_factory=list)
     failed: list[Span] = field(default_factory=list)
     down: list[Span] = field(default_factory=list)
+    unseen: list[Span] = field(default_factory=list)
     differ: list[Span] = field(default_factory=list)
     events: int = 0
 
@@ -59,7 +60,7 @@ def incidents_of_brokers(data: ReportInput) -> dict[str, list[Span]]:
 
 
 def down_spans(data: ReportInput, ns: str) -> list[Span]:
-    """When a name server itself was down or wrote nothing, within the observation."""
+    """When a name server itself was down, wrote nothing or was not watched, within the observation."""
     up = sorted((int(r["t1"]), int(r["t2"])) for r in data["ns_uptime"].rows if r["ns"] == ns)
     edges = [data.t0, *(edge for span in up for edge in span), data.t1]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a]
@@ -94,4 +95,10 @@ def _gone(row: BrokerRow, end_cause: str, gap: Span) -> None:
         return
     row.events += 1
     if gap[1] > gap[0]:
-        (row.failed if end_cause in FAILURES else row.down).append(gap)
+        spans = row.failed if end_cause in FAILURES else row.unseen if end_cause in OBSERVED else row.down
+        spans.append(gap)
+
+
+def is_watched(data: ReportInput, ns: str) -> bool:
+    """Whether a name server was watched from outside."""
+    return any(row["ns"] == ns and row.get("observed") for row in data["ns_uptime"].rows)

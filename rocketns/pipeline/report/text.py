@@ -29,6 +29,8 @@ CAUSES = {
     "perm": "permission changed (perm)",
     "observed": "seen from outside, which does not show why (observed)",
     "start": "name server started (start)",
+    "watched": "there when watching began (watched)",
+    "unwatched": "no longer watched from outside (unwatched)",
     "stop": "name server stopped (stop)",
     "lost": "name server ended without a stop record (lost)",
     "silent": "name server went silent (silent)",
@@ -40,6 +42,7 @@ KINDS = {
     "crash": "crash: its connections broke everywhere",
     "silent": "silent: its heartbeats stopped everywhere",
     "partition": "partition: gone for some name servers, alive for others",
+    "observed": "observed: gone, and the cause is not visible from outside",
     "unclear": "unclear: name servers saw different endings",
 }
 

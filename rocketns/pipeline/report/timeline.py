@@ -13,7 +13,7 @@ from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.scripts import visible
-from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, merged
+from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, is_watched, merged
 from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.titles import title
 
@@ -90,14 +90,15 @@ def _subject(incident: Incident) -> str:
 def _server(data: ReportInput, ns: str) -> dict[str, Any]:
     """Rows of the brokers that were not always listed. Time without a span means that the broker was listed."""
     known = broker_rows(data, ns)
-    rows = [row for row in known if row.failed or row.down or row.differ or _late(row, data)]
-    away = [_labelled(span, "down", "name server away or not known", data) for span in down_spans(data, ns)]
+    rows = [row for row in known if row.failed or row.down or row.unseen or row.differ or _late(row, data)]
+    state, words = ("unwatched", "not watched") if is_watched(data, ns) else ("down", "name server away or not known")
+    away = [_labelled(span, state, words, data) for span in down_spans(data, ns)]
     shown = [{"label": _label(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
     steady, more = len(known) - len(rows), max(0, len(rows) - ROWS_MAX)
-    words = [f"{plural(steady, 'broker was', 'brokers were')} listed all the time."] if steady else []
-    words += [f"{plural(more, 'more broker is', 'more brokers are')} not drawn."] if more else []
+    said = [f"{plural(steady, 'broker was', 'brokers were')} listed all the time."] if steady else []
+    said += [f"{plural(more, 'more broker is', 'more brokers are')} not drawn."] if more else []
     itself = {"label": "the name server itself", "spans": away}
-    return {"name": visible(ns), "rows": [itself, *shown], "steady": " ".join(words)}
+    return {"name": visible(ns), "rows": [itself, *shown], "steady": " ".join(said)}
 
 
 def _late(row: BrokerRow, data: ReportInput) -> bool:
@@ -110,6 +111,7 @@ def _spans(row: BrokerRow, data: ReportInput) -> list[list[Any]]:
         (row.differ, "differs", "name servers disagree about its topics"),
         (row.failed, "gone", "gone after a failure"),
         (row.down, "left", "gone without a failure"),
+        (row.unseen, "unseen", "gone, cause not visible from outside"),
         (before, "left", "not registered yet"),
     )
     found = [_labelled(span, state, words, data) for spans, state, words in kinds for span in _bounded(spans, data)]

@@ -81,20 +81,21 @@ def silences(servers: Servers) -> list[Condition]:
 
 
 def _silence(boot: Boot) -> Condition:
+    why = "nobody watches it any more" if boot.observed else "it is down"
     text = (
-        f"the journal of {boot.ns} ends at {exact_text(boot.last)}: it is down, or its files do not arrive. "
+        f"the journal of {boot.ns} ends at {exact_text(boot.last)}: {why}, or its files do not arrive. "
         "What happened there since is not known"
     )
     return Condition("silent", boot.ns, boot.last, text, {"ns": boot.ns})
 
 
 def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
-    """Name servers that started in this batch, without a stop record before."""
+    """Name servers that started in this batch, without a stop record before. How an observer ended says nothing."""
     before = {(boot.ns, boot.boot) for boot in known}
     killed = []
     for boot, following in zip(servers.boots, servers.boots[1:], strict=False):
         new = (following.ns, following.boot) not in before and following.ns == boot.ns
-        if new and boot.stopped is None:
+        if new and boot.stopped is None and not boot.observed:
             last = exact_text(boot.last)
             text = f"{boot.ns} started again without a stop record: its last record before is from {last}"
             over = (following.boot * 1000, "it is up")

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.journal.reading.clocks import OBSERVED
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.jobs.history.unsure import may_be_off
 from rocketns.pipeline.report.words.clocks import known_to
@@ -60,10 +61,12 @@ class Following(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """A name server's: how far it is ahead, and by how much more it may be off, us."""
+    """A name server's: how far it is ahead, and by how much more it may be off, us. ``shared``: it is its
+    observer's."""
 
     ahead: int
     off: int
+    shared: bool = False
 
 
 class Outlets(NamedTuple):
@@ -102,7 +105,10 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
     clocks = {} if following.clocks is None else clocks_below(spark, following.clocks, say)
-    limits = following.limits._replace(off={ns: clock.off for ns, clock in clocks.items()})
+    limits = following.limits._replace(
+        off={ns: clock.off for ns, clock in clocks.items()},
+        shared=frozenset(ns for ns, clock in clocks.items() if clock.shared),
+    )
     ahead = {ns: clock.ahead for ns, clock in clocks.items()}
     follower = Follower(spark, journal, store, outlets, limits, say, ahead)
     say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
@@ -179,13 +185,19 @@ def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
     for ns, row in sorted(clocks.items()):
         known = known_to(row["method"], row["uncertainty"])
         say(f"the clock of {ns} counts as {row['offset'] / 1e6:+g} s off (known {known})")
-    return {ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"])) for ns, row in clocks.items()}
+    return {
+        ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"]), row["method"] == OBSERVED)
+        for ns, row in clocks.items()
+    }
 
 
 def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:
-    """The events with ``ts`` as the reference's clock shows it."""
+    """The events with ``ts`` and ``since`` as the reference's clock shows them."""
     known = [F.when(F.col("ns") == ns, F.lit(offset)) for ns, offset in ahead.items() if offset]
-    return events.withColumn("ts", F.col("ts") - F.coalesce(*known, F.lit(0))) if known else events
+    if not known:
+        return events
+    offset = F.coalesce(*known, F.lit(0))
+    return events.withColumns({name: F.col(name) - offset for name in ("ts", "since")})
 
 
 @contextmanager

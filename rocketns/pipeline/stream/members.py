@@ -113,4 +113,6 @@ def _is_habit() -> Column:
 
 
 def _running(servers: Servers) -> list[str]:
-    return [ns for ns, boot in servers.current().items() if boot.stopped is None and ns not in servers.silent]
+    """An observer sees no heartbeats, so what it watched is not among them."""
+    current = servers.current().items()
+    return [ns for ns, boot in current if boot.stopped is None and not boot.observed and ns not in servers.silent]

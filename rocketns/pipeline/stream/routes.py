@@ -27,12 +27,14 @@ WINDOWS = StructType([*KEY_WINDOWS.fields])
 
 
 def remembered_and_new(remembered: DataFrame, events: DataFrame) -> DataFrame:
-    """ns, boot, seq, ts, topic, broker, value (r, w, p; null: gone), cause. Remembered values have no ts."""
+    """ns, boot, seq, ts, early, topic, broker, value (r, w, p; null: gone), cause. Remembered values have no ts."""
     value = F.struct(*VALUE)
     nothing = F.lit(None).cast("long")
-    old = remembered.select("ns", "boot", "seq", nothing.alias("ts"), *TOPIC, value.alias("value"), "cause")
+    old = remembered.select(
+        "ns", "boot", "seq", nothing.alias("ts"), nothing.alias("early"), *TOPIC, value.alias("value"), "cause"
+    )
     new = topic_changes(events)
-    return old.unionByName(new.select("ns", "boot", "seq", "ts", *TOPIC, "value", "cause"))
+    return old.unionByName(new.select("ns", "boot", "seq", "ts", "early", *TOPIC, "value", "cause"))
 
 
 def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
@@ -76,8 +78,10 @@ def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFra
     both = new.join(opened.select(*TOPIC, F.struct(*WINDOWS.names).alias("old")), [*TOPIC], "full")
     begun = F.coalesce("old", "new")
     ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(F.col("new.t2") < servers.cut, F.col("new.t2"))
-    kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*TOPIC, "t2", "gap")]
-    return both.select(*TOPIC, ended.alias("t2"), F.col("new.gap").alias("gap"), *kept)
+    late = ("t2", "t2_early", "gap")
+    kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*TOPIC, *late)]
+    early = F.when(F.col("new.t2") < servers.cut, F.col("new.t2_early")).otherwise(F.lit(0)).alias("t2_early")
+    return both.select(*TOPIC, ended.alias("t2"), early, F.col("new.gap").alias("gap"), *kept)
 
 
 def intervals_since(start: int, values: DataFrame, uptime: DataFrame) -> DataFrame:

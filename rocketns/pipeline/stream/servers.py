@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.contract.causes import UNWATCHED
 from rocketns.pipeline.contract.defaults import ROTATE_US
 from rocketns.pipeline.contract.frames import columns, conform
 from rocketns.pipeline.contract.times import SECOND_US
@@ -22,8 +23,11 @@ from rocketns.pipeline.contract.times import SECOND_US
 # One start of a name server. known: from when on its whole state is known (its start, or the end of the first snapshot
 # that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it
 # was compared at the last cut. moved: whether a record changes routes.
-# rotate_s: as its `open` records say, or null.
-BOOTS = columns("ns:string boot:long known:long stopped:long last:long compared:boolean rotate_s:long moved:boolean")
+# rotate_s: as its `open` records say, or null. observed: it is an observer's, which watched the name server meanwhile.
+BOOTS = columns(
+    "ns:string boot:long known:long stopped:long last:long compared:boolean rotate_s:long observed:boolean "
+    "moved:boolean"
+)
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
 BOOTS_KEPT = 16
@@ -39,6 +43,7 @@ class Boot(NamedTuple):
     last: int
     compared: bool
     rotate_s: int | None = None
+    observed: bool = False
 
 
 class Arriving(NamedTuple):
@@ -66,6 +71,7 @@ class Uptime(NamedTuple):
     t1: int
     t2: int
     end_cause: str
+    observed: bool = False
 
 
 class Servers(NamedTuple):
@@ -112,7 +118,8 @@ class Servers(NamedTuple):
             start = max(boot.known or self.before, self.before)
             if boot.known is not None and boot.ns not in self.silent and start < min(end, self.cut):
                 cause = "stop" if boot.stopped is not None else "lost" if lost else "open"
-                spans.append(Uptime(boot.ns, boot.boot, start, min(end, self.cut), cause))
+                cause = UNWATCHED if boot.observed and cause != "open" else cause
+                spans.append(Uptime(boot.ns, boot.boot, start, min(end, self.cut), cause, boot.observed))
         return spans
 
     def uptime_since(self, start: int) -> list[Uptime]:
@@ -124,9 +131,11 @@ class Servers(NamedTuple):
 
 def boots_in(events: DataFrame) -> DataFrame:
     """BOOTS of the events alone."""
+    with_routes = F.coalesce("restored", F.lit(False)) | F.coalesce("observed", F.lit(False))
     grouped = events.groupBy("ns", "boot").agg(
-        F.min(F.when((F.col("ev") == "start") & ~F.coalesce("restored", F.lit(False)), F.col("ts"))).alias("begun"),
-        F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stopped"),
+        F.min(F.when((F.col("ev") == "start") & ~with_routes, F.col("ts"))).alias("begun"),
+        F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stopped"),
+        F.max(F.coalesce("observed", F.lit(False)) | F.col("since").isNotNull()).alias("observed"),
         F.max_by("ts", "seq").alias("last"),  # a stray time stamp before it does not count
         F.max_by("rotate_s", F.when(F.col("rotate_s").isNotNull(), F.col("seq"))).alias("rotate_s"),
         F.max(F.col("topics").isNotNull()).alias("moved"),
@@ -172,7 +181,8 @@ def _merged(one: Boot, other: Boot) -> Boot:
         return min((value for value in (getattr(one, name), getattr(other, name)) if value is not None), default=None)
 
     rotate_s = one.rotate_s if other.rotate_s is None else other.rotate_s
-    return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s)
+    observed = one.observed or other.observed
+    return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s, observed)
 
 
 def _is_past(boot: Boot, boots: Mapping[tuple[str, int], Boot]) -> bool:

@@ -15,7 +15,7 @@ from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.jobs.history.unsure import apart
+from rocketns.pipeline.jobs.history.unsure import apart, unknown
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
@@ -72,19 +72,27 @@ class Memory(NamedTuple):
 
 class Limits(NamedTuple):
     """Limits from the command line, in us. ``off``: by how much the clock of a name server may be off; 0 if it is not
-    named."""
+    named. ``shared``: those that have the clock of their observer."""
 
     min_window: int = MIN_WINDOW_US
     grace: int = GRACE_US
     silent_after: int = STREAM_SILENT_AFTER_US
     off: Mapping[str, int] = {}
+    shared: frozenset[str] = frozenset()
 
     def shortest(self) -> Column:
-        """The shortest certain window of a row of WINDOWS, us. Clock errors may explain a shorter one."""
-        named = [F.lit(part) for ns, off in self.off.items() for part in (ns, off)]
-        known = F.create_map(*named).cast("map<string,bigint>")
-        offs = F.transform("values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), F.lit(0)))
-        return F.greatest(F.lit(self.min_window), apart(offs)) if named else F.lit(self.min_window)
+        """The shortest certain window of a row of WINDOWS, us. Clock errors, or the time between two looks of an
+        observer, may explain a shorter one."""
+        looks = F.coalesce("t1_early", F.lit(0)) + F.coalesce("t2_early", F.lit(0))
+        if not self.off:
+            return F.greatest(F.lit(self.min_window), looks)
+        named = [part for ns in self.off for part in (F.lit(ns), self._clock(ns))]
+        known = F.create_map(*named)
+        clocks = F.transform("values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), unknown(0)))
+        return F.greatest(F.lit(self.min_window), apart(clocks) + looks)
+
+    def _clock(self, ns: str) -> Column:
+        return F.struct(F.lit(self.off[ns]).cast("long").alias("off"), F.lit(ns in self.shared).alias("shared"))
 
 
 class Step(NamedTuple):

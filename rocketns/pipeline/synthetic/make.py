@@ -10,6 +10,7 @@ from typing import Any
 
 from rocketns.pipeline.synthetic.expected import truth_of
 from rocketns.pipeline.synthetic.journal.effects import sight_of
+from rocketns.pipeline.synthetic.journal.observed import ObservedWriter
 from rocketns.pipeline.synthetic.journal.write import JournalWriter
 from rocketns.pipeline.synthetic.scenario.plan import make_plan
 from rocketns.pipeline.synthetic.scenario.spec import FleetSpec
@@ -29,11 +30,13 @@ def make_fleet(spec: FleetSpec, journal: Path, say: Callable[[str], None] = lamb
     truth = {"spec": asdict(spec) | {"faults": spec.faults._asdict()}} | truth_of(world, plan, sights)
     truth["name_servers"] = []
     for ns, name in enumerate(world.name_servers):
-        written = JournalWriter(world, plan, ns, sights[ns], journal).write()
+        writer = ObservedWriter if ns in spec.observed else JournalWriter
+        written = writer(world, plan, ns, sights[ns], journal).write()
         say(f"{name}: {written.records} records, {written.files} files, {written.bytes / 1e6:.0f} MB")
         lost = [row._asdict() for row in written.lost]
         boots = [{"t1": b.start_ms * 1000, "t2": b.end_ms * 1000, "end": b.end} for b in plan.boots[ns]]
-        row = {"ns": name, "offset_us": world.offsets_ms[ns] * 1000, "boots": boots, "lost": lost}
+        offset_us = 0 if ns in spec.observed else world.offsets_ms[ns] * 1000
+        row = {"ns": name, "offset_us": offset_us, "boots": boots, "lost": lost}
         row |= {"records": written.records, "files": written.files, "bytes": written.bytes}
         truth["name_servers"].append(row)
     return truth

@@ -242,3 +242,30 @@ def test_a_loss_that_lasts_to_the_end_is_stated_in_the_last_file(writer: MemoryW
     buffer.close(BOOT_MS)
     records = writer.take()
     assert [one["lost"] for one in records if one["ev"] == "drop"] == [lost]
+
+
+def test_only_records_of_changes_have_the_moment_before_them(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer, 1 << 16)
+    buffer.at(BOOT_MS, BOOT_MS - 7)
+    buffer.put(RECORD)
+    buffer.lose("test")
+    buffer.put(RECORD)
+    buffer.want_seal()
+    buffer.hand_over_soon()
+    buffer.at(BOOT_MS)
+    buffer.put(RECORD)
+    buffer.at(BOOT_MS, BOOT_MS + 9)
+    buffer.put(RECORD)
+    buffer.flush(BOOT_MS)
+    told = [(one["ev"], one.get("since")) for one in writer.take()]
+    since = (BOOT_MS - 7) * 1000
+    assert told == [
+        ("open", None), ("stop", since), ("drop", None), ("stop", since), ("seal", None), ("stop", None),
+        ("stop", BOOT_MS * 1000),
+    ]  # fmt: skip
+
+
+def test_the_last_record_of_all_may_have_the_moment_before_it(writer: MemoryWriter) -> None:
+    buffer = buffer_of(writer)
+    buffer.close(BOOT_MS, RECORD, BOOT_MS - 7)
+    assert [(one["ev"], one.get("since")) for one in writer.take()] == [("open", None), ("stop", (BOOT_MS - 7) * 1000)]

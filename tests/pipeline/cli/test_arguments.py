@@ -49,7 +49,7 @@ def test_the_defaults_of_a_run() -> None:
     [
         ("", "COMMAND"),
         ("walk", "'walk'"),
-        ("run", "--journal, --out"),
+        ("run", "--out"),
         ("run --journal j --out o --from yesterday", "'yesterday' is not a time: write 2026-11-21"),
         ("run --journal j --out o --min-window soon", "'soon' is not a duration: write 5s"),
         ("run --journal j --out o --from 0001-01-01", "write a time after 1970 and before 9987"),

@@ -21,7 +21,8 @@ with known as (
 ), ends as (
   select ns, broker, bid, addr, count(*) filter (inside and failed) as failures,
     count(*) filter (inside and end_cause = 'unregister') as graceful,
-    count(*) filter (inside and failed and back) as flaps
+    count(*) filter (inside and failed and back) as flaps,
+    count(*) filter (inside and end_cause = 'observed') as observed
   from judged group by all
 ), beats as (
   select *, (select max_by(o.ts, o.seq) from events o where o.ev in ('reg', 'hb') and o.ns = e.ns and o.boot = e.boot
@@ -34,6 +35,6 @@ with known as (
   from beats where heard is not null group by all
 )
 select ns, broker, bid, addr, up_s, up_s / nullif(ns_s, 0), failures, graceful, flaps, up_s / nullif(failures, 0),
-  p50, p95, p99, top::double, coalesce(gaps, 0)
+  p50, p95, p99, top::double, coalesce(gaps, 0), observed
 from ends join up using (ns, broker, bid, addr) left join gaps using (ns, broker, bid, addr) join known using (ns)
 """

@@ -4,21 +4,25 @@ SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
     coalesce(least(greatest(timeout_ms, 0), 86400000), 120000) * 1000 + 5000000 as overdue,
-    if(end_cause in ('expired', 'unconfirmed', 'refused'), overdue, 10000000) as wait,
-    coalesce((select if(c.method = 'heartbeats', 600000000, coalesce(c.uncertainty, 3600000000)) from clock_offsets c
-      where c.ns = b.ns), 3600000000) as off
+    if(end_cause in ('expired', 'unconfirmed', 'refused', 'observed'), overdue, 10000000) as wait,
+    coalesce((select case method when 'heartbeats' then 600000000 when 'observed' then coalesce(uncertainty, 600000000)
+      else coalesce(uncertainty, 3600000000) end from clock_offsets c where c.ns = b.ns), 3600000000) as off,
+    exists (select 1 from clock_offsets c where c.ns = b.ns and c.method = 'observed') as watched
   from broker_intervals b where t2 >= {t0} and t2 < {t1}
     and end_cause in ('unregister', 'expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception',
-      'channel_idle')
+      'channel_idle', 'observed')
 ), walk as (
   select *, 1 as dep from downs where i = 1
   union all
   select d.*, w.dep + case
-      when d.t2 - w.t2 > d.wait + if(d.ns = w.ns, 0, d.off + w.off) or d.t1 > w.t2 then 1 else 0 end
+      when d.t2 - d.t2_early - w.t2 > d.wait + if(d.ns = w.ns or (d.watched and w.watched), 0, d.off + w.off)
+        or d.t1 > w.t2 then 1 else 0 end
   from walk w join downs d on d.cluster = w.cluster and d.broker = w.broker and d.i = w.i + 1
 ), deps as (
   select cluster, broker, dep, min(t2) as first, max(t2) as last, list_sort(list(distinct ns)) as servers,
-    list_sort(list(distinct bid)) as bids, list(distinct end_cause) as causes, max(overdue) as overdue
+    list_sort(list(distinct bid)) as bids, list(distinct end_cause) filter (end_cause <> 'observed') as causes,
+    max(overdue) as overdue, max(struct_pack(at := -t2, early := t2_early)).early as early,
+    list_sort(list(distinct asked) filter (asked is not null)) as said
   from walk group by all
 ), others as (
   select d.cluster, d.broker, d.dep, exists (
@@ -39,9 +43,10 @@ with recursive downs as (
 select broker, cluster, first, last, case
     when list_contains(causes, 'unregister') then 'graceful'
     when heard then 'partition'
+    when causes is null then 'observed'
     when heard is not null then 'unclear'
     when list_has_all(['expired', 'unconfirmed'], causes) then 'silent'
     when not list_has_any(causes, ['expired', 'unconfirmed']) then 'crash'
-    else 'unclear' end, servers, bids, coalesce(names, [])
+    else 'unclear' end, servers, bids, coalesce(names, []), early, coalesce(said, [])
 from deps left join summed using (cluster, broker, dep) left join stalled using (cluster, broker, dep)
 """

@@ -23,7 +23,17 @@ GRID = """
         exists (
             select 1 from topic_doubts d where d.ns = s.ns and d.topic = t.topic and d.broker = t.broker
                 and d.t1 <= t.t and d.t2 > t.t
-        ) as doubted
+        ) as doubted,
+        -- null: nothing is told of it then; how much earlier an observed change may have come
+        coalesce(
+            (select i.t1_early from topic_intervals i
+             where (i.topic, i.broker, i.ns, i.t1) = (t.topic, t.broker, s.ns, t.t)),
+            (select 0 from uptime u where u.ns = s.ns and t.t in (u.t1, u.t2) limit 1),
+            (select i.t2_early from topic_intervals i
+             where (i.topic, i.broker, i.ns, i.t2) = (t.topic, t.broker, s.ns, t.t)),
+            (select 0 from topic_doubts d
+             where (d.topic, d.broker, d.ns) = (t.topic, t.broker, s.ns) and t.t in (d.t1, d.t2) limit 1)
+        ) as early
     from times t, servers s
 """
 
@@ -48,53 +58,73 @@ WINDOWS = """
     ),
     shows as (
         select topic, broker, t1, t2, shown.ns, if(shown.present, {'r': shown.r, 'w': shown.w, 'p': shown.p}, null)
-            as value, if(method = 'heartbeats', 600000000, coalesce(uncertainty, 3600000000)) as off
+            as value, case method when 'heartbeats' then 600000000
+                when 'observed' then coalesce(uncertainty, 600000000) else coalesce(uncertainty, 3600000000) end as off,
+            coalesce(method = 'observed', false) as watched
         from (select topic, broker, t1, t2, unnest(values) as shown from found) left join clock_offsets c
             on c.ns = shown.ns
     ),
-    two as (
-        select a.topic, a.broker, a.t1, a.t2, a.value, b.ns as other, a.off + b.off as apart
-        from shows a join shows b using (topic, broker, t1) where a.ns <> b.ns
-    ),
-    clocks as (
-        select topic, broker, t1, coalesce(t2 - t1 < max(apart), false) and not bool_or(
-            -- at each moment that is near, the other one is known to show something else
-            coalesce((
-                select bool_and(g.known and not g.doubted and g.value is distinct from two.value) from grid g
-                where (g.topic, g.broker, g.ns) = (two.topic, two.broker, other) and g.t <= t1 + apart and g.t >= (
-                    select max(n.t) from grid n where (n.topic, n.broker) = (two.topic, two.broker)
-                        and n.t <= t1 - apart
-                )
-            ), false)
-        ) as unclear
-        from two group by topic, broker, t1, t2
+    spans as (
+        select *, t - coalesce(early, 0) as sooner, lead(t) over (partition by topic, broker, ns order by t) as until
+        from grid
     ),
     changes as (
-        select topic, broker, ns, t, known, value, doubted,
+        select topic, broker, ns, t, known, value, doubted, early,
             lag(known) over w as was_known, lag(value) over w as was, lag(doubted) over w as was_doubted
         from grid window w as (partition by topic, broker, ns order by t)
+    ),
+    early as (
+        select f.topic, f.broker, f.t1,
+            max(c.early) filter (c.t = f.t1) as t1_early, max(c.early) filter (c.t = f.t2) as t2_early
+        from found f join changes c on (c.topic, c.broker) = (f.topic, f.broker) and c.t in (f.t1, f.t2)
+        where {turned} group by all
+    ),
+    two as (
+        select a.topic, a.broker, a.t1, a.t2, a.value, a.ns, b.ns as other, t1_early + t2_early as looks,
+            if(a.watched and b.watched, 0, a.off + b.off) as apart, if(looks > 0, $min_window, 0) as lasting
+        from shows a join shows b using (topic, broker, t1) join early using (topic, broker, t1) where a.ns <> b.ns
+    ),
+    clocks as (
+        select topic, broker, t1, coalesce(t2 - t1 < max(apart + looks), false) and not bool_or(
+            -- whatever it may have shown at a near moment, the other one is known to have shown something else
+            coalesce((
+                select bool_and(g.known and not g.doubted and g.value is distinct from two.value)
+                    and min(g.sooner) <= t1 - apart
+                from spans g where (g.topic, g.broker, g.ns) = (two.topic, two.broker, other)
+                    and g.sooner <= t1 + apart + lasting and coalesce(g.until > t1 - apart, true)
+            ), false)
+            -- and an observed one did not turn to something else in the meantime
+            and (lasting = 0 or coalesce((
+                select arg_min(g.sooner, g.t) >= t1 + lasting from spans g
+                where (g.topic, g.broker, g.ns) = (two.topic, two.broker, two.ns) and g.t > t1 and g.early is not null
+            ), true))
+        ) as unclear
+        from two group by topic, broker, t1, t2
     ),
     openers as (
         select f.topic, f.broker, f.t1, min(c.ns) as opened_by
         from found f join changes c on c.topic = f.topic and c.broker = f.broker and c.t = f.t1
-        where (c.known, c.value, c.known and c.doubted)
-            is distinct from (coalesce(c.was_known, false), c.was, coalesce(c.was_known and c.was_doubted, false))
-        group by all
+        where {turned} group by all
     )
     select f.topic, f.broker, f.t1, f.t2,
-        coalesce(opens.cause, if(comes.ns is null, null, 'start'), goes.end_cause, closes.end_cause, 'lost_records')
-            as cause,
+        coalesce(opens.cause, if(comes.ns is null, null, if(comes.observed, 'watched', 'start')), goes.end_cause,
+            closes.end_cause, 'lost_records') as cause,
         opened_by,
         (select max(gap) from broker_intervals b
          where b.ns = opened_by and b.broker = f.broker and b.t2 between f.t1 - 1000000 and f.t1) as gap, values,
-        {kind} as kind, coalesce(lost, if(unclear, 'clocks', null)) as doubt
+        {kind} as kind, coalesce(lost, if(unclear, 'clocks', null)) as doubt, early.t1_early, early.t2_early
     from found f join openers o using (topic, broker, t1) join clocks using (topic, broker, t1)
+        join early using (topic, broker, t1)
         left join topic_intervals opens
             on (opens.topic, opens.broker, opens.ns, opens.t1) = (f.topic, f.broker, opened_by, f.t1)
         left join topic_intervals closes
             on (closes.topic, closes.broker, closes.ns, closes.t2) = (f.topic, f.broker, opened_by, f.t1)
         left join uptime comes on comes.ns = opened_by and comes.t1 = f.t1
         left join uptime goes on goes.ns = opened_by and goes.t2 = f.t1
+"""
+
+TURNED = """(c.known, c.value, c.known and c.doubted)
+            is distinct from (coalesce(c.was_known, false), c.was, coalesce(c.was_known and c.was_doubted, false))
 """
 
 SEGMENTS = """
@@ -133,5 +163,6 @@ EXACT_CLOCKS = """
 def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
     """The table ``key_windows`` and those ``certain``, of uptime, the intervals, topic_doubts and clock_offsets."""
     db.execute(GRID)
-    db.execute(WINDOWS.replace("{kind}", kind("f.topic")), {"min_window": min_window_us})
+    windows = WINDOWS.replace("{kind}", kind("f.topic")).replace("{turned}", TURNED)
+    db.execute(windows, {"min_window": min_window_us})
     db.execute("create or replace temp view certain as select * from key_windows where doubt is null")

@@ -5,7 +5,7 @@ Parameters: topic, at, silent. ns, known, queues.
 
 ROUTES = """
 with boots as (
-    select ns, boot, min(ts) as first_ts, max(ts) as last_ts, max(ts) filter (ev = 'stop') as stop_ts,
+    select ns, boot, min(ts) as first_ts, max(ts) as last_ts, max(coalesce(since, ts)) filter (ev = 'stop') as stop_ts,
         lead(boot) over (partition by ns order by boot) as later
     from all_events group by ns, boot
 ),

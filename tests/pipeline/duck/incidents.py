@@ -39,6 +39,10 @@ select n.cause, n.broker, min(n.t1), max(n.t2), count(*),
     from (select t1, unnest("values").ns as ns, broker, why, incident from numbered) v, events e
     where e.ev = 'stall' and e.ns = v.ns and v.t1 >= e.ts - 1000 * e.ms and v.t1 <= e.ts + 30000000
       and v.broker = n.broker and v.why is not distinct from n.why and v.incident = n.incident), []),
-  n.why.doubt
+  n.why.doubt,
+  coalesce((select max(t1_early) from numbered f where f.broker = n.broker and f.why is not distinct from n.why
+    and f.incident = n.incident and f.t1 = min(n.t1)), 0),
+  coalesce((select max(t2_early) from numbered f where f.broker = n.broker and f.why is not distinct from n.why
+    and f.incident = n.incident and f.t2 = max(n.t2)), 0)
 from numbered n group by n.broker, n.cause, n.why, n.incident
 """

@@ -9,6 +9,10 @@ select ns, (select count(*) from files f where f.ns = s.ns), (select count(*) fr
   coalesce((select sum(corrupt) from files f where f.ns = s.ns), 0)::long,
   coalesce((select sum(lost) from observed e where e.ns = s.ns), 0)::long,
   (select any_value(method) from clock_offsets c where c.ns = s.ns),
-  (select any_value(uncertainty) from clock_offsets c where c.ns = s.ns)
+  (select any_value(uncertainty) from clock_offsets c where c.ns = s.ns),
+  coalesce((select bool_or(since is not null or (ev in ('start', 'open') and observed)) from observed e
+    where e.ns = s.ns), false),
+  (select max(ts - since) from observed e where e.ns = s.ns and ev in ('reg', 'down')),
+  (select max(ts - since) from observed e where e.ns = s.ns and ev in ('tput', 'tdel'))
 from servers s
 """

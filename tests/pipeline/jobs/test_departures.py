@@ -111,10 +111,52 @@ def test_each_kind_of_departure(spark: SparkSession) -> None:
     assert of_broker == {name: expected for name, (_, _, expected) in CASES.items()}
 
 
+def seen(ns: str, t2: float, broker: str, early: float = 5, asked: str | None = None) -> Row:
+    """Gone between two looks of an observer."""
+    return life(ns, 0, t2, "observed", broker) | {"t2_early": int(early * SECOND), "asked": asked}
+
+
+# broker → its intervals, and the departures: kind, from, to, by how much earlier, name servers, what the broker said.
+SEEN_CASES: dict[str, tuple[list[Row], list[tuple[Any, ...]]]] = {
+    "from outside only": (
+        [seen("n1", 100, "", asked="silent"), seen("n2", 103, "", asked="refused")],
+        [("observed", 100, 103, 5, ["n1", "n2"], ["refused", "silent"])],
+    ),
+    "from one of two": (
+        [seen("n1", 100, ""), life("n2", 0, 10_000, "open")], [("observed", 100, 100, 5, ["n1"], [])],
+    ),
+    "within timeout, scan and look": (
+        [seen("n1", 100, ""), seen("n2", 230, "")], [("observed", 100, 230, 5, ["n1", "n2"], [])],
+    ),
+    "later than timeout, scan and look": (
+        [seen("n1", 100, ""), seen("n2", 230.001, "")],
+        [("observed", 100, 100, 5, ["n1"], []), ("observed", 230.001, 230.001, 5, ["n2"], [])],
+    ),
+    "another saw that it unregistered": (
+        [seen("n1", 103, ""), life("n2", 0, 100, "unregister")], [("graceful", 100, 103, 0, ["n1", "n2"], [])],
+    ),
+    "another saw its heartbeats end": (
+        [seen("n1", 101, ""), life("n2", 0, 100, "expired")], [("silent", 100, 101, 0, ["n1", "n2"], [])],
+    ),
+    "nobody watched any more": ([life("n1", 0, 100, "unwatched"), life("n2", 0, 900, "open")], []),
+}  # fmt: skip
+
+
+def test_what_only_observers_saw_has_no_cause(spark: SparkSession) -> None:
+    intervals = [row | {"broker": name, "addr": name} for name, (lives, _) in SEEN_CASES.items() for row in lives]
+    nothing = frame(spark, EVENTS, [])
+    found = departures(frame(spark, BROKER_INTERVALS, intervals), nothing, SEEN).collect()
+    of_broker: dict[str, list[tuple[Any, ...]]] = {name: [] for name in SEEN_CASES}
+    for row in sorted(found, key=lambda row: row.t1):
+        early = row.t1_early // SECOND
+        of_broker[row.broker].append((row.kind, row.t1 / SECOND, row.t2 / SECOND, early, row.ns, row.asked))
+    assert of_broker == {name: expected for name, (_, expected) in SEEN_CASES.items()}
+
+
 def test_the_worked_example_of_the_definitions_is_a_partition(spark: SparkSession) -> None:
     made = frames_of(spark, worked_example(), Observation(0, 400 * SECOND))
     found = departures(made.broker_intervals, made.events, Observation(0, 400 * SECOND))
-    assert rows(found) == [("broker-b", "c", 185 * SECOND, 185 * SECOND, "partition", ["n2"], [0], [])]
+    assert rows(found) == [("broker-b", "c", 185 * SECOND, 185 * SECOND, "partition", ["n2"], [0], [], 0, [])]
 
 
 def test_name_servers_that_lost_it_when_they_stalled_are_named(spark: SparkSession) -> None:

@@ -138,7 +138,7 @@ def test_records_with_the_same_time_are_applied_together(found: Found) -> None:
 
 def test_no_intervals_give_no_windows(spark: SparkSession) -> None:
     nothing, observation = frame_of(spark, [], TOPIC_INTERVALS), Observation(0, 400 * SECOND)
-    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open")], NS_UPTIME)
+    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open", False)], NS_UPTIME)
     windows = cut(divergence.key_windows(nothing, uptime, observation))
     assert rows(windows) == rows(topic_segments(nothing, uptime, windows, observation)) == []
 
@@ -153,8 +153,10 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     topics = cut(state.topic_intervals(events, base, observation))
     members = cut(state.broker_intervals(events, base, observation))
     doubts = cut(topic_doubts(events, base, topics, observation))
-    known = (("n1", 0, 0, 0, "reference", "n1", 0), ("n2", 0, 9, 0, "heartbeats", "n1", 30 * SECOND))
-    clocks = frame_of(spark, [("2026-01-01", *clock) for clock in known], CLOCK_DAYS)
+    known = {"n1": (0, 0, 0, "reference", "n1", 0), "n2": (0, 9, 0, "heartbeats", "n1", 30 * SECOND)}
+    watched = {ns for ns, records in journals.items() if any(record.get("observed") for record in records)}
+    known |= dict.fromkeys(sorted(watched), (0, 9, 0, "observed", "n1", 5 * SECOND if seed % 3 else None))
+    clocks = frame_of(spark, [("2026-01-01", ns, *clock) for ns, clock in known.items()], CLOCK_DAYS)
     windows = cut(
         divergence.key_windows(
             topics, base.uptime, observation, broker_intervals=members, topic_doubts=doubts, clock_days=clocks,

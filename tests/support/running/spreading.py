@@ -44,7 +44,7 @@ WAITING_MAX = 2
 # Groups that wait most come first, so that others fill the gaps and nothing long is left for the end.
 ORDER = (
     *("tests/pipeline", DOCKER, "tests/sanitize", "tests/installing"),
-    *(ACCESS, "interop/operating/test_audit"),
+    *(ACCESS, "interop/operating/test_audit", "interop/collecting/", "interop/shadowing/"),
     *("interop/messages/test_clients_grpc", "interop/messages/test_clients_acting"),
     *(*WITH_PROCESSES, PARITY),
     *("tests/soak", "tests/restoring", "tests/admin", "tests/hostile", "tests/behaviour"),

@@ -1,9 +1,10 @@
 """Windows, segments and imbalance that no later record can change: those that ended before closed days did.
 
 Each topic has a *cut*, before which its windows and segments are finished. The cut is earlier than the edge of the
-closed days, by the shortest window and by the largest difference of two clocks. If a window is open there, the cut is
-where it began, or where the first window began that overlaps it. At the cut no window is open. So all later windows
-follow from the points at and after the cut, and from the value that each name server showed just before it.
+closed days, by the shortest window and by the largest difference of two clocks, or of two looks of an observer. If a
+window is open there, the cut is where it began, or where the first window began that overlaps it. At the cut no window
+is open. So all later windows follow from the points at and after the cut, and from the value that each name server
+showed just before it.
 
 A later record may still change the past: a snapshot may prove that a doubt was none. So a run compares ``marks``, which
 are hashes of everything before the edge, and computes all again if they differ.
@@ -28,9 +29,9 @@ SETTLED = ("key_windows", "topic_segments", "imbalance")
 HASH_SHIFT = 32
 # The hashed columns of each table, beside t1 and t2: those of every interval, and those of an interval that has ended.
 PAST = {
-    "topic_intervals": (("ns", "topic", "broker", "r", "w", "p", "cause"), ("end_cause",)),
-    "broker_intervals": (("ns", "cluster", "broker", "bid", "addr"), ("end_cause", "gap")),
-    "ns_uptime": (("ns", "boot"), ("end_cause",)),
+    "topic_intervals": (("ns", "topic", "broker", "r", "w", "p", "cause", "t1_early"), ("end_cause", "t2_early")),
+    "broker_intervals": (("ns", "cluster", "broker", "bid", "addr", "t1_early"), ("end_cause", "gap", "t2_early")),
+    "ns_uptime": (("ns", "boot", "observed"), ("end_cause",)),
     "topic_doubts": (("ns", "topic", "broker"), ()),
 }
 

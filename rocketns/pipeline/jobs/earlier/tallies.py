@@ -21,12 +21,15 @@ NEVER = ""  # no day is closed
 # How columns of several rows become one; the others are keys.
 HOW: Mapping[str, Mapping[str, str]] = {
     "gaps": {"n": "sum"},
-    "counts": {"events": "sum", "first": "min", "last": "max", "lost": "sum"},
+    "counts": {
+        "events": "sum", "first": "min", "last": "max", "lost": "sum", "observed": "max", "members_early": "max",
+        "topics_early": "max",
+    },
     "callers": {"n": "sum", "miss": "sum", "iv_ms": "sum", "t1": "min", "t2": "max"},
     "hours": {"miss": "sum", "n": "sum", "ns": "sets"},
     "covered": {"first": "min", "last": "max"},
     "heard": {"ts": "min"},
-}
+}  # fmt: skip
 
 
 def joined(name: str, rows: DataFrame) -> DataFrame:
@@ -63,6 +66,11 @@ def gaps(events: DataFrame, observation: Observation, after: str = NEVER, closin
 
 def counts(events: DataFrame, observation: Observation, closing: str = NEVER) -> DataFrame:
     """COUNTS of the observation."""
+    watched = F.col("ev").isin("start", "open") & F.coalesce("observed", F.lit(False))
+
+    def earliest(*kinds: str) -> Column:
+        return F.max(F.when(F.col("ev").isin(*kinds), F.col("ts") - F.col("since")))
+
     tallied = (
         events.where(_inside(observation))
         .groupBy("ns", _closed(closing))
@@ -71,6 +79,9 @@ def counts(events: DataFrame, observation: Observation, closing: str = NEVER) ->
             F.min("ts").alias("first"),
             F.max("ts").alias("last"),
             F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
+            F.max(watched | F.col("since").isNotNull()).alias("observed"),
+            earliest("reg", "down").alias("members_early"),
+            earliest("tput", "tdel").alias("topics_early"),
         )
     )
     return conform(tallied, COUNTS)

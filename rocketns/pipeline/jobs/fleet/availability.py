@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, SILENT
+from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, OBSERVED, SILENT
 from rocketns.pipeline.contract.defaults import TARGET_PERCENT
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import AVAILABILITY
@@ -29,6 +29,7 @@ def availability(
         _seconds(F.col("what") == LISTED).alias("listed_s"),
         _seconds(failed).alias("failed_s"),
         _seconds(F.col("what").isin(*GRACEFUL)).alias("planned_s"),
+        _seconds(F.col("what").isin(*OBSERVED)).alias("observed_s"),
         (F.coalesce(F.sum(F.when(F.col("begins"), F.col("gap"))), F.lit(0)) / 1e3).alias("unheard_s"),
         F.count_if(failed & F.col("begins")).alias("failures"),
     )

@@ -13,9 +13,14 @@ offset the times of a name server stay as they are (method none). Each day of th
 its own records; ``journal.reading.clockdays`` makes the offsets of a run of days from them. A clock that drifts within
 a day by more than the shortest window shows up as jitter and as ``spread``.
 
+Name servers that were observed from outside have no heartbeats and no versions, and all of them the observer's clock. A
+third kind of samples, of all of them together, is for that clock: each observed registration, in the middle between the
+two looks that it came between, is compared with the nearest one of the same member at the reference. It agrees if it
+lies within AGREE_US and half the time between the looks. The reference is never an observed one.
+
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
-are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Nothing bounds
-an offset without samples. ``unsure`` says what jobs reckon with.
+are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Looks bound it
+by the time between two of them. Nothing bounds an offset without samples. ``unsure`` says what jobs reckon with.
 """
 
 from __future__ import annotations
@@ -33,7 +38,9 @@ from rocketns.journal.reading.clocks import (
     HALF_BEAT_US,
     HEARTBEATS,
     MEMBERS_MAX,
+    OBSERVED,
     SAMPLES_MIN,
+    SHOWS_OBSERVED,
     VERSIONS,
 )
 from rocketns.journal.record import DATA_VERSION, MEMBER
@@ -59,13 +66,18 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
     """
     hold = hold or keep
     members = hold(_members(raw_events))
-    heard = raw_events.where(F.col("ev").isin("reg", "hb")).select(DAY, "ns", "ev", *MEMBER, *DATA_VERSION, "ts", "gap")
-    sampled = keep(heard.join(F.broadcast(members), [DAY, *MEMBER], "left_semi"))
+    told = raw_events.where(F.col("ev").isin("reg", "hb")).join(F.broadcast(members), [DAY, *MEMBER], "left_semi")
+    sampled = keep(told.where("since is null").select(DAY, "ns", "ev", *MEMBER, *DATA_VERSION, "ts", "gap"))
     firsts = hold(_first_heartbeats(sampled))
     servers = hold(_servers(raw_events, firsts))
     no_gap = F.lit(None).cast("long").alias("gap")
     versions = _version_differences(firsts, servers).select("*", no_gap, F.lit(VERSIONS).alias("method"))
     judged = hold(_judged(hold(versions)))
+    observed = hold(_observed(raw_events))
+    if observed.collect():
+        looks = hold(_look_differences(told.where("since is not null and ev = 'reg'"), sampled, servers))
+        others = judged.join(F.broadcast(observed), [DAY, "ns"], "left_anti")
+        judged = hold(others.unionByName(_of_observer(_judged(looks), observed)))
     unsure = hold(_unsure(servers, judged))
     if unsure.collect():
         beats = _beat_differences(sampled, unsure).select("*", F.lit(HEARTBEATS).alias("method"))
@@ -78,8 +90,9 @@ def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
     compared for these only."""
     # As clockdays accepts a row of versions.
     agree = (F.col("samples") >= SAMPLES_MIN) & (F.col("agreeing") * 2 >= F.col("samples"))
+    known = by_versions.where(agree | (F.col("method") == OBSERVED))
     others = servers.where("ns <> reference")
-    left = others.join(F.broadcast(by_versions.where(agree)), [DAY, "ns"], "left_anti")
+    left = others.join(F.broadcast(known), [DAY, "ns"], "left_anti")
     references = servers.where("ns = reference").join(F.broadcast(left.select(DAY).distinct()), DAY, "left_semi")
     return left.unionByName(references)
 
@@ -99,11 +112,14 @@ def clock_offsets(clock_days: DataFrame) -> DataFrame:
 
 
 def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:
-    """The events with ``ts`` converted to the reference's clock, by CLOCK_DAYS."""
-    shifted = F.col("ts") - F.coalesce("offset", F.lit(0))
+    """The events with ``ts`` and ``since`` converted to the reference's clock, by CLOCK_DAYS."""
     of_days = F.broadcast(clock_days.select(F.col("day").alias(DAY), "ns", "offset"))
     joined = events.join(of_days, [DAY, "ns"], "left")
-    return joined.select(*[shifted.alias("ts") if name == "ts" else F.col(name) for name in events.columns])
+
+    def shifted(name: str) -> Column:
+        return (F.col(name) - F.coalesce("offset", F.lit(0))).alias(name)
+
+    return joined.select(*[shifted(name) if name in ("ts", "since") else F.col(name) for name in events.columns])
 
 
 def _members(events: DataFrame) -> DataFrame:
@@ -179,6 +195,39 @@ def _beat_differences(sampled: DataFrame, servers: DataFrame) -> DataFrame:
     )
 
 
+def _observed(events: DataFrame) -> DataFrame:
+    """DAY, ns: whose records of the day say that it was observed."""
+    watched = F.col("observed") | F.col("since").isNotNull()
+    return events.where(F.col("ev").isin(*SHOWS_OBSERVED) & watched).select(DAY, "ns").distinct()
+
+
+def _look_differences(seen: DataFrame, sampled: DataFrame, servers: DataFrame) -> DataFrame:
+    """DAY, ns (of any one), at, difference, gap (ms between the looks), method."""
+    of_reference = sampled.where("ev = 'reg'").join(
+        F.broadcast(servers.where("ns = reference").select(DAY, "ns")), [DAY, "ns"], "left_semi"
+    )
+    early = F.greatest(F.col("ts") - F.col("since"), F.lit(0))
+    middles = seen.withColumn("early", early).select(
+        DAY, "ns", "boot", "seq", *MEMBER, (F.col("ts") - F.expr("early div 2")).alias("at"),
+        F.expr("early div 1000").alias("gap"),
+    )  # fmt: skip
+    difference = F.col("at") - F.col("ts")
+    nearest = F.min_by(difference, F.struct(F.abs(difference), -difference)).alias("difference")
+    return (
+        middles.join(of_reference.select(DAY, *MEMBER, "ts"), [DAY, *MEMBER], "inner")
+        .where(F.abs(difference) <= FAR_US)
+        .groupBy(DAY, "ns", "boot", "seq", "at", "gap")
+        .agg(nearest)
+        .select(DAY, F.lit("").alias("ns"), "at", "difference", "gap", F.lit(OBSERVED).alias("method"))
+    )
+
+
+def _of_observer(judged: DataFrame, observed: DataFrame) -> DataFrame:
+    """The row of each observed name server, of what ``_judged`` says of all of them; null where it says nothing."""
+    found = observed.join(F.broadcast(judged.drop("ns")), DAY, "left")
+    return found.withColumn("method", F.lit(OBSERVED)).select(*judged.columns)
+
+
 def _nearer(before: str, after: str) -> Column:
     return (
         F.when(F.col(after).isNull(), F.col(before))
@@ -192,6 +241,7 @@ def _judged(differences: DataFrame) -> DataFrame:
     """DAY, ns, method, offset, samples, spread, agreeing, uncertainty, latest."""
     by = [DAY, "ns", "method"]
     is_version = F.col("method") == VERSIONS
+    half_looks = F.when(F.col("method") == OBSERVED, F.col("gap") * 500).otherwise(0)
     middle = differences.groupBy(*by).agg(F.round(F.median("difference")).cast("long").alias("offset"))
     away = F.abs(F.col("difference") - F.col("offset"))
     period = F.round(F.median("gap") * 1000).cast("long")
@@ -203,7 +253,7 @@ def _judged(differences: DataFrame) -> DataFrame:
         .agg(
             F.count("*").alias("samples"),
             F.round(F.median(away)).cast("long").alias("spread"),
-            F.count_if(away <= AGREE_US).alias("agreeing"),
+            F.count_if(away <= AGREE_US + half_looks).alias("agreeing"),
             F.coalesce(period, agreed).alias("uncertainty"),
             F.slice(versions, 1, SAMPLES_MIN)["difference"].alias("latest"),
         )

@@ -44,7 +44,7 @@ def _recorded(events: DataFrame, base: Base, lost: DataFrame, keys: DataFrame, o
     key in the journal, an absent one at the start, and an absent one where a snapshot does not name the key."""
     holed = F.broadcast(lost.select(*BOOT))
     naming = counted(events, base, observation).where("topics is not null").join(holed, [*BOOT], "left_semi")
-    changes = topic_changes(naming).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause")
+    changes = topic_changes(naming).withColumn("whole", F.col("cause") == FOUND_GONE).drop("cause", "early")
     nothing = F.lit(None).cast(changes.schema["value"].dataType)
     first = lost.select(*BOOT, F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("ts"))
     begun = first.crossJoin(keys).select(

@@ -31,7 +31,7 @@ def runs(events: DataFrame, stretches: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*PIECE).orderBy("seq")
     begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
     pieces = (
-        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored")
+        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored", "since", "observed")
         .join(F.broadcast(odd), [*PIECE], "left_semi")
         .withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(in_order))
@@ -46,14 +46,15 @@ def _stretch() -> Column:
 
 
 def _summed() -> Sequence[Column]:
-    started = F.col("ev") == "start"
+    started, watched = F.col("ev") == "start", F.coalesce("observed", F.lit(False))
     return (
         F.count("*").alias("count"), F.sum("seq").alias("sum"), F.min("seq").alias("low"), F.max("seq").alias("high"),
         F.min_by("ts", "seq").alias("low_ts"), F.max_by("ts", "seq").alias("high_ts"),
         F.min("ts").alias("min_ts"), F.max("ts").alias("max_ts"),
         F.min(F.when(started, F.col("ts"))).alias("start_ts"),
-        F.max(F.when(F.col("ev") == "stop", F.col("ts"))).alias("stop_ts"),
-        F.max(F.when(started, F.coalesce("restored", F.lit(False)))).alias("restored"),
+        F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stop_ts"),
+        F.max(F.when(started, F.coalesce("restored", F.lit(False)) | watched)).alias("restored"),
+        F.max(watched | F.col("since").isNotNull()).alias("observed"),
     )  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def joined_runs(runs: DataFrame) -> DataFrame:
             F.min_by("low_ts", "low").alias("low_ts"),
             F.max_by("high_ts", "high").alias("high_ts"),
             *each(F.min, "low", "min_ts", "start_ts"),
-            *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored"),
+            *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored", "observed"),
         )
     )
     return conform(joined, RUNS)
@@ -79,7 +80,7 @@ def joined_runs(runs: DataFrame) -> DataFrame:
 
 def boots(runs: DataFrame) -> DataFrame:
     """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
-    there, and it began with empty tables), next_boot."""
+    there, and it began with empty tables), observed, next_boot. An observer's boot begins with what it had read."""
     in_order = Window.partitionBy("ns").orderBy("boot")
     return (
         runs.groupBy(*BOOT)
@@ -89,7 +90,7 @@ def boots(runs: DataFrame) -> DataFrame:
             F.max("max_ts").alias("last_ts"),
             *each(F.min, "start_ts"),
             *each(F.max, "stop_ts"),
-            F.coalesce(F.max("restored"), F.lit(False)).alias("restored"),
+            *[F.coalesce(F.max(name), F.lit(False)).alias(name) for name in ("restored", "observed")],
         )
         .withColumn("begun", ((F.col("first_seq") == 1) | F.col("start_ts").isNotNull()) & ~F.col("restored"))
         .drop("restored")

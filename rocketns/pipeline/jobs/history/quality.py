@@ -12,6 +12,8 @@ from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES
 from rocketns.pipeline.jobs.history.state import Base
 
+LAST = ("last", "observed", "members_early", "topics_early")
+
 
 def quality(
     events: DataFrame,
@@ -36,7 +38,7 @@ def quality(
 
 def sources(counts: DataFrame, files: DataFrame, clock_offsets: DataFrame) -> DataFrame:
     """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation."""
-    of_events = counts.groupBy("ns").agg(*each(F.sum, "events", "lost"), *each(F.min, "first"), *each(F.max, "last"))
+    of_events = counts.groupBy("ns").agg(*each(F.sum, "events", "lost"), *each(F.min, "first"), *each(F.max, *LAST))
     of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
     clocks = clock_offsets.select(
         "ns", "offset", F.col("method").alias("clock"), F.col("uncertainty").alias("uncertainty_us")
@@ -47,7 +49,7 @@ def sources(counts: DataFrame, files: DataFrame, clock_offsets: DataFrame) -> Da
             "ns", F.coalesce("files", F.lit(0)).alias("files"), F.coalesce("events", F.lit(0)).alias("events"),
             "first", "last", F.coalesce("offset", F.lit(0)).alias("offset_us"),
             F.coalesce("corrupt", F.lit(0)).alias("corrupt"), F.coalesce("lost", F.lit(0)).alias("lost"),
-            "clock", "uncertainty_us",
+            "clock", "uncertainty_us", F.coalesce("observed", F.lit(False)).alias("observed"), *LAST[2:],
         ),
         SOURCES,
     )  # fmt: skip
@@ -91,13 +93,15 @@ def _holes(holes: DataFrame, observation: Observation) -> DataFrame:
 
 
 def _silent(boots: DataFrame, observation: Observation) -> DataFrame:
-    """A last boot without a stop record that wrote nothing for a long time before the end. It may have been killed."""
+    """A last boot without a stop record that wrote nothing for a long time before the end. It may have been killed; of
+    an observed name server it was the observer."""
     quiet = F.lit(observation.t1) - F.col("last_ts")
     return conform(
         boots.where(F.col("next_boot").isNull() & F.col("stop_ts").isNull())
         .where(quiet > SILENT_AFTER_US)
         .select(
-            F.lit("silent").alias("kind"), "ns", "boot", F.greatest("last_ts", F.lit(observation.t0)).alias("t1"),
+            F.when(F.col("observed"), "unwatched").otherwise("silent").alias("kind"), "ns", "boot",
+            F.greatest("last_ts", F.lit(observation.t0)).alias("t1"),
             F.lit(observation.t1).alias("t2"), quiet.alias("n"),
             F.lit("no record until the end, and no stop record").alias("detail"),
         ),
@@ -106,12 +110,13 @@ def _silent(boots: DataFrame, observation: Observation) -> DataFrame:
 
 
 def _unknown(base: Base, observation: Observation) -> DataFrame:
+    begun = F.col("observed") & F.col("start_ts").isNotNull()  # an observer's snapshot follows its start
     known = base.snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
     return conform(
         base.boots.where("not begun")
         .where(F.col("last_ts") >= observation.t0)
         .join(F.broadcast(known), ["ns", "boot"], "left")
-        .where(F.col("known_ts").isNull() | (F.col("known_ts") > observation.t0))
+        .where(F.col("known_ts").isNull() | ((F.col("known_ts") > observation.t0) & ~begun))
         .select(
             F.lit("unknown").alias("kind"), "ns", "boot", F.greatest("first_ts", F.lit(observation.t0)).alias("t1"),
             F.coalesce("known_ts", "last_ts").alias("t2"), F.lit(1).alias("n"),

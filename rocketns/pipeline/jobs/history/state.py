@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
+from rocketns.pipeline.contract.causes import UNWATCHED
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
@@ -83,7 +84,7 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
     kinds = F.col("ev").isin("reg", "down", "snap") | ((F.col("ev") == "hb") & F.col("timeout_ms").isNotNull())
     present = F.when(F.col("ev") != "down", F.struct(F.lit(True).alias("present")))
     changes = counting.where(is_member & kinds).select(
-        "ns", "boot", "seq", "ts", *MEMBER, present.alias("value"), _cause().alias("cause"), "gap",
+        "ns", "boot", "seq", "ts", early(), *MEMBER, present.alias("value"), _cause().alias("cause"), "gap", "asked",
         F.when(F.col("timeout_ms").isNotNull(), F.struct("timeout_ms", "zone")).alias("stated"),
     )  # fmt: skip
     in_order = Window.partitionBy("ns", "boot", *MEMBER).orderBy("seq")
@@ -95,8 +96,12 @@ def broker_intervals(events: DataFrame, base: Base, observation: Observation) ->
             "last_known": F.last("stated", ignorenulls=True).over(whole),
         }
     )
-    found = intervals(timed, MEMBER, base.uptime, "gap", "known").withColumns(
-        {"gap": F.when(F.col("closed"), F.col("next.gap")), "of": F.coalesce("next.known", "last_known")}
+    found = intervals(timed, MEMBER, base.uptime, "gap", "asked", "known").withColumns(
+        {
+            "gap": F.when(F.col("closed"), F.col("next.gap")),
+            "asked": F.when(F.col("closed"), F.col("next.asked")),
+            "of": F.coalesce("next.known", "last_known"),
+        }
     )
     return conform(found.select("*", "of.*"), BROKER_INTERVALS)
 
@@ -113,15 +118,22 @@ def held_topics(changes: DataFrame, base: Base) -> DataFrame:
 
 
 def topic_changes(events: DataFrame) -> DataFrame:
-    """One row per topic of a tput, tdel or snap record: ns, boot, seq, ts, topic, broker, cause, and ``value``, a
-    struct of VALUE, null where the topic is gone."""
+    """One row per topic of a tput, tdel or snap record: ns, boot, seq, ts, early, topic, broker, cause, and ``value``,
+    a struct of VALUE, null where the topic is gone."""
     records = events.where(F.col("ev").isin("tput", "tdel", "snap") & F.col("topics").isNotNull())
-    entries = records.select("ns", "boot", "seq", "ts", "ev", "broker", "cause", F.explode("topics").alias("entry"))
+    entries = records.select(
+        "ns", "boot", "seq", "ts", early(), "ev", "broker", "cause", F.explode("topics").alias("entry")
+    )
     value = F.when(F.col("ev") != "tdel", F.struct(*[F.col(f"entry.{name}").alias(name) for name in VALUE]))
     return entries.select(
-        "ns", "boot", "seq", "ts", F.col("entry.t").alias("topic"), "broker", value.alias("value"),
+        "ns", "boot", "seq", "ts", "early", F.col("entry.t").alias("topic"), "broker", value.alias("value"),
         _cause().alias("cause"),
     )  # fmt: skip
+
+
+def early() -> Column:
+    """By how much earlier than its ``ts`` a change may have come: since the observer's look before; 0 without one."""
+    return F.greatest(F.coalesce(F.col("ts") - F.col("since"), F.lit(0)), F.lit(0)).alias("early")
 
 
 def _cause() -> Column:
@@ -137,11 +149,14 @@ def counted(events: DataFrame, base: Base, observation: Observation) -> DataFram
 
 
 def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation) -> DataFrame:
+    """How an observer's boot ended says nothing about the name server: it was watched up to the last look."""
     first_known = snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
     begin = F.when(F.col("begun"), F.coalesce("start_ts", "first_ts")).otherwise(F.col("known_ts"))
     silent = F.lit(observation.t1) - F.col("last_ts") > SILENT_AFTER_US
+    ended = F.col("stop_ts").isNotNull() | F.col("next_boot").isNotNull() | silent
     end_cause = (
-        F.when(F.col("stop_ts").isNotNull(), "stop")
+        F.when(F.col("observed") & ended, UNWATCHED)
+        .when(F.col("stop_ts").isNotNull(), "stop")
         .when(F.col("next_boot").isNotNull(), "lost")
         .when(silent, "silent")
         .otherwise("open")

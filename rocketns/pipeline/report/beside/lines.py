@@ -31,8 +31,8 @@ FIELDS: Mapping[str, Field] = {
         "the same for the same incident in another run of the same time; its anchor in report.html", lambda *_: ""
     ),
     "kind": Field(
-        "missing, stale_routes, stale_permissions, crash, dead, lost, flap, restarted, killed, stopped, silent or "
-        "missing_topic",
+        "missing, stale_routes, stale_permissions, crash, dead, lost, gone, flap, restarted, killed, stopped, silent "
+        "or missing_topic",
         lambda incident, _data: incident.kind.value,
     ),
     "level": Field("severe, major or minor", lambda incident, _data: incident.level.name.lower()),
@@ -52,6 +52,15 @@ FIELDS: Mapping[str, Field] = {
     ),
     "t1": Field("its beginning, epoch us", lambda incident, _data: incident.t1),
     "t2": Field("its end, epoch us; the end of the observation if it goes on", lambda incident, _data: incident.t2),
+    "t1_early": Field(
+        "by how much earlier its beginning may have been, us, where it was seen from outside; otherwise 0",
+        lambda incident, _data: incident.t1_early,
+    ),
+    "t2_early": Field("the same of its end", lambda incident, _data: incident.t2_early),
+    "asked": Field(
+        "what its brokers said when they were asked then: answered, refused, silent",
+        lambda incident, _data: list(incident.asked),
+    ),
     "title": Field("what is wrong, where, since when", lambda incident, data: title(incident, data.t1)),
     "whom": Field("whom it hurts", lambda incident, _data: whom(incident)),
     "first": Field("what to do first", lambda incident, _data: first(incident)),
@@ -101,7 +110,8 @@ FIELDS: Mapping[str, Field] = {
         lambda incident, _data: [record._asdict() for record in incident.records],
     ),
     "views": Field(
-        "the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down]",
+        "the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down | "
+        "unwatched]",
         lambda incident, _data: [
             {"ns": lane.ns, "says": lane.says, "spans": [[a, b, state.value] for a, b, state in lane.spans]}
             for lane in incident.lanes

@@ -26,6 +26,7 @@ def brokers_section(data: ReportInput) -> Section:
         Column("failures", "Failures", text.number, number=True),
         Column("graceful", "Graceful", text.number, number=True),
         Column("flaps", "Flaps", text.number, number=True),
+        Column("observed", "Cause not visible", text.number, number=True),
         Column("mtbf_s", "MTBF", text.seconds, number=True),
     )
     gaps = (

@@ -12,6 +12,13 @@ from rocketns.pipeline.report.model import ReportInput
 WHEN = (Column("t1", "From", text.moment, unit="UTC"),)
 
 
+def _earlier(row: Row) -> str:
+    """``5 s; 30 s``: by how much earlier its beginning and its end may have been."""
+    early = [row.get(name) or 0 for name in ("t1_early", "t2_early")]
+    return "; ".join(text.microseconds(us) if us else "0" for us in early) if any(early) else text.NONE
+
+
+EARLIER = Column("t1_early", "Or earlier by", _earlier, number=True, whole=True)
 TOPIC = Column("topic", "Topic", wide=True)
 
 

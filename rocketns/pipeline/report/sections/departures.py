@@ -22,6 +22,8 @@ def departures_section(data: ReportInput) -> Section:
         Column("ns", "Seen by", text.names, wide=True),
         Column("bids", "Broker ids", text.names),
         Column("stalled", "Stalled", text.names, wide=True),
+        Column("t1_early", "Or earlier by", text.microseconds, number=True),
+        Column("asked", "Asked, it", text.names),
     )
     answer = "No broker left."
     if data["departures"]:

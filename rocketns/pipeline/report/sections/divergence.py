@@ -11,7 +11,7 @@ from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.sections.common import WHEN, lasted
+from rocketns.pipeline.report.sections.common import EARLIER, WHEN, lasted
 from rocketns.pipeline.report.text import plural
 
 DOUBT = Column("doubt", "Doubt", text.doubt)
@@ -49,6 +49,7 @@ def _brokers(title: str, meant: Meaning, rows: Sequence[Row], total: int, data: 
     columns = (
         *WHEN,
         lasted(data),
+        EARLIER,
         Column("cause", "Cause", text.cause, wide=True),
         Column("broker", "Broker", wide=True),
         Column("ns_without", "Without the route", text.names, wide=True),
@@ -69,6 +70,7 @@ def _windows(data: ReportInput) -> Block:
     columns = (
         *WHEN,
         lasted(data),
+        EARLIER,
         Column("topic", "Topic", wide=True),
         Column("broker", "Broker", wide=True),
         Column("cause", "Cause", text.cause, wide=True),

@@ -49,6 +49,7 @@ AVAILABILITY = (
     Column("failures", "Failures", text.number, number=True),
     Column("unheard_s", "Unheard", text.seconds, number=True),
     Column("planned_s", "Planned", text.seconds, number=True),
+    Column("observed_s", "Cause not visible", text.seconds, number=True),
     Column("listed_s", "Listed", text.seconds, number=True),
 )
 RADIUS = (

@@ -23,6 +23,9 @@ def quality_section(data: ReportInput) -> Section:
         Column("uncertainty_us", "Clock known", _known, whole=True),
         Column("corrupt", "Corrupt lines", text.number, number=True),
         Column("lost", "Lost records", text.number, number=True),
+        Column("observed", "Seen from outside"),
+        Column("members_early", "Brokers known to", text.microseconds, number=True),
+        Column("topics_early", "Topics known to", text.microseconds, number=True),
     )
     faults = (
         Column("kind", "What"),

@@ -2,7 +2,7 @@ const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const STEPS = [1, 2, 5, 10, 15, 30].map((n) => n * SECOND).concat([1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
   [1, 2, 3, 6, 12].map((n) => n * HOUR), [1, 2, 7, 14, 28].map((n) => n * DAY));
 const SHORTEST = 10 * SECOND, ROWS_MAX = 60, SPANS_MAX = 4000;
-const WORDS = { severe: "severe", major: "major", minor: "minor", gone: "gone after a failure", left: "gone without a failure or not there yet", differs: "name servers disagree", down: "name server away or not known" };
+const WORDS = { severe: "severe", major: "major", minor: "minor", gone: "gone after a failure", left: "gone without a failure or not there yet", differs: "name servers disagree", down: "name server away or not known", unseen: "gone, cause not visible from outside", unwatched: "not watched" };
 
 const moment = (ms) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 const lasting = (ms) => {

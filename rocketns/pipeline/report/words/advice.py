@@ -17,8 +17,14 @@ def first(incident: Incident) -> str:
     address = f" ({short(incident.addrs[0])})" if len(incident.addrs) == 1 else ""
     if incident.stalled and set(incident.stalled) >= set(incident.ns):
         return STALLED.format(ns=servers(incident.ns))
-    by_cause = ADVICE.get((incident.kind, incident.cause)) or ADVICE[incident.kind, ""]
+    known = ((incident.kind, cause) for cause in (_asked(incident), incident.cause, ""))
+    by_cause = next(ADVICE[key] for key in known if key in ADVICE)
     return by_cause.format(broker=broker, addr=address, ns=servers(incident.ns), topic=short(incident.topic))
+
+
+def _asked(incident: Incident) -> str:
+    """The cause of what was seen from outside, with what the broker itself said."""
+    return f"{incident.cause} {incident.asked[0]}" if len(incident.asked) == 1 else incident.cause
 
 
 def silent_before(incident: Incident) -> str:
@@ -39,6 +45,13 @@ ADVICE = {
     (Kind.MISSING, "start"): "Check that namesrvAddr of {broker}{addr} names {ns}: it has not registered there since "
     "that name server started.",
     (Kind.MISSING, "register"): "Check that namesrvAddr of {broker}{addr} names {ns}: it registered elsewhere only.",
+    (Kind.MISSING, "observed"): "Look at the log of {broker}{addr} for its registration at {ns}. From outside it is "
+    "not visible why it went; rocketns collect --brokers asks the broker too.",
+    (Kind.MISSING, "observed answered"): "Look at the network between {broker}{addr} and {ns}: the broker itself "
+    "answered when it was asked.",
+    (Kind.MISSING, "observed refused"): "Look at the process of {broker}{addr}: its address refused a connection.",
+    (Kind.MISSING, "watched"): "Look at the log of {broker}{addr} for its registration at {ns}: it was missing there "
+    "when watching began.",
     (Kind.MISSING, ""): "Look at the log of {broker}{addr} for its registration at {ns}.",
     (Kind.STALE_ROUTES, "admin"): "Delete the topic again at every name server (mqadmin deleteTopic).",
     (Kind.STALE_ROUTES, ""): "Look at the log of {broker}{addr} for failed registrations at {ns}. To send the "
@@ -48,6 +61,15 @@ ADVICE = {
     (Kind.DEAD, ""): "Look at the host and the network of {broker}{addr}: heartbeats stopped everywhere, and no "
     "connection was closed.",
     (Kind.LOST, ""): "Look at the log of {broker}{addr}: name servers saw different endings.",
+    (Kind.GONE, ""): "Look at the log of {broker}{addr}. From outside it is not visible whether it stopped or was "
+    "lost; rocketns collect --brokers asks the broker too.",
+    (Kind.GONE, "observed answered"): "Look at the network between {broker}{addr} and the name servers: the broker "
+    "itself answered when it was asked.",
+    (Kind.GONE, "observed refused"): "Look at the process of {broker}{addr}: its address refused a connection, so it "
+    "had stopped or crashed.",
+    (Kind.GONE, "observed silent"): "Look at the host and the network of {broker}{addr}: it did not answer when it was "
+    "asked.",
+    (Kind.FLAP, "observed"): "Look at process, load and network of {broker}{addr}: it comes and goes.",
     (Kind.FLAP, "expired"): "Look at load, garbage collection and network of {broker}{addr}: its heartbeats come too "
     "late.",
     (Kind.FLAP, ""): "Look at the process and the network of {broker}{addr}: its connections end again and again.",

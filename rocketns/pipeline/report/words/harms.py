@@ -86,6 +86,7 @@ HARMS: dict[Kind, Callable[[Incident], str]] = {
     Kind.CRASH: _harm_gone,
     Kind.DEAD: _harm_gone,
     Kind.LOST: _harm_gone,
+    Kind.GONE: _harm_gone,
     Kind.FLAP: _harm_flap,
     Kind.RESTARTED: _harm_server,
     Kind.KILLED: _harm_server,

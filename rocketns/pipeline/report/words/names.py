@@ -16,6 +16,7 @@ NAMES = {
     Kind.CRASH: "broker crashed",
     Kind.DEAD: "broker silent",
     Kind.LOST: "broker lost",
+    Kind.GONE: "broker gone",
     Kind.FLAP: "broker comes and goes",
     Kind.RESTARTED: "name server restarted",
     Kind.KILLED: "name server killed",

@@ -119,6 +119,7 @@ TITLES: dict[Kind, Callable[[Incident, _Clock], str]] = {
     Kind.CRASH: _gone("crashed"),
     Kind.DEAD: _gone("stopped sending heartbeats"),
     Kind.LOST: _gone("went"),
+    Kind.GONE: _gone("disappeared"),
     Kind.FLAP: _flap,
     Kind.RESTARTED: _restarted("restarted"),
     Kind.KILLED: _restarted("was killed"),

@@ -65,10 +65,10 @@ class FleetSpec:
     ``width``: brokers that have a topic. ``zones``: brokers are in them by turns. ``slaves``: so many of the brokers
     have one; faults befall the others.
 
-    Lookups are counted in intervals of ``lookup_s``; those of ``groups`` consumer groups of ``members`` come with
-    their clients' addresses. ``rotate_s``: a file of the journal. ``ahead_s``: by how much more the clocks of the first
-    name servers are ahead.
-    """
+    Lookups are counted in intervals of ``lookup_s``; those of ``groups`` consumer groups of ``members`` come with their
+    clients' addresses. ``rotate_s``: a file of the journal. ``ahead_s``: by how much more the clocks of the first name
+    servers are ahead. ``observed``: the numbers of name servers, from 0, that are watched from outside; an observer
+    looks at their brokers every ``look_s``, and at each topic every ``round_s``."""
 
     name_servers: int = 3
     brokers: int = 8
@@ -86,6 +86,9 @@ class FleetSpec:
     start_ms: int = START_MS
     clock_spread_ms: int = 1500
     ahead_s: tuple[int, ...] = ()
+    observed: tuple[int, ...] = ()
+    look_s: int = 5
+    round_s: int = 100
     seed: int = 1
     faults: Faults = field(default_factory=Faults)
 

@@ -35,6 +35,7 @@ with units as (
   select level, cluster, broker, bid, addr, coalesce(sum(s) filter (listed), 0) as up,
     coalesce(sum(s) filter (failed), 0) as down,
     coalesce(sum(s) filter (not listed and before.cause = 'unregister'), 0) as planned,
+    coalesce(sum(s) filter (not listed and before.cause = 'observed'), 0) as unseen,
     coalesce(sum(before.gap) filter (begins and before.cause in ('expired', 'unconfirmed')), 0) / 1e3 as unheard,
     count(*) filter (failed and begins) as failures,
     count(distinct ns) filter (listed or before is not null) as servers
@@ -42,7 +43,7 @@ with units as (
 )
 select level, cluster, broker, bid, addr, servers, up, down, planned, unheard, failures, up / nullif(up + down, 0),
   {target} / 100, (up + down) * (100 - {target}) / 100,
-  1 - down / nullif((up + down) * (100 - {target}) / 100, 0)
+  1 - down / nullif((up + down) * (100 - {target}) / 100, 0), unseen
 from sums where up > 0 or down > 0
 """.replace(
     "{failures}", "('expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception', 'channel_idle')"

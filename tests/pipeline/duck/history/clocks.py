@@ -16,7 +16,12 @@ with named as (
 chosen as (
     select member from named where ev <> 'hb' group by member order by count(distinct ns) desc, member limit 30
 ),
-told as (from named semi join chosen using (member) where ev in ('reg', 'hb')),
+watched as (
+    select distinct ns from all_events
+    where ev in ('start', 'reg', 'down', 'tput', 'tdel') and (observed or since is not null)
+),
+sampled as (from named semi join chosen using (member) where ev in ('reg', 'hb')),
+told as (from sampled where since is null),
 reference as (select ns from told group by ns order by count(*) desc, ns limit 1),
 first as (
     select ns, member, version, min(ts) as seen, arg_min(gap, ts) as gap,
@@ -35,6 +40,23 @@ of_beats as (
     from (select *, row_number() over () as id from beats) a join beats b using (member)
     where b.ns = (from reference) and a.ns <> b.ns group by a.id, a.ns having min(abs(a.ts - b.ts)) <= 15000000
 ),
+of_looks as (
+    select arg_min(middle - r.ts, {'far': abs(middle - r.ts), 'later': r.ts > middle}) as difference,
+        any_value(s.looked) as gap
+    from (
+        select *, row_number() over () as id, ts - greatest(ts - since, 0) // 2 as middle,
+            greatest(ts - since, 0) // 1000 as looked
+        from sampled where since is not null and ev = 'reg'
+    ) s join told r using (member)
+    where r.ns = (from reference) and r.ev = 'reg' group by id having min(abs(middle - r.ts)) <= 3600000000
+),
+of_observer as (
+    select middle, count(*) as samples, round(median(abs(difference - middle)))::bigint as spread,
+        round(median(gap) * 1000)::bigint as uncertainty
+    from (select *, (select round(median(difference))::bigint from of_looks) as middle from of_looks) group by middle
+    having count(*) >= 3
+        and count(*) filter (abs(difference - middle) <= 1000000 + gap * 500) * 2 >= count(*)
+),
 all_differences as (
     select ns, difference, null as gap, 'versions' as method, 1 as preference, 3 as needed from of_versions
     union all select ns, difference, gap, 'heartbeats', 2, 1 from of_beats
@@ -50,10 +72,17 @@ judged as (
     from middles group by ns, middle, method, preference, needed
     having count(*) >= needed and count(*) filter (abs(difference - middle) <= 1000000) * 2 >= count(*)
 )
-select distinct on (ns) ns, coalesce(middle, 0), coalesce(samples, 0), coalesce(spread, 0),
+select ns, coalesce(middle, 0), coalesce(samples, 0), coalesce(spread, 0),
     if(ns = (from reference), 'reference', coalesce(method, 'none')), (from reference),
     if(ns = (from reference), 0, uncertainty)
-from (select distinct ns from all_events) left join judged using (ns) order by ns, preference
+from (select distinct ns from all_events anti join watched using (ns)) left join judged using (ns)
+qualify row_number() over (partition by ns order by preference) = 1
+union all
+select ns, if(alone, 0, coalesce(middle, 0)), if(alone, 0, coalesce(samples, 0)), if(alone, 0, coalesce(spread, 0)),
+    'observed', (from reference), if(alone, 0, uncertainty)
+from watched left join of_observer on true,
+    (select not exists (from all_events anti join watched using (ns)) as alone)
+order by all
 """
 
 # A record is of the day on which its file was opened.
@@ -70,6 +99,7 @@ def of_days(db: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     found, known = [], dict[str, tuple[Any, ...]]()
     for (day,) in db.execute("select distinct dt from by_file order by dt").fetchall():
         for ns, *clock in duck_rows(db, OFFSETS.replace("all_events", f"(from by_file where dt = '{day}')")):
-            known[ns] = known[ns] if "none" in clock and ns in known else tuple(clock)
+            nothing = "none" in clock or (clock[3] == "observed" and clock[5] is None)
+            known[ns] = known[ns] if nothing and ns in known else tuple(clock)
             found.append((day, ns, *known[ns]))
     return found

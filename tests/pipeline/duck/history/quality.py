@@ -7,12 +7,12 @@ union all
 select 'drop', ns, boot, min(ts), max(ts), sum(lost)::bigint
 from events where ev = 'drop' and ts >= $t0 group by ns, boot
 union all
-select 'silent', ns, boot, greatest(last_ts, $t0), $t1, $t1 - last_ts
+select if(observed, 'unwatched', 'silent'), ns, boot, greatest(last_ts, $t0), $t1, $t1 - last_ts
 from boots where not again and stop_ts is null and $t1 - last_ts > $silent
 union all
 select 'unknown', ns, boot, greatest(first_ts, $t0), coalesce(known, last_ts), 1
 from (select *, (select min(end_ts) from needed n where n.ns = b.ns and n.boot = b.boot) as known from boots b)
-where not begun and last_ts >= $t0 and coalesce(known > $t0, true)
+where not begun and last_ts >= $t0 and coalesce(known > $t0 and not (observed and start_ts is not null), true)
     and greatest(first_ts, $t0) < coalesce(known, last_ts)
 """
 

@@ -28,8 +28,9 @@ BOOTS = """
     select *, lead(boot) over (partition by ns order by boot) is not null as again
     from (
         select ns, boot, min(ts) as first_ts, max(ts) as last_ts, min(ts) filter (ev = 'start') as start_ts,
-            max(ts) filter (ev = 'stop') as stop_ts, (min(seq) = 1 or bool_or(ev = 'start'))
-              and not bool_or(ev = 'start' and coalesce(restored, false)) as begun
+            max(coalesce(since, ts)) filter (ev = 'stop') as stop_ts, (min(seq) = 1 or bool_or(ev = 'start'))
+              and not bool_or(ev = 'start' and (coalesce(restored, false) or coalesce(observed, false))) as begun,
+            bool_or(coalesce(observed, false) or since is not null) as observed
         from events group by all
     )
 """
@@ -47,13 +48,14 @@ NEEDED = """
 UPTIME = """
     create or replace temp table uptime as
     select ns, boot, greatest($t0, begin_ts) as t1,
-        case end_cause when 'stop' then stop_ts when 'open' then $t1 else last_ts end as t2, end_cause
+        case end_cause when 'open' then $t1 else coalesce(stop_ts, last_ts) end as t2, end_cause, observed
     from (
         select b.*,
             if(begun, coalesce(start_ts, first_ts), (
                 select min(end_ts) from needed n where n.ns = b.ns and n.boot = b.boot
             )) as begin_ts,
-            case when stop_ts is not null then 'stop' when again then 'lost'
+            case when observed and (stop_ts is not null or again or $t1 - last_ts > $silent) then 'unwatched'
+                when stop_ts is not null then 'stop' when again then 'lost'
                 when $t1 - last_ts > $silent then 'silent' else 'open' end as end_cause
         from boots b
     )
@@ -63,8 +65,8 @@ UPTIME = """
 MEMBERS = """
     create or replace temp table changes as
     select ns, boot, seq, ts, {'cluster': cluster, 'broker': broker, 'bid': bid, 'addr': addr} as key,
-        if(ev = 'down', null, true) as value, if(ev = 'snap', 'snapshot', cause) as cause, gap,
-        case when timeout_ms is not null then {'ms': timeout_ms, 'zone': zone} end as stated
+        if(ev = 'down', null, true) as value, if(ev = 'snap', 'snapshot', cause) as cause, gap, asked,
+        ts - since as early, case when timeout_ms is not null then {'ms': timeout_ms, 'zone': zone} end as stated
     from events left join needed using (ns, boot, snap)
     where addr is not null
         and (ev in ('reg', 'down') or (ev = 'hb' and timeout_ms is not null) or needed.end_seq is not null)
@@ -75,7 +77,8 @@ TOPICS = """
     select ns, boot, seq, ts, {'topic': entry.t, 'broker': broker} as key,
         if(ev = 'tdel', null, {'r': entry.r, 'w': entry.w, 'p': entry.p}) as value,
         if(ev = 'snap', 'snapshot', coalesce(cause, 'register')) as cause,
-        null::bigint as gap, null::struct(ms bigint, zone varchar) as stated
+        null::bigint as gap, null::varchar as asked, ts - since as early,
+        null::struct(ms bigint, zone varchar) as stated
     from (select *, unnest(topics) as entry from events where topics is not null)
         left join needed using (ns, boot, snap)
     where ev <> 'snap' or needed.end_seq is not null
@@ -92,15 +95,18 @@ INTERVALS = """
     ),
     told as (
         select * from changes union all by name
-        select *, null as value, 'snapshot' as cause, null as gap, null as stated from absences
+        select *, null as value, 'snapshot' as cause, null as gap, null as asked,
+            null as early, null as stated
+        from absences
     ),
     clocked as (
         select *, max(ts) over w as t, last_value(stated ignore nulls) over w as known,
-            lag(value) over w as before
+            lag(value) over w as before, greatest(0, coalesce(early, 0)) as sooner
         from told window w as (partition by ns, boot, key order by seq)
     ),
     turns as (
         select *, lead(t) over w as next_t, lead(cause) over w as next_cause, lead(gap) over w as next_gap,
+            lead(asked) over w as next_asked, lead(sooner) over w as next_sooner,
             coalesce(lead(known) over w, (
                 select arg_max(c.stated, c.seq) from changes c
                 where c.ns = x.ns and c.boot = x.boot and c.key = x.key and c.stated is not null
@@ -110,7 +116,9 @@ INTERVALS = """
     select ns, key, value, cause, greatest(t, u.t1) as t1,
         if(next_t <= u.t2, next_t, u.t2) as t2,
         if(next_t <= u.t2, next_cause, u.end_cause) as end_cause,
-        if(next_t <= u.t2, next_gap, null) as gap, of.ms as timeout_ms, of.zone as zone
+        if(next_t <= u.t2, next_gap, null) as gap, of.ms as timeout_ms, of.zone as zone,
+        if(t > u.t1, sooner, 0) as t1_early, if(next_t <= u.t2, next_sooner, 0) as t2_early,
+        if(next_t <= u.t2, next_asked, null) as asked
     from turns join uptime u using (ns, boot)
     where value is not null and greatest(t, u.t1) < if(next_t <= u.t2, next_t, u.t2)
 """
@@ -129,7 +137,7 @@ def broker_intervals(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(MEMBERS)
     db.execute(
         "create or replace temp table broker_intervals as select ns, key.cluster, key.broker, key.bid, key.addr, "
-        f"t1, t2, end_cause, gap, timeout_ms, zone from ({INTERVALS})"
+        f"t1, t2, end_cause, gap, timeout_ms, zone, t1_early, t2_early, asked from ({INTERVALS})"
     )
 
 
@@ -138,5 +146,5 @@ def topic_intervals(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(TOPICS)
     db.execute(
         "create or replace temp table topic_intervals as select ns, key.topic, key.broker, value.r, value.w, value.p, "
-        f"t1, t2, cause, end_cause from ({INTERVALS})"
+        f"t1, t2, cause, end_cause, t1_early, t2_early from ({INTERVALS})"
     )

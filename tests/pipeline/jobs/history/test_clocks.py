@@ -111,7 +111,7 @@ def test_the_worked_example_has_no_offset(spark: SparkSession) -> None:
 @pytest.mark.parametrize("seed", seeds(3))
 def test_clocks_without_common_events_are_not_corrected(spark: SparkSession, seed: int) -> None:
     """Random journals have nothing in common."""
-    found = offsets_of(spark, random_journals(seed)).values()
+    found = offsets_of(spark, random_journals(seed, watched=0)).values()
     assert {(offset, method, uncertainty) for offset, method, _, uncertainty in found} == {
         (0, "reference", 0), (0, "none", None),
     }  # fmt: skip
@@ -137,3 +137,44 @@ def test_corrected_clocks_leave_only_real_differences(spark: SparkSession) -> No
     shifted = cut(corrected(events, clock_days(estimates(events))))
     assert shifted.schema.simpleString() == EVENTS.simpleString()
     assert (windows(events) > 0, windows(shifted)) == (True, 0)
+
+
+def watched(offset_s: float, look_s: int, registrations: int, servers: int = 1, *, alone: bool = False) -> Journals:
+    """A name server with a journal of its own, and others whose registrations an observer saw, each at one of its
+    looks."""
+    journals = {} if alone else {"n1": Journal(NOON, "n1")}
+    watching = {f"w{n}": [{"boot": NOON // 1000, "seq": 1, "ts": NOON, "ev": "start", "ns": f"w{n}", "observed": True}]
+                for n in range(servers)}  # fmt: skip
+    chance = random.Random(3)
+    for number in range(registrations):
+        broker, sent = Broker(f"broker-{number}", f"10.0.0.{number}:10911"), NOON + (10 + 40 * number) * SECOND
+        if not alone:
+            journals["n1"].register(sent, broker)
+        for ns, records in watching.items():
+            seen = sent + int(offset_s * SECOND) + chance.randrange(look_s * SECOND)
+            named = {"cluster": "c", "broker": broker.name, "addr": broker.addr, "bid": 0}
+            records.append({"boot": NOON // 1000, "seq": len(records) + 1, "ts": seen, "ev": "reg",
+                            "since": seen - look_s * SECOND, "ns": ns, **named})  # fmt: skip
+    return {**{ns: journal.records for ns, journal in journals.items()}, **watching}
+
+
+def test_registrations_tell_the_offset_of_an_observer_to_the_time_between_two_looks(spark: SparkSession) -> None:
+    found = offsets_of(spark, watched(600, 5, 8, servers=2))
+    assert found["w0"] == found["w1"]
+    offset, *known = found["w0"]
+    assert (known, abs(offset - 600) <= 2.5) == (["observed", "n1", 5], True)
+    assert found["n1"] == (0, "reference", "n1", 0)
+
+
+def test_two_registrations_are_too_few_for_an_observer(spark: SparkSession) -> None:
+    assert offsets_of(spark, watched(600, 5, 2))["w0"] == (0, "observed", "n1", None)
+
+
+def test_where_all_were_watched_the_clock_of_the_observer_is_the_only_one(spark: SparkSession) -> None:
+    assert set(offsets_of(spark, watched(3, 5, 8, servers=2, alone=True)).values()) == {(0, "observed", None, 0)}
+
+
+def test_since_is_corrected_like_the_time_of_the_record(spark: SparkSession) -> None:
+    events = cut(events_frame(spark, watched(600, 5, 8)))
+    (shifted,) = rows(corrected(events, clock_days(estimates(events))).where("ns = 'w0'").selectExpr("max(ts - since)"))
+    assert shifted == (5 * SECOND,)

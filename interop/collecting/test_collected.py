@@ -1,0 +1,145 @@
+"""`rocketns collect` and `rocketns audit` beside real name servers of both kinds, and what really happened.
+
+One story is told before all tests: a link is cut and healed, a permission wiped and added, a broker stops, the other is
+killed. Two Java name servers and two rocketns see the same, and rocketns writes its own journal, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from interop.audit.audited import Audit, missing
+from interop.audit.deployment import A, B
+from interop.collecting.cluster import JAVA, NAMES, OWN, TOPIC
+from interop.collecting.collector import INTERVAL_S, audited
+from interop.collecting.comparison import Moment, Window, apart_ms, departures, impact, moment, windows
+from interop.collecting.story import A_READS, BOTH, ONLY_A, Story, play
+
+pytestmark = pytest.mark.timeout(2400)
+
+SHARED = frozenset({"broker-a:2", "broker-a:3"})
+# A look may be late on a busy machine, and a change that comes while a round goes on is seen by the next one.
+EARLY_MAX_MS = 4 * INTERVAL_S * 1000
+# Which audits there are: the folders of journals by name servers.
+KINDS = {"java": JAVA, "own": OWN, "watched": OWN, "mixed": ("j1", "n2")}
+Audits = Callable[[str], Audit]
+
+
+@pytest.fixture(scope="module")
+def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    if request.config.getoption("--against") == "java":
+        pytest.skip("both kinds of name server take part already")
+    if gone := missing():
+        pytest.skip(f"pip install 'rocketns[spark]'; not installed: {', '.join(gone)}")
+    return play(tmp_path_factory.mktemp("collected"))
+
+
+@pytest.fixture(scope="module")
+def audits(story: Story, tmp_path_factory: pytest.TempPathFactory) -> Audits:
+    """By the names of KINDS; each is run when it is first asked for."""
+
+    @cache
+    def of(kind: str) -> Audit:
+        home, own, seen = tmp_path_factory.mktemp(kind), story.own, story.collected
+        parts: dict[str, list[tuple[Path, tuple[str, ...]]]] = {
+            "own": [(own, OWN)], "mixed": [(seen, ("j1",)), (own, ("n2",))],
+        }  # fmt: skip
+        return audited(home, *parts.get(kind, [(seen, KINDS[kind])]))
+
+    return of
+
+
+def cut_off(audit: Audit, kind: str) -> Window:
+    """The one window in which the second name server had lost broker-b."""
+    one, other = KINDS[kind]
+    (found,) = [w for w in windows(audit) if w.values == {one: 6, other: None}]
+    assert found.broker == "broker-b"
+    return found
+
+
+def wiped(audit: Audit, kind: str) -> Window:
+    """The one window in which nobody might write to broker-a at the second name server."""
+    one, other = KINDS[kind]
+    (found,) = [w for w in windows(audit) if w.values == {one: 6, other: 4}]
+    assert found.broker == "broker-a"
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_windows_are_those_of_the_truth_within_their_uncertainty(story: Story, audits: Audits, kind: str) -> None:
+    """They also are all that there are; what is in doubt is no finding."""
+    audit, (_, other) = audits(kind), KINDS[kind]
+    clocks = apart_ms(audit, KINDS[kind])
+    lost, permission = cut_off(audit, kind), wiped(audit, kind)
+    back, read_only = (story.change(other, shown) for shown in (BOTH, A_READS))
+    given_back = next(one for one in story.changes[other] if one.until > read_only.until and one.shown == BOTH)
+    truth = (story.change(other, ONLY_A), back, read_only, given_back)
+    found = (lost.opened, lost.closed, permission.opened, permission.closed)
+    for real, said in zip(truth, found, strict=True):
+        assert said.meets(real, clocks), (real, said, clocks)
+        assert said.until - said.after <= EARLY_MAX_MS
+    assert len(windows(audit)) == 2
+
+
+@pytest.mark.parametrize("kind", ["java", "watched"])
+def test_nothing_that_was_only_watched_is_called_an_expiry_or_a_graceful_end(audits: Audits, kind: str) -> None:
+    audit = audits(kind)
+    causes = {row["cause"] for name in ("key_windows", "incidents") for row in audit.rows(name)}
+    ends = {row["end_cause"] for name in ("broker_intervals", "topic_intervals") for row in audit.rows(name)}
+    assert not (causes | ends) & {"expired", "unregister", "channel_close"}, (causes, ends)
+    assert not {row["kind"] for row in departures(audit)} & {"graceful", "silent"}
+
+
+def test_the_page_of_a_java_only_cluster_names_window_broker_servers_and_queues(audits: Audits) -> None:
+    audit = audits("java")
+    window = cut_off(audit, "java")
+    assert audit.status == 1, audit.said
+    assert window.row["opened_by"] == "j2"
+    said = impact(audit, window)
+    assert set(said["orphaned_ids"]) == B
+    assert set(said["dup_ids"]) == SHARED
+    page = (audit.out / "report.html").read_text("utf-8")
+    for text in ("broker-b", *JAVA, TOPIC, *sorted(B)):
+        assert text in page, text
+    assert "watched" in page or "observed" in page, "the page says that it was watched from outside"
+
+
+def test_both_kinds_of_journal_of_the_same_servers_say_the_same(audits: Audits) -> None:
+    """Windows and their impact, within what the collected journal leaves open."""
+    own, watched = audits("own"), audits("watched")
+    clocks = apart_ms(own, OWN)
+    for find in (cut_off, wiped):
+        one, other = find(own, "own"), find(watched, "watched")
+        assert other.opened.meets(one.opened, clocks)
+        assert other.closed.meets(one.closed, clocks)
+    mine, theirs = impact(own, cut_off(own, "own")), impact(watched, cut_off(watched, "watched"))
+    same = ("queues", "orphaned_mean", "orphaned_max", "dup_mean", "dup_max", "orphaned_ids", "dup_ids")
+    assert {name: mine[name] for name in same} == {name: theirs[name] for name in same}
+    left_open_s = 2 * EARLY_MAX_MS / 1000
+    assert abs(mine["orphaned_qs_max"] - theirs["orphaned_qs_max"]) <= len(A) * left_open_s
+
+
+def test_departures_are_the_same_by_both_kinds_of_journal(audits: Audits) -> None:
+    """Their causes are known to the name servers' own journals alone."""
+    own, watched = departures(audits("own")), departures(audits("watched"))
+    assert [row["kind"] for row in own] == ["partition", "graceful", "crash"]
+    same = ("broker", "cluster", "ns", "bids")
+    assert [[row[name] for name in same] for row in own] == [[row[name] for name in same] for row in watched]
+    for one, other in zip(own, watched, strict=True):
+        seen = moment(other, "t1")
+        assert seen.meets(Moment(one["t1"] / 1000, one["t2"] / 1000), apart_ms(audits("own"), OWN))
+    assert watched[0]["asked"] == ["answered"], "broker-b was well, and the link was cut"
+
+
+def test_one_command_collects_a_running_cluster_and_audits_it(story: Story) -> None:
+    """`rocketns audit run --name-servers … --for …` ran beside the story."""
+    audit = story.live.ended()
+    assert audit.status == 1, audit.said
+    lost = cut_off(audit, "java")
+    assert lost.opened.meets(story.change("j2", ONLY_A))
+    assert "broker-b" in (audit.out / "report.md").read_text("utf-8")
+    assert set(NAMES) >= {row["ns"] for row in audit.rows("sources")} == set(JAVA)

@@ -1,0 +1,70 @@
+"""`rocketns audit run --name-servers`: watch name servers for a while first, then audit what was seen."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
+from rocketns.pipeline.storage.files.folder import is_on_this_machine
+
+COLLECTED = "collected"
+FOR = "10m"
+# Options of a run that are passed on as they were written, by the name of the collector's option.
+PASSED_ON = {
+    "--name-servers": "name_servers", "--for": "collect_for", "--interval": "interval",
+    "--requests-per-second": "requests_per_second",
+}  # fmt: skip
+
+Collect = Callable[[Sequence[str]], int]
+
+
+def journal_of(options: argparse.Namespace) -> str:
+    """The folder of the journals: that of the option, or else the one below --out that is collected into. BadInput if
+    nothing is named, or what is collected cannot be written there."""
+    if options.name_servers is None:
+        if given := [name for name, value in _given(options).items() if value is not None]:
+            raise BadInput(f"{given[0]} goes with --name-servers: it says how these are watched")
+        if options.journal is None:
+            raise BadInput("name the --journal, or with --name-servers the name servers to watch")
+        return str(options.journal)
+    folder = options.journal or f"{options.out.rstrip('/')}/{COLLECTED}"
+    if not is_on_this_machine(folder):
+        raise BadInput(f"what is collected is written on this machine first: name another --journal than {folder}")
+    return str(folder)
+
+
+def collected(options: argparse.Namespace, journal: str, say: Progress, collect: Collect | None = None) -> bool:
+    """Watch the name servers of the options; whether each of them was read. Ctrl-C ends it early, and what was seen
+    counts. BadInput after an error that the collector has printed. ``collect``: the main function of `rocketns
+    collect`."""
+    say(f"watching {options.name_servers} for {options.collect_for or FOR}; what is seen goes to {journal}")
+    status = (collect or _collector())(arguments(options, journal))
+    if status == EXIT_USAGE:
+        raise BadInput("the name servers were not watched: see above")
+    return status == EXIT_NOTHING
+
+
+def arguments(options: argparse.Namespace, journal: str) -> list[str]:
+    """The command line of the collector."""
+    given = _given(options) | {"--name-servers": options.name_servers, "--for": options.collect_for or FOR}
+    words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    return [*words, "--journal", journal, *(["--brokers"] if options.brokers else [])]
+
+
+def with_unread(status: int) -> int:
+    """The exit status of a run, if some name server was never read."""
+    return STATUS[Verdict.INCOMPLETE] if status in (EXIT_NOTHING, EXIT_FINDINGS) else status
+
+
+def _given(options: argparse.Namespace) -> dict[str, str | None]:
+    given = {option: getattr(options, name) for option, name in PASSED_ON.items()}
+    return given | ({"--brokers": ""} if options.brokers and options.name_servers is None else {})
+
+
+def _collector() -> Collect:
+    """Loaded only where it is asked for."""
+    from rocketns.collect.cli import main
+
+    return main
