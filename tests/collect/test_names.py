@@ -33,7 +33,8 @@ def test_a_name_server_has_a_name_or_gets_one(text: str, named: Named) -> None:
     [
         ("", "1 to 16"), (",;", "1 to 16"), ("a:1,b", "b: HOST:PORT"), ("a:1,b:0", "b:0: HOST:PORT"),
         ("a:99999", "a:99999"), ("a/b=a:1", "a/b=a:1: the name"), ("é=a:1", "é=a:1"),
-        ("a:1,a:1", "a-1 is there twice"), ("a:1 x=a:1", "a:1 is there twice"), ("x=a:1,x=b:1", "x is there twice"), (":9876", ":9876: HOST:PORT"),
+        ("a:1,a:1", "a-1 is there twice"), ("a:1 x=a:1", "a:1 is there twice"),
+        ("x=a:1,x=b:1", "x is there twice"), (":9876", ":9876: HOST:PORT"),
         (",".join(f"a:{port}" for port in range(1, 18)), "not 17"),
     ],
 )  # fmt: skip

@@ -18,6 +18,9 @@ CODES = {
 # Answers that say that there is nothing.
 NOTHING = {Kind.KV: ResponseCode.QUERY_NOT_FOUND, Kind.ROUTE: ResponseCode.TOPIC_NOT_EXIST}
 REFUSALS = frozenset({ResponseCode.NO_PERMISSION, ResponseCode.REQUEST_CODE_NOT_SUPPORTED})
+BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.GO_AWAY})
+# What a name server is watched without.
+MAY_LACK = frozenset({Kind.NAMES, Kind.KV, Kind.CONFIGURATION})
 
 
 class RefusedError(UnusableError):
@@ -32,8 +35,8 @@ async def read(server: NameServer, ask: Ask) -> bytes | None:
         return bytes(answer.body or b"")
     if answer.code == NOTHING.get(ask.kind):
         return None
-    # With enableAllTopicList=false Java answers so.
-    if answer.code in REFUSALS or (ask.kind is Kind.NAMES and answer.code == ResponseCode.SYSTEM_ERROR):
+    # With enableAllTopicList=false Java answers SYSTEM_ERROR. Nothing waits for settings that cannot be read.
+    if answer.code in REFUSALS or (ask.kind in MAY_LACK and answer.code not in BUSY):
         raise RefusedError(f"it refuses request {int(code)} with code {answer.code}")
     reason = NOT_READY.get(answer.code)
     raise UnusableError(f"it answered request {int(code)} with code {answer.code}{f': {reason}' if reason else ''}")

@@ -18,8 +18,8 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.body.route_decoding import (
     decode_cluster_info,
     decode_kv_table,
+    decode_route_without_brokers,
     decode_topic_list,
-    decode_topic_route_data,
 )
 from rocketns.routeinfo.events import BrokerDown, Event, TopicsDeleted
 
@@ -160,7 +160,7 @@ class Watch:
         if before is not None and before.digest == seen.digest:
             return
         try:
-            found = None if body is None else decoded(body, decode_topic_route_data)
+            found = None if body is None else decoded(body, decode_route_without_brokers)
         except UnusableError:
             self.unreadable.add(topic)
             return

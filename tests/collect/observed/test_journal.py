@@ -238,11 +238,17 @@ def test_a_restart_does_not_continue_from_half_a_first_snapshot(
     assert restored(tmp_path, LATER_MS)[0] is None
 
 
-def test_a_restart_does_not_continue_where_records_are_missing(tmp_path: Path) -> None:
-    begun(tmp_path, "t").close(LATER_MS, LATER_MS)
+def test_a_restart_does_not_continue_where_a_record_is_missing(tmp_path: Path) -> None:
+    observed = watched("t")
+    journal = journal_at(tmp_path, observed, Steps())
+    journal.begin(NOW_MS, restored=False)
+    journal.record(observed.route("t", route({"b": MORE})), LATER_MS, NOW_MS)
+    journal.lost(LATER_MS, LATER_MS)
+    journal.close(LATER_MS, LATER_MS)
+    assert restored(tmp_path, LATER_MS)[0] == LATER_MS
     (path,) = tmp_path.glob("v=1/*/*/*.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(line for line in lines if b'"bid":1' not in line))
+    path.write_bytes(b"".join(line for line in lines if b'"ev":"tput"' not in line))
     assert restored(tmp_path, LATER_MS)[0] is None
 
 

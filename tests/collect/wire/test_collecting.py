@@ -71,7 +71,7 @@ def topics_of(collecting: Collecting) -> dict[str, set[str]]:
 def test_the_journal_has_what_was_registered(collecting: Collecting, names: Names) -> None:
     assert collecting.stop() == 0
     routes = collecting.routes("a")
-    assert {name: list(group.brokers.values())[0].addr for name, group in routes.groups.items()} == {
+    assert {name: next(iter(group.brokers.values())).addr for name, group in routes.groups.items()} == {
         names.broker: names.addr()
     }
     ours = {topic: brokers for topic, brokers in topics_of(collecting).items() if brokers == {names.broker}}

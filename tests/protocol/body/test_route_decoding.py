@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
-from rocketns.protocol.body.route_decoding import decode_topic_route_data
+from rocketns.protocol.body.route_decoding import decode_route_without_brokers, decode_topic_route_data
 from tests.protocol.strategies import any_bytes, ints, json_texts, json_values, longs, mutated
 
 names = st.text(min_size=1, max_size=8)
@@ -122,3 +122,10 @@ def test_any_bytes(body: bytes) -> None:
         return
     bodies.topic_route_data(route, standard=True)
     bodies.topic_route_data(route, standard=False)
+
+
+def test_a_route_is_also_read_without_its_brokers() -> None:
+    body = b'{"brokerDatas":[7],"queueDatas":[{"brokerName":"a","perm":6,"readQueueNums":4,"writeQueueNums":8}]}'
+    route = decode_route_without_brokers(body)
+    assert (route.broker_datas, [name for name, _ in route.queue_datas]) == ([], ["a"])
+    assert route.queue_datas[0][1][:3] == (4, 8, 6)
