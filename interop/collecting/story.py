@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from interop.audit.audited import AUDIT_TIMEOUT_S
 from interop.audit.deployment import now_ms
 from interop.collecting.cluster import CUT_OFF, JAVA, NAMES, Cluster, started
-from interop.collecting.collector import Collector, Live, collected, live
+from interop.collecting.collector import INTERVAL_S, Collector, Live, collected, live
 from interop.collecting.truth import Change, Shown, Truth
 from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
@@ -22,6 +24,9 @@ WITHIN_S = 240.0
 BOTH, ONLY_A, A_READS = {"broker-a": 6, "broker-b": 6}, {"broker-a": 6}, {"broker-a": 4, "broker-b": 6}
 # How long each difference lasts: well above the audit's --min-window of 5 s and the time between two polls.
 LASTS_S = 10.0
+# As many as the audit needs to trust what they say of a clock.
+REGISTRATIONS = 3
+REGISTERED = register_body([])
 
 
 class Story(NamedTuple):
@@ -48,6 +53,7 @@ def play(home: Path) -> Story:
         shows(truth, NAMES, BOTH)
         at_once = fleet.kills(live(fleet, {name: cluster.servers[name] for name in JAVA}))
         collector = fleet.kills(collected(fleet, cluster.servers))
+        brokers_come_and_go(cluster)
         cut, healed = links_are_cut(cluster, truth)
         permission_is_wiped(cluster, truth)
         brokers_leave(cluster, truth)
@@ -55,6 +61,17 @@ def play(home: Path) -> Story:
         at_once.process.wait(AUDIT_TIMEOUT_S)  # before the name servers end
         ended(collector, cluster)
         return Story(cut, healed, truth.changes, cluster.own, collector.journal, at_once)
+
+
+def brokers_come_and_go(cluster: Cluster) -> None:
+    """Some brokers register everywhere: the audit compares the collector's clock by what both kinds of journal show."""
+    with ExitStack() as connections:
+        for number in range(REGISTRATIONS):
+            fields = register_ext(broker=f"short-{number}", addr=f"10.0.0.{number}:10911", body=REGISTERED)
+            for server in cluster.servers.values():
+                client = connections.enter_context(server.connect())
+                assert client.request(codes.REGISTER_BROKER, fields, REGISTERED).code == codes.SUCCESS
+            time.sleep(INTERVAL_S)
 
 
 def links_are_cut(cluster: Cluster, truth: Truth) -> tuple[int, int]:

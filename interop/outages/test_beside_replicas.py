@@ -13,10 +13,11 @@ from interop.harness import codes, views
 from interop.harness.frames import answered
 from interop.harness.ports import free_port
 from interop.harness.relay import Relay
-from interop.harness.sending.fleet import Fleet
+from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from interop.operating.test_mqadmin import ORDER
+from interop.outages.test_beside import diff
 from tests.behaviour.views import loads
 
 TOPIC = "Replicated"
@@ -62,3 +63,4 @@ def test_a_slave_learns_its_master_and_the_order_of_topics_as_from_java(rocketns
     assert (fields["masterAddr"], fields["haServerAddr"]) == (master.address, f"127.0.0.1:{master.ha_port}")
     assert order["table"][TOPIC] == "broker-a:4"
     eventually(lambda: master.ha_port in slave.connected_ports(), WITHIN_S, every_s=0.2)
+    assert diff(name_server_list(java), name_server_list(ours)) == 0

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
+from interop.harness.process import Process
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
@@ -21,9 +24,15 @@ from interop.shadowing.shadow import Shadow
 VERSIONS = (OLD, BETWEEN, CURRENT)
 TOPICS = {sender: f"From-{sender.replace('.', '-')}" for sender in (CURRENT, OLD)}
 STEADY = "Steady"
-UNWANTED = ("different", "missing")
+# Topics of tests under load: each counts the messages of its own one.
+LOADED = tuple(f"{STEADY}-{name}" for name in ("switch", "half", "judge", "relay"))
+MESSAGES_BETWEEN = 100
+UNWANTED = ("different", "missing", "skipped")
 # What differed is asked again after a second.
 JUDGED_WITHIN_S = 60.0
+# The last pairs are asked again after a second, the judge tells its counts each second, and the status is as old.
+TOLD_WITHIN_S = 3.5
+ANSWERS_MAX = 5
 
 
 @dataclass
@@ -37,10 +46,44 @@ class Scene:
 
     def new_outcomes(self) -> Counter[str]:
         """What was compared since the last call, when all of it is judged."""
-        eventually(lambda: self.shadow.status()["waiting"] == 0, JUDGED_WITHIN_S, every_s=0.2)
+        try:
+            eventually(lambda: self.shadow.waiting() <= ANSWERS_MAX, JUDGED_WITHIN_S, every_s=0.2)
+        except AssertionError:
+            raise AssertionError(f"pairs wait for the judge: {self.shadow.status()}") from None
+        time.sleep(TOLD_WITHIN_S)
         outcomes = self.shadow.outcomes()
         new, self.seen = outcomes - self.seen, outcomes
         return new
+
+
+@dataclass
+class Load:
+    """A producer and a consumer that run. ``connected``: the ports of their and the brokers' connections."""
+
+    scene: Scene
+    producer: JavaClient
+    consumer: JavaClient
+    connected: set[int]
+
+    def goes_on(self) -> None:
+        """Wait for more messages; no connection was closed since the beginning."""
+        self.consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
+        assert self.scene.shadow.connected(*_running(self.scene, self.producer, self.consumer)) == self.connected
+
+
+def under_load(scene: Scene, topic: str) -> Load:
+    """Start both, and wait until messages flow."""
+    producer = scene.fleet.producer([scene.shadow], topic, 1_000_000, pause_ms=20)
+    consumer = scene.fleet.consumer([scene.shadow], topic, f"readers-{topic}")
+    consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
+    running = _running(scene, producer, consumer)
+    connected = scene.shadow.connected(*running)
+    assert len(connected) >= len(running)
+    return Load(scene, producer, consumer, connected)
+
+
+def _running(scene: Scene, *clients: JavaClient) -> list[Process]:
+    return [one.process for one in (*clients, *scene.brokers.values())]
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +92,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         java = fleet.java()
         shadow = fleet.kills(Shadow(fleet.folder("shadow"), java))
         programs = [program.topic for program in PROGRAMS]
-        topics = {version: [STEADY, *TOPICS.values()] for version in VERSIONS}
+        topics = {version: [STEADY, *LOADED, *TOPICS.values()] for version in VERSIONS}
         topics[CURRENT] += programs
         brokers = {
             version: fleet.broker(
@@ -57,6 +100,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             )
             for version in VERSIONS
         }
+        eventually(lambda: shadow.status()["half"] == "runs", JUDGED_WITHIN_S, every_s=0.2)
         yield Scene(fleet, shadow, brokers)
 
 

@@ -18,6 +18,8 @@ from interop.harness.wire import Client, eventually
 
 ANSWER_WITHIN_S = 30.0
 READY_WITHIN_S = 60.0
+# A broker registers every 10 s here. What differs before that is counted as warming.
+SETTLE_S = 25
 
 
 class Shadow(NameServer):
@@ -41,7 +43,7 @@ class Shadow(NameServer):
 
     def command(self) -> list[str]:
         places = ("--upstream", f"127.0.0.1:{self.upstream.port}", "-p", str(self.port))
-        status = ("--status", f"127.0.0.1:{self.status_port}")
+        status = ("--status", f"127.0.0.1:{self.status_port}", "--settle", f"{SETTLE_S}s")
         return [sys.executable, "-m", "rocketns", "shadow", *places, *status]
 
     def is_ready(self) -> bool:
@@ -61,8 +63,16 @@ class Shadow(NameServer):
         return found
 
     def outcomes(self) -> Counter[str]:
-        """How many pairs had which outcome so far."""
-        return Counter(self.status()["outcomes"])
+        """How many pairs had which outcome so far, and how many were ``skipped``."""
+        status = self.status()
+        of_requests = (Counter(numbers) for numbers in status["requests"].values())
+        return sum(of_requests, Counter(skipped=status["skipped"]))
+
+    def waiting(self) -> int:
+        """How many requests have no outcome yet. A few stay: frames of clients that ask nothing."""
+        status = self.status()
+        relay, judged = status["relay"], sum(sum(numbers.values()) for numbers in status["requests"].values())
+        return int(relay["requests"] - relay["oneway"] - relay["alone"] - status["skipped"] - judged)
 
     def switch(self, to: str) -> None:
         """`rocketns switch`: serve or pass."""

@@ -34,9 +34,9 @@ from rocketns.shadow.judge.starting import JudgeOptions, command
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, own_began
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.clients.secured import EitherClient
 from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.secured import EitherClient
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import ALL, Switch
 
@@ -107,7 +107,7 @@ class Shadow:
         self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
                             ns=f"shadow_{self.port}", settle_s=options.settle_s)  # fmt: skip
         self._make_upstream_context()
-        upstream_tls = None if self._context is None else lambda: self._context
+        upstream_tls = None if self._context is None else self._upstream_context
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
@@ -139,6 +139,9 @@ class Shadow:
         if not self.half.is_settled:
             return f"knows all brokers in {duration(self.half.settles_in_s * 1000)}"
         return "runs"
+
+    def _upstream_context(self) -> ssl.SSLContext | None:
+        return self._context
 
     def _make_upstream_context(self) -> None:
         """StartupError if its files are not usable."""

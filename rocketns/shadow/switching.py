@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import NoReturn
 
 from rocketns.addresses import split
 from rocketns.logtext import one_line
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
 
 ANSWER_WITHIN_S = 5.0
 ANSWER_BYTES_MAX = 4096
@@ -45,10 +46,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         status, said = _post(host, port, 0 if options.to == PASS else options.percent)
     except (OSError, HTTPException) as error:
-        print(one_line(f"rocketns switch: no shadow answers at {host}:{port}: {error}"), file=sys.stderr)
+        complain(f"rocketns switch: no shadow answers at {host}:{port}: {error}")
         return EXIT_UNREADABLE
-    print(one_line(said.strip()), file=sys.stdout if status == 200 else sys.stderr)
-    return EXIT_FOUND if status == 200 else EXIT_DIFFERENT
+    if status != HTTPStatus.OK:
+        complain(said.strip())
+        return EXIT_DIFFERENT
+    print_text(f"{one_line(said.strip())}\n")
+    return EXIT_FOUND
 
 
 def _post(host: str, port: int, percent: int) -> tuple[int, str]:

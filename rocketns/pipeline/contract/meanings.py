@@ -31,6 +31,8 @@ INCIDENTS = Meaning(
         "the same moment.",
         "A stopped name server is not compared. Each name server's clock is corrected by one offset for each day.",
         "What lost records or clocks alone may explain is listed apart, and is not counted.",
+        "“Or earlier by”: of what was seen from outside, by how much earlier its beginning and its end may have been. "
+        "It came between two looks, and the time of the later one is shown.",
         "Topics are user topics. System topics, %RETRY% and %DLQ% topics are counted apart.",
     ),
 )
@@ -44,10 +46,11 @@ WINDOWS = Meaning(
 CLOCKS_DIFFER = Meaning(
     "A change that reached all name servers at once looks like a difference for as long as their clocks differ. These "
     "windows are shorter than that, and every name server showed within that time what the others showed. None of them "
-    "is counted as a disagreement.",
+    "is counted as a disagreement. The same holds for the time between two looks at name servers that were watched "
+    "from outside.",
     (
         "Some of them may be real. Three new data versions tell how far clocks differ: from the day on which all name "
-        "servers hear them, windows are certain.",
+        "servers hear them, windows are certain. With shorter times between two looks more windows are certain.",
     ),
 )
 LOST = Meaning(
@@ -69,7 +72,8 @@ SEGMENTS = Meaning(
 )
 SERVERS = Meaning(
     "Each start of a name server: from when and until when its state is known, and how it ended. “Lost” means that it "
-    "ended without a stop record: it was killed or its machine failed.",
+    "ended without a stop record: it was killed or its machine failed. Of a name server that was watched from "
+    "outside: each time in which it was watched; “no longer watched” says nothing about the name server.",
     ("If the journal does not hold the start, the state is known from the first whole snapshot on.",),
 )
 TIMELINE = Meaning(
@@ -127,7 +131,8 @@ IMBALANCE = Meaning(
 BROKERS = Meaning(
     "One row per broker address and name server. Availability: time registered divided by the time that the name "
     "server was up. Failure: heartbeats stopped or the connection ended. Graceful: the broker unregistered. Flap: a "
-    "failure followed by a new registration within 10 minutes. MTBF: time up per failure.",
+    "failure followed by a new registration within 10 minutes. MTBF: time up per failure. Cause not visible: it went "
+    "as seen from outside, which is none of these.",
     (
         "This is the name server's view. A broken network between the two counts as a failure of the broker.",
         "A stop or start of the name server itself is neither a failure nor graceful. Its down time does not count.",
@@ -147,8 +152,10 @@ GAPS = Meaning(
 DEPARTURES = Meaning(
     "A departure joins the times at which several name servers lost the same broker within a short time. Graceful: it "
     "unregistered. Crash: its connections broke at all running name servers. Silent: its heartbeats stopped at all of "
-    "them. Partition: some lost it while another still received its heartbeats. Unclear: none of these holds at all "
-    "name servers. “Stalled” names those that did not run themselves when they lost it, or up to 30 s before.",
+    "them. Partition: some lost it while another still received its heartbeats. Observed: only seen from outside, "
+    "where causes are not visible. Unclear: none of these holds at all name servers. “Asked, it”: what the broker "
+    "itself said when it was asked then: answered (it lived), refused (its process was gone), silent. “Stalled” names "
+    "those that did not run themselves when they lost it, or up to 30 s before.",
     ("The kind follows from what name servers saw, not from the broker's host. A crash may be a pulled cable.",),
 )
 INVENTORY = Meaning(
@@ -213,6 +220,7 @@ AVAILABILITY = Meaning(
     (
         "This is the name servers' view. A broken network between the two counts as a failure of the broker.",
         "Unheard: listed, but without heartbeats until it was dropped. It does not count as failed.",
+        "Cause not visible: gone as seen from outside. It may be a failure or planned, and does not count.",
         "Planned time, after the broker unregistered, and time after a name server's own start do not count.",
     ),
 )

@@ -44,7 +44,7 @@ def with_clocks(
         return windows
     with_apart = keep(_with_apart(windows, clock_days))
     suspects = with_apart.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))
-    lasting = F.when(F.col("t1_early") + F.col("t2_early") > 0, min_window_us).otherwise(0).cast("long")
+    lasting = F.when(_looks() > 0, min_window_us).otherwise(0).cast("long")
     unproven = _unproven(suspects.withColumn("lasting", lasting), topic_intervals, ns_uptime, topic_doubts)
     unclear = unproven.withColumn("unclear", F.lit(CLOCKS))
     joined = with_apart.join(unclear, [*WINDOW], "left")
@@ -61,7 +61,12 @@ def _with_apart(windows: DataFrame, clock_days: DataFrame) -> DataFrame:
     dated = off_by_day(windows, "t1", clock_days)
     with_offs = dated.withColumn("offs", F.transform("values", with_off)).drop("clocks")
     clocks = apart(F.transform("offs", lambda value: value["clock"]))
-    return with_offs.withColumn("apart", clocks + F.col("t1_early") + F.col("t2_early"))
+    return with_offs.withColumn("apart", clocks + _looks())
+
+
+def _looks() -> Column:
+    """By how much earlier both ends of a window may have been, us."""
+    return F.coalesce("t1_early", F.lit(0)) + F.coalesce("t2_early", F.lit(0))
 
 
 def _unproven(

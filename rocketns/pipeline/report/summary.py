@@ -34,7 +34,7 @@ TILES = (
     ("topics", "user topics"),
     ("windows", "windows of user topics in which routes differed"),
     ("lost_windows", "windows that may be lost records, not counted"),
-    ("clock_windows", "windows that clocks alone may explain, not counted"),
+    ("clock_windows", "windows that clocks or looks alone may explain, not counted"),
 )
 
 
@@ -131,7 +131,7 @@ def _nothing_found(figures: Mapping[str, float]) -> str:
     if figures.get("name_servers") == 1:
         return "No broker was lost. Routes were not compared: there is the journal of one name server only."
     if figures.get("clock_windows"):
-        return "Nothing was found for certain: clocks are not known well enough to tell whether name servers agreed."
+        return "Nothing was found for certain: times are not known well enough to tell whether name servers agreed."
     return "Nothing is wrong: the name servers agreed, and no broker was lost."
 
 

@@ -31,6 +31,7 @@ def parse(text: str) -> Node:
 
 
 def write(node: Node) -> str:
+    """The text again."""
     if isinstance(node, dict):
         return "{" + ",".join(f"{key}:{write(value)}" for key, value in node.items()) + "}"
     if isinstance(node, list):

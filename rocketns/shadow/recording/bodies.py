@@ -33,7 +33,7 @@ UNCHANGED = frozenset({"attributes"})
 Change = Callable[[bytes], bytes]
 
 _LENGTH = struct.Struct(">i")
-_WORD = re.compile(r"[A-Za-z]{1,32}")
+_WORDS = re.compile(r"[A-Za-z]{1,64}(?:;[A-Za-z]{1,64})*+")
 
 
 def hashed_json(body: bytes, names: Names) -> bytes:
@@ -67,7 +67,7 @@ def _hashed_token(token: str, names: Names, *, is_order: bool = False) -> str:
 
 
 def hashed_properties(body: bytes, names: Names) -> bytes:
-    """Lines ``key=value``: numbers, truth values and single words stay; paths, addresses and lists are hashed."""
+    """Lines ``key=value``: numbers, truth values and words stay; paths, addresses and names with digits are hashed."""
     return b"".join(_hashed_line(line, names) for line in body.splitlines(keepends=True))
 
 
@@ -77,7 +77,7 @@ def _hashed_line(line: bytes, names: Names) -> bytes:
     key, equals, value = content.partition("=")
     if not equals or content.startswith(("#", "!")):
         return line if not content.strip() else text[len(content) :].encode("latin-1")
-    changed = value if _WORD.fullmatch(value) else names.text(value)
+    changed = value if _WORDS.fullmatch(value) else names.text(value)
     return f"{key}={changed}{text[len(content) :]}".encode("latin-1")
 
 

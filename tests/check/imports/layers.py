@@ -67,6 +67,7 @@ ALLOWED_BESIDE = {
         "tools",
     },
     "shadow": {
+        "",
         "addresses",
         "errors",
         "files",
@@ -79,6 +80,8 @@ ALLOWED_BESIDE = {
         "server",
         "admin",
         "processor",
+        "logs",
+        "startup",
         "tools",
     },
 }

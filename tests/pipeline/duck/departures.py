@@ -3,7 +3,7 @@
 SQL = """
 with recursive downs as (
   select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
-    coalesce(least(greatest(timeout_ms, 0), 86400000), 120000) * 1000 + 5000000 as overdue,
+    if(timeout_ms is null, 120000, least(greatest(timeout_ms, 0), 86400000)) * 1000 + 5000000 as overdue,
     if(end_cause in ('expired', 'unconfirmed', 'refused', 'observed'), overdue, 10000000) as wait,
     coalesce((select case method when 'heartbeats' then 600000000 when 'observed' then coalesce(uncertainty, 600000000)
       else coalesce(uncertainty, 3600000000) end from clock_offsets c where c.ns = b.ns), 3600000000) as off,

@@ -153,7 +153,10 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     topics = cut(state.topic_intervals(events, base, observation))
     members = cut(state.broker_intervals(events, base, observation))
     doubts = cut(topic_doubts(events, base, topics, observation))
-    known = {"n1": (0, 0, 0, "reference", "n1", 0), "n2": (0, 9, 0, "heartbeats", "n1", 30 * SECOND)}
+    known: dict[str, tuple[Any, ...]] = {
+        "n1": (0, 0, 0, "reference", "n1", 0),
+        "n2": (0, 9, 0, "heartbeats", "n1", 30 * SECOND),
+    }
     watched = {ns for ns, records in journals.items() if any(record.get("observed") for record in records)}
     known |= dict.fromkeys(sorted(watched), (0, 9, 0, "observed", "n1", 5 * SECOND if seed % 3 else None))
     clocks = frame_of(spark, [("2026-01-01", ns, *clock) for ns, clock in known.items()], CLOCK_DAYS)

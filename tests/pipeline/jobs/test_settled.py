@@ -46,7 +46,7 @@ SCHEMAS = {
     "topic_doubts": TOPIC_DOUBTS, "clock_days": CLOCK_DAYS,
 }  # fmt: skip
 # No window, segment or effect depends on them.
-NOT_OF_THE_PAST = {"timeout_ms", "zone"}
+NOT_OF_THE_PAST = {"timeout_ms", "zone", "asked"}
 Rows = Mapping[str, list[dict[str, Any]]]
 # Times of the observation, without the last one.
 TIMES = range(EDGE - AROUND, END)
@@ -218,7 +218,7 @@ def test_starts_that_overlap_settle_nothing(spark: SparkSession) -> None:
     earlier, clocks = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), cuts)), exact_clocks(spark, "n1")
 
     def is_settled(*spans: tuple[int, int]) -> bool:
-        known = [("n1", place, edge + t1, edge + t2, "lost") for place, (t1, t2) in enumerate(spans)]
+        known = [("n1", place, edge + t1, edge + t2, "lost", False) for place, (t1, t2) in enumerate(spans)]
         return settled(earlier, frame_of(spark, known, NS_UPTIME), clocks, MIN_WINDOW) is not None
 
     assert is_settled((-90, -50), (-50, 9))

@@ -74,7 +74,7 @@ def test_divergence_by_clocks_has_a_table_of_its_own() -> None:
     certain, clocks, _ = section.blocks
     assert (certain.title, brokers_in(certain)) == ("Divergence of brokers", ["broker-a"])
     assert (clocks.title, brokers_in(clocks)) == ("May be clocks", ["broker-z"])
-    assert section.answer.endswith(" Not counted, because clocks alone may explain them: 1.")
+    assert section.answer.endswith(" Not counted, because clocks, or the time between two looks, may explain them: 1.")
     assert [one.brokers for one in data_of(CERTAIN, CLOCK).incidents] == [("broker-a",)]
 
 
@@ -82,10 +82,10 @@ def test_a_page_with_only_doubtful_differences_does_not_say_that_all_is_well() -
     data = replace(data_of(CLOCK, verdict=Verdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
     said = summary(data)
     assert said.headline == (
-        "Nothing was found for certain: clocks are not known well enough to tell whether name servers agreed."
+        "Nothing was found for certain: times are not known well enough to tell whether name servers agreed."
     )
     assert said.verdict == "All input was read, and there is no finding · exit status 0"
-    assert [tile.label for tile in said.tiles] == ["windows that clocks alone may explain, not counted"]
+    assert [tile.label for tile in said.tiles] == ["windows that clocks or looks alone may explain, not counted"]
     for page in (render(data), markdown(data)):
         assert NOTE in page
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rocketns.pipeline.report.scripts import visible
-from rocketns.pipeline.stream.conditions import divergence, losses, partition
-from rocketns.pipeline.stream.servers import Servers
+from rocketns.pipeline.stream.conditions import divergence, kills, losses, partition, silences
+from rocketns.pipeline.stream.servers import Boot, Servers
 
 BROKER, TOPIC = "\x1b[2J is fine", "t\u202e" + "x" * 100_000
 
@@ -54,3 +54,17 @@ def test_a_divergence_names_topics_of_users_as_far_as_there_are_any(users: int, 
 def test_a_loss_names_only_what_was_lost(lost: int, corrupt: int, words: str) -> None:
     (told,) = losses([{"ns": "n2", "lost": lost, "corrupt": corrupt}], Servers((), frozenset(), 0, 9))
     assert told.text == f"the journal of n2 {words}. Their content is not known"
+
+
+def test_a_journal_that_nobody_writes_any_more_says_nothing_of_the_name_server() -> None:
+    boot = Boot("n1", 1, 1, None, 2, True, None, observed=True)
+    (silent,) = silences(Servers((boot,), frozenset({"n1"}), 1, 5))
+    assert "nobody watches it any more, or its files do not arrive" in silent.text
+    assert "down" not in silent.text
+
+
+def test_the_end_of_watching_is_no_kill() -> None:
+    first, second = (Boot("n1", number, 1, None, 2, True, None, observed=True) for number in (1, 2))
+    assert kills(Servers((first, second), frozenset(), 1, 5), [first]) == []
+    ends = [span.end_cause for span in Servers((first, second), frozenset(), 1, 5).uptime()]
+    assert ends == ["unwatched", "open"]

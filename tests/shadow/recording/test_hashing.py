@@ -108,10 +108,10 @@ def test_a_topic_that_is_called_like_a_member_is_hashed_as_a_key_too() -> None:
 
 
 def test_properties_keep_numbers_and_words_only() -> None:
-    shown = answer(b"rocketmqHome=/data/broker-a\nlistenPort=9876\nproductEnvName=center\n")
+    shown = answer(b"rocketmqHome=/data/broker-a\nlistenPort=9876\nconfigBlackList=kvConfigPath;listenPort\n")
     found = hashed_pair(request(codes.GET_NAMESRV_CONFIG), shown).upstream
     assert decode(found or b"").body == f"rocketmqHome={NAMES.text('/data/broker-a')}\n".encode() + (
-        b"listenPort=9876\nproductEnvName=center\n"
+        b"listenPort=9876\nconfigBlackList=kvConfigPath;listenPort\n"
     )
 
 

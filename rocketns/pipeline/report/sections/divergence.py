@@ -18,7 +18,12 @@ DOUBT = Column("doubt", "Doubt", text.doubt)
 # By doubt: the figure that counts the divergences, the title of their table, what it means, why they do not count.
 DOUBTS = {
     LOST_RECORDS: ("lost_incidents", "May be lost records", LOST, "because they may be lost records"),
-    CLOCKS: ("clock_incidents", "May be clocks", CLOCKS_DIFFER, "because clocks alone may explain them"),
+    CLOCKS: (
+        "clock_incidents",
+        "May be clocks",
+        CLOCKS_DIFFER,
+        "because clocks, or the time between two looks, may explain them",
+    ),
 }
 
 

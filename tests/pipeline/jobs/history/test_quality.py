@@ -92,11 +92,20 @@ def test_sources_tell_what_was_read_of_each_name_server(spark: SparkSession) -> 
     journal.lose(31 * SECOND)
     files = files_frame(spark, ("n1", "0-000001", 2, 0, 31 * SECOND), ("n2", "0-000001", 1, None, None))
     offsets = frame_of(spark, [("n1", 1500, 3, 10, "versions", "n2", 20)], OFFSETS)
-    frame = sources(counts(events_frame(spark, {"n1": journal.records}), Observation(0, 400 * SECOND)), files, offsets)
+    seen = [
+        {"boot": 1, "seq": seq, "ts": ts * SECOND, "ev": ev, **more}
+        for seq, (ts, ev, more) in enumerate([
+            (1, "start", {"observed": True}), (9, "reg", {"since": 4 * SECOND}), (20, "down", {"since": 18 * SECOND}),
+            (30, "tput", {"since": 10 * SECOND}), (31, "stop", {"since": 0}),
+        ], 2)
+    ]  # fmt: skip
+    journals = {"n1": journal.records, "n3": seen}
+    frame = sources(counts(events_frame(spark, journals), Observation(0, 400 * SECOND)), files, offsets)
     assert frame.schema.simpleString() == SOURCES.simpleString()
     assert rows(frame) == [
-        ("n1", 1, 4, 0, 31 * SECOND, 1500, 2, 1, "versions", 20),
-        ("n2", 1, 0, None, None, 0, 1, 0, None, None),
+        ("n1", 1, 4, 0, 31 * SECOND, 1500, 2, 1, "versions", 20, False, None, None),
+        ("n2", 1, 0, None, None, 0, 1, 0, None, None, False, None, None),
+        ("n3", 0, 5, 1 * SECOND, 31 * SECOND, 0, 0, 0, None, None, True, 5 * SECOND, 20 * SECOND),
     ]
 
 

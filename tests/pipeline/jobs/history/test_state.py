@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
@@ -39,11 +39,12 @@ HEARD_LAST = END - 1  # every case but the silent ones has a record so late
 
 class Found(NamedTuple):
     """Of each case: uptime (t1, t2, end_cause), members (broker, t1, t2, end_cause, gap) and topics (topic, broker, r,
-    t1, t2, cause, end_cause)."""
+    t1, t2, cause, end_cause); ``early``: of topics (t1, t2, t1_early, t2_early), of members also what they said."""
 
     up: dict[str, list[tuple[object, ...]]]
     members: dict[str, list[tuple[object, ...]]]
     topics: dict[str, list[tuple[object, ...]]]
+    early: dict[str, list[tuple[Any, ...]]]
 
 
 Case = Callable[[Journal], list[Record] | None]
@@ -71,13 +72,16 @@ def found_of(spark: SparkSession, journals: Journals) -> Found:
     topics = state.topic_intervals(events, base, observation)
     for frame, schema in ((base.uptime, NS_UPTIME), (members, BROKER_INTERVALS), (topics, TOPIC_INTERVALS)):
         assert frame.schema.simpleString() == schema.simpleString()
-    out = Found({}, {}, {})
+    out = Found({}, {}, {}, {})
     for r in rows(base.uptime):
         out.up.setdefault(r[0], []).append((r[2] // SECOND, r[3] // SECOND, r[4]))
     for r in rows(members):
         out.members.setdefault(r[0], []).append((r[2], r[5] // SECOND, r[6] // SECOND, r[7], r[8]))
+        looks = (r[5] // SECOND, r[6] // SECOND, r[11] // SECOND, r[12] // SECOND, r[13])
+        out.early.setdefault(r[0], []).append(looks)
     for r in rows(topics):
-        out.topics.setdefault(r[0], []).append((*r[1:4], r[6] // SECOND, r[7] // SECOND, *r[8:]))
+        out.topics.setdefault(r[0], []).append((*r[1:4], r[6] // SECOND, r[7] // SECOND, *r[8:10]))
+        out.early.setdefault(r[0], []).append((r[6] // SECOND, r[7] // SECOND, r[10] // SECOND, r[11] // SECOND))
     return out
 
 
@@ -110,6 +114,51 @@ def test_a_stop_closes_everything_and_a_start_begins_empty(found: Found) -> None
         ("T", "broker-a", 4, 1, 5, "register", "stop"),
         ("T", "broker-a", 4, 9, 400, "register", "open"),
     ]
+
+
+@case
+def watched(journal: Journal) -> list[Record]:
+    """By an observer: a boot that begins with what it read, and one that begins with what it knew."""
+    member = {"cluster": "c", "broker": "broker-a", "addr": A.addr, "bid": 0}
+    topics = {"broker": "broker-a", "topics": [T]}
+
+    def boot(at: int, **start: Any) -> None:
+        journal.boot, journal.seq = at, 0
+        journal.add(at * SECOND, "open", ns=journal.ns, file=1, rotate_s=600)
+        journal.add(at * SECOND, "start", ns=journal.ns, observed=True, **start)
+        for part, record in enumerate((member, topics, {"end": True})):
+            journal.add(at * SECOND, "snap", snap=3, part=part, **record)
+
+    journal.records.clear()
+    boot(1)
+    journal.add(20 * SECOND, "down", since=15 * SECOND, cause="observed", asked="refused", **member)
+    journal.add(20 * SECOND, "tdel", since=15 * SECOND, cause="observed", broker="broker-a", topics=[{"t": "T"}])
+    journal.add(30 * SECOND, "reg", since=25 * SECOND, **member)
+    journal.add(31 * SECOND, "tput", since=25 * SECOND, cause="observed", **topics)
+    journal.add(105 * SECOND, "stop", since=100 * SECOND)
+    boot(120, restored=True)
+    journal.add(140 * SECOND, "tput", since=99 * SECOND, cause="observed", broker="broker-a", topics=[topic("T", r=8)])
+    journal.add(HEARD_LAST * SECOND, "alive")
+    return journal.records
+
+
+def test_an_observer_knows_a_name_server_from_its_snapshot_to_its_last_look(found: Found) -> None:
+    assert found.up["watched"] == [(1, 100, "unwatched"), (120, 400, "open")]
+    assert found.members["watched"] == [
+        ("broker-a", 1, 20, "observed", None), ("broker-a", 120, 400, "open", None),
+        ("broker-a", 30, 100, "unwatched", None),
+    ]  # fmt: skip
+    assert sorted(found.topics["watched"], key=lambda row: row[3]) == [
+        ("T", "broker-a", 4, 1, 20, "snapshot", "observed"), ("T", "broker-a", 4, 31, 100, "observed", "unwatched"),
+        ("T", "broker-a", 4, 120, 140, "snapshot", "observed"), ("T", "broker-a", 8, 140, 400, "observed", "open"),
+    ]  # fmt: skip
+
+
+def test_an_observed_change_may_have_come_since_the_look_before(found: Found) -> None:
+    assert sorted(found.early["watched"], key=lambda row: (len(row), row[0])) == [
+        (1, 20, 0, 5), (31, 100, 6, 0), (120, 140, 0, 41), (140, 400, 41, 0),
+        (1, 20, 0, 5, "refused"), (30, 100, 5, 0, None), (120, 400, 0, 0, None),
+    ]  # fmt: skip
 
 
 @case

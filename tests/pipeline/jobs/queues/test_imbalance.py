@@ -22,7 +22,7 @@ Life = tuple[str, str, int, int, int]  # ns, broker, broker id, first and last s
 
 def lives(spark: SparkSession, *known: Life) -> DataFrame:
     rows = [
-        (ns, "c", broker, bid, f"{broker}:{bid}", t1 * SECOND, t2 * SECOND, "open", None, None, None)
+        (ns, "c", broker, bid, f"{broker}:{bid}", t1 * SECOND, t2 * SECOND, "open", None, None, None, 0, 0, None)
         for ns, broker, bid, t1, t2 in known
     ]
     return frame_of(spark, rows, BROKER_INTERVALS)

@@ -1,0 +1,115 @@
+"""A fleet that was watched from outside: a whole run finds the windows of the truth within the time between two looks,
+and calls nothing an expiry, a stop or a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.batch.run import Request, audit
+from rocketns.pipeline.contract.frames import plain_rows
+from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+
+FAULTS = NO_FAULTS._replace(
+    partitions=2, lost_changes=1, lost_deletions=1, crashes=1, farewells=1, silent_deaths=1, changes=2, restarts=1
+)
+LOOK_S, ROUND_S = 5, 100
+MS_US = 1_000
+
+
+def spec(*observed: int, seed: int = 3) -> FleetSpec:
+    return FleetSpec(brokers=6, topics=12, seconds=6 * 3600, groups=1, observed=observed, look_s=LOOK_S,
+                     round_s=ROUND_S, clock_spread_ms=0, faults=FAULTS, seed=seed)  # fmt: skip
+
+
+def told(truth: dict[str, Any]) -> Iterator[tuple[str, str, str, int, int]]:
+    """Kind of fault, topic, broker, and the window that an audit of whole journals finds."""
+    for fault in truth["faults"]:
+        for window in fault["windows"]:
+            for topic in window["topics"]:
+                yield fault["kind"], topic, window["broker"], window["t1"], window["t2"]
+
+
+@pytest.mark.parametrize("observed", [(0, 1, 2), (0, 2)], ids=["all", "mixed"])
+def test_windows_are_within_the_looks_of_the_truth(
+    spark: SparkSession, tmp_path: Path, observed: tuple[int, ...]
+) -> None:
+    journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
+    truth = make_fleet(spec(*observed), tmp_path / "journal")
+    outcome = audit(spark, Request(journal, out, truth["t0"], truth["t1"], truth["min_window"]), lambda _text: None)
+    assert outcome.incomplete == []
+    results = Results.published(spark, folder_at(spark, out))
+    windows = [row for row in plain_rows(results.frame("key_windows")) if row["doubt"] is None]
+    known = [row["uncertainty_us"] or 0 for row in plain_rows(results.frame("sources"))]
+    within = MS_US + max(known)  # of the observer's clock beside the others
+    missed = []
+    for kind, topic, broker, t1, t2 in told(truth):
+        found = [
+            row for row in windows if (row["topic"], row["broker"]) == (topic, broker) and _holds(row, t1, t2, within)
+        ]
+        # After a start of a name server its brokers register within seconds of each other.
+        if not found and kind != "restart":
+            missed.append((kind, topic, broker, (t2 - t1) / 1e6))
+        windows = [row for row in windows if row not in found]
+    assert missed == []
+    assert [row for row in windows if not _after_start(row, truth)] == []
+    _says_nothing_of_causes(results, observed, tmp_path / "out")
+
+
+def _holds(row: dict[str, Any], t1: int, t2: int, within: int) -> bool:
+    """Whether the truth lies between the looks that the window came and went between."""
+    begun = row["t1"] - row["t1_early"] - within <= t1 <= row["t1"] + within
+    return bool(begun and row["t2"] - row["t2_early"] - within <= t2 <= row["t2"] + within)
+
+
+def _after_start(row: dict[str, Any], truth: dict[str, Any]) -> bool:
+    """While a name server that was started again has not all brokers, windows of brokers run into each other."""
+    return any(
+        fault["t1"] - LOOK_S * 1_000_000 <= row["t1"] <= fault["t2"] + ROUND_S * 1_000_000
+        for fault in truth["faults"]
+        if fault["kind"] == "restart"
+    )
+
+
+def _says_nothing_of_causes(results: Results, observed: tuple[int, ...], out: Path) -> None:
+    watched = {f"ns-{ns + 1}" for ns in observed}
+    ends = {(row["ns"], row["end_cause"]) for row in plain_rows(results.frame("ns_uptime"))}
+    assert {cause for ns, cause in ends if ns in watched} <= {"open", "unwatched"}
+    kinds = {row["kind"] for row in plain_rows(results.frame("departures")) if set(row["ns"]) <= watched}
+    assert kinds <= {"observed", "partition", "unclear"}
+    clocks = {row["ns"]: row["clock"] for row in plain_rows(results.frame("sources"))}
+    assert {clocks[ns] for ns in watched} == {"observed"}
+    listed = [json.loads(line) for line in (out / "incidents.jsonl").read_text("utf-8").splitlines()]
+    assert not {one["kind"] for one in listed} & {"killed", "stopped", "silent"}
+    page = (out / "report.html").read_text("utf-8")
+    for ns in watched:
+        assert f"{ns} was watched from outside" in page
+    assert "never called an expiry or a graceful stop" in page
+    assert "seen from outside: it began between" in (out / "report.md").read_text("utf-8")
+
+
+def test_an_observer_writes_the_same_bytes_for_the_same_plan(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        make_fleet(spec(0, 1, 2), tmp_path / name)
+    one, two = (
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.jsonl")}
+        for name in ("one", "two")
+    )
+    assert one == two != {}
+
+
+def test_a_journal_of_an_observer_holds_what_the_contract_says(tmp_path: Path) -> None:
+    make_fleet(spec(0, 1, 2), tmp_path)
+    lines = [json.loads(line) for path in tmp_path.rglob("*.jsonl") for line in path.read_bytes().splitlines()]
+    assert {line["ev"] for line in lines} == {"open", "start", "snap", "reg", "down", "tput", "tdel", "alive", "stop"}
+    changes = [line for line in lines if line["ev"] in ("reg", "down", "tput", "tdel", "stop")]
+    assert all(0 < line["ts"] - line["since"] <= ROUND_S * 1_000_000 for line in changes if line["ev"] != "reg")
+    assert {line.get("cause") for line in changes if line["ev"] not in ("reg", "stop")} == {"observed"}
