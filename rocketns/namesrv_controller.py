@@ -92,7 +92,7 @@ class NamesrvController:
         state = State(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
         self.journal = self._make_journal(state)
-        is_mute = configuration.muting.mute
+        is_mute = configuration.discovery.mute
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max, is_mute=is_mute)
         self.reach = Reach(configuration.restore.networks)
         self.client = RemotingClient(

@@ -77,7 +77,7 @@ class Configuration(OwnSections):
             properties.check(config)
         for own in self.own():
             own.update(given)
-        if self.muting.mute:
+        if self.discovery.mute:
             self._keep_to_itself()
         self.limits.read_frame_max(system)
         known = self._declared()
@@ -140,7 +140,7 @@ class Configuration(OwnSections):
             log.error("the configuration is not changed: %s", error)
             return {}
         self.limits.take_live(limits)
-        if self.muting.mute:
+        if self.discovery.mute:
             self._keep_to_itself()
         before = self.items()
         self._given = given

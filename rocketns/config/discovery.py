@@ -62,6 +62,14 @@ class DiscoveryConfig(OwnConfig):
         high=10_000,
     )
 
+    mute: bool = prop(
+        False,
+        "answer as always, and do nothing else that others notice: no connection to brokers or other name servers, no "
+        "notification, no routes from seedServers, no address server, and changes of KV items and properties in memory "
+        "alone. `rocketns shadow` sets it",
+        START,
+    )
+
     def check_texts(self) -> None:
         """StartupError for a text that cannot be an address."""
         check_addresses(f"{PREFIX}peers", self.peer_addresses)

@@ -12,7 +12,6 @@ from rocketns.config.discovery import DiscoveryConfig
 from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
-from rocketns.config.mute import MuteConfig
 from rocketns.config.properties import OwnConfig
 from rocketns.config.restoring import RestoreConfig
 
@@ -27,7 +26,6 @@ class OwnSections:
     discovery: DiscoveryConfig
     access: AccessConfig
     compatible: CompatibleConfig
-    muting: MuteConfig
 
     def __init__(self) -> None:
         for name, kind in OWN.items():

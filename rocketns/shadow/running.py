@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib.util
 import logging
 import resource
 import signal
+import ssl
 import time
 from argparse import Namespace
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.tls import client_context
 from rocketns.config import Limits, properties
 from rocketns.config.tls import TlsConfig
-from rocketns.errors import StartupError
+from rocketns.errors import RocketnsError, StartupError
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.tls.contexts import TlsContexts
@@ -32,9 +34,9 @@ from rocketns.shadow.judge.starting import JudgeOptions, command
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, own_began
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.clients.secured import EitherClient
 from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.secured import EitherClient
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import ALL, Switch
 
@@ -46,6 +48,7 @@ log = logging.getLogger("rocketns.shadow")
 DESCRIPTORS_OF_CONNECTION = 3  # the client's, the upstream's, the own half's
 SPARE_DESCRIPTORS = 128
 CONNECTIONS_MAX = 100_000
+GC_YOUNG_OBJECTS = 20_000  # as the name server: requests and answers are freed without the collector
 FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
 STATUS_NEEDS = "--status needs aiohttp and prometheus-client: pip install 'rocketns[admin]'"
@@ -62,6 +65,7 @@ class Shadow:
         self.counts = Counts()
         self._given = _read(options.config_file)
         self._tls = TlsConfig.read(options.system, {})
+        self._context: ssl.SSLContext | None = None
         self._ends_tls = not self._tls.test_mode
         self._contexts = TlsContexts(lambda: TlsConfig.read(options.system, {})) if self._ends_tls else None
         self._listening = bind(options.bind, options.port)
@@ -78,6 +82,8 @@ class Shadow:
         if self._contexts is not None:
             await self._contexts.start()
         self._signals(stop)
+        gc.freeze()
+        gc.set_threshold(GC_YOUNG_OBJECTS)
         self.half.start()
         self.judge.start()
         self.relay.start()
@@ -100,7 +106,8 @@ class Shadow:
         plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
         self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
                             ns=f"shadow_{self.port}", settle_s=options.settle_s)  # fmt: skip
-        upstream_tls = (lambda: client_context(self._tls)) if self._ends_tls and self._tls.enable else None
+        self._make_upstream_context()
+        upstream_tls = None if self._context is None else self._upstream_context
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
@@ -133,6 +140,26 @@ class Shadow:
             return f"knows all brokers in {duration(self.half.settles_in_s * 1000)}"
         return "runs"
 
+    def _upstream_context(self) -> ssl.SSLContext | None:
+        return self._context
+
+    def _make_upstream_context(self) -> None:
+        """StartupError if its files are not usable."""
+        if self._ends_tls and self._tls.enable:
+            try:
+                self._context = client_context(self._tls)
+            except (OSError, ValueError, RocketnsError) as error:
+                raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
+
+    def _reread(self) -> None:
+        """SIGHUP: the TLS files may be other ones."""
+        if self._contexts is not None:
+            self._contexts.reread()
+        try:
+            self._make_upstream_context()
+        except StartupError as error:
+            log.error("%s. The context in use is kept", error)
+
     def _client(self) -> PlainClient:
         return PlainClient(self.relay) if self._contexts is None else EitherClient(self.relay, self._contexts)
 
@@ -140,12 +167,15 @@ class Shadow:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reread)
         loop.add_signal_handler(signal.SIGUSR1, self.switch.set, ALL, "SIGUSR1")
         loop.add_signal_handler(signal.SIGUSR2, self.switch.set, 0, "SIGUSR2")
 
     async def _until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             self.flush()
+            if self._contexts is not None:
+                self._contexts.check_files()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), FLUSH_EVERY_S)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocketns.errors import MalformedFrame
-from rocketns.shadow.relay.asking import Asked, OpenRequests
-from rocketns.shadow.relay.cutting import Frame
+from rocketns.shadow.relay.clients.outlet import Outlet
+from rocketns.shadow.relay.frames.asking import Asked, OpenRequests
+from rocketns.shadow.relay.frames.cutting import Frame
 from rocketns.shadow.relay.leg import WAITS_FOR_FRAME, Leg
-from rocketns.shadow.relay.outlet import Outlet
 
 if TYPE_CHECKING:
     from rocketns.shadow.relay.session import Session
@@ -213,6 +213,7 @@ class Answers:
         for frame in (asked.request, asked.up, asked.own):
             if frame is not None:
                 self.session.requests.release(frame)
+        asked.up = asked.own = None  # the frames name the request: without this only the garbage collector frees both
         self.session.request_is_over()
 
     def forget_all(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from rocketns.shadow.relay.heads import Head
+from rocketns.shadow.relay.frames.heads import Head
 
 
 @dataclass(slots=True)

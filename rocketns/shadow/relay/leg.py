@@ -7,8 +7,8 @@ import socket
 import struct
 from typing import TYPE_CHECKING
 
-from rocketns.shadow.relay.budget import Account
-from rocketns.shadow.relay.cutting import Cutter
+from rocketns.shadow.relay.frames.budget import Account
+from rocketns.shadow.relay.frames.cutting import Cutter
 
 if TYPE_CHECKING:
     from rocketns.shadow.relay.session import Session

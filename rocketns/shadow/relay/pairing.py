@@ -7,9 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rocketns.shadow.pairs import Pair, bounded
-from rocketns.shadow.relay.asking import Asked
 from rocketns.shadow.relay.counts import RelayCounts
-from rocketns.shadow.relay.cutting import Frame
+from rocketns.shadow.relay.frames.asking import Asked
+from rocketns.shadow.relay.frames.cutting import Frame
 
 if TYPE_CHECKING:
     from rocketns.shadow.relay.answers import Answers

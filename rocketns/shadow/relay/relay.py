@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from rocketns.shadow.relay.budget import Budget
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.clients.starting import header_for
 from rocketns.shadow.relay.counts import RelayCounts
+from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, Pairing
-from rocketns.shadow.relay.plain import PlainClient
 from rocketns.shadow.relay.session import CLOSE_WITHIN_S, Session
-from rocketns.shadow.relay.starting import header_for
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch
 
@@ -44,7 +44,7 @@ class Relay:
 
     def __init__(self, upstream: Upstream, half: Half, switch: Switch, judge: Judge, *, frame_bytes_max: int,
                  connections_max: int, sends_all: bool = False, proxy_protocol: bool = False,
-                 upstream_tls: Callable[[], ssl.SSLContext] | None = None, ends_tls: bool = False,
+                 upstream_tls: Callable[[], ssl.SSLContext | None] | None = None, ends_tls: bool = False,
                  budget: Budget | None = None, now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
         self.upstream, self.half, self.switch = upstream, half, switch

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.relay.answers import Answers
-from rocketns.shadow.relay.asking import OPEN_MAX, Asked
-from rocketns.shadow.relay.budget import Account
-from rocketns.shadow.relay.cutting import Cutter, Frame
+from rocketns.shadow.relay.clients.outlet import Client
+from rocketns.shadow.relay.clients.reading import NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN, Reading
+from rocketns.shadow.relay.clients.starting import Start, start_of
+from rocketns.shadow.relay.frames.asking import OPEN_MAX, Asked
+from rocketns.shadow.relay.frames.budget import Account
+from rocketns.shadow.relay.frames.cutting import Cutter, Frame
 from rocketns.shadow.relay.leg import CLIENT_IS_FULL, Leg
-from rocketns.shadow.relay.outlet import Client
-from rocketns.shadow.relay.reading import NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN, Reading
-from rocketns.shadow.relay.starting import Start, start_of
 from rocketns.shadow.switch import place_of
 
 if TYPE_CHECKING:

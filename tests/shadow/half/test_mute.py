@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -69,13 +69,12 @@ def test_a_mute_server_shows_a_changed_property_and_does_not_write_it(mute: Star
 def test_a_mute_server_notifies_no_broker(mute: Started, tmp_path: Path) -> None:
     """Another server notifies the same address afterwards: the only connection to it is that server's."""
     receiver = mute.receiver
-    loud = Started(tmp_path / "loud", MUTE | {"rocketns.mute": "false"}, receiver)
-    for started in (mute, loud):
-        started.register(1, receiver.addr)
-        started.register(0, receiver.addr.replace("127.0.0.1", "127.0.0.2"))
-    receiver.next()
-    assert len(receiver.connections) == 1
-    loud.close()
+    with closing(Started(tmp_path / "loud", MUTE | {"rocketns.mute": "false"}, receiver)) as loud:
+        for started in (mute, loud):
+            started.register(1, receiver.addr)
+            started.register(0, receiver.addr.replace("127.0.0.1", "127.0.0.2"))
+        receiver.next()
+        assert len(receiver.connections) == 1
 
 
 def test_a_mute_server_asks_no_other_name_server(tmp_path: Path) -> None:

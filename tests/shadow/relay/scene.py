@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import socket
 import struct
@@ -13,13 +14,15 @@ from typing import Any
 
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.relay.budget import Budget
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.relay import Relay
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch
 
 WITHIN_S = 30.0
+# Four sockets of loopback may hold 20 MiB.
+OFFERED_BYTES, STUCK_BYTES_MAX = 256 * 1024 * 1024, 64 * 1024 * 1024
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 _opaques = itertools.count(1)
 
@@ -84,6 +87,17 @@ class Peer:
 
     def close(self) -> None:
         self.socket.close()
+
+
+def sent_until_full(peer: Peer, frame: bytes) -> int:
+    """How many bytes of such frames the other end takes in a second without news, `OFFERED_BYTES` at most."""
+    peer.socket.settimeout(1.0)
+    sent = 0
+    with contextlib.suppress(TimeoutError):
+        while sent < OFFERED_BYTES:
+            sent += peer.socket.send(memoryview(frame)[sent % len(frame) :])
+    peer.socket.settimeout(WITHIN_S)
+    return sent
 
 
 class Server:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 
 from interop.harness.wire import eventually
-from rocketns.shadow.relay.budget import Budget
-from tests.shadow.relay.scene import Scene, answer, request
+from rocketns.shadow.relay.frames.budget import Budget
+from tests.shadow.relay.scene import STUCK_BYTES_MAX, Scene, answer, request, sent_until_full
 
 
 def test_a_client_s_bytes_reach_both_servers_before_its_frame_ends(scene: Scene) -> None:
@@ -219,16 +219,12 @@ def test_a_half_that_reads_nothing_is_given_up_and_delays_nothing() -> None:
 
 def test_an_upstream_that_sends_to_a_client_that_does_not_read_is_not_read_either(scene: Scene) -> None:
     _, up, _ = scene.connected()
-    up.socket.settimeout(1.0)
-    sent, piece = 0, b"\0" * 65_536
-    head = answer(7, b"x" * (15 * 1024 * 1024))[:200]
-    up.send(head)
-    try:
-        while sent < 15 * 1024 * 1024 - 65_536 - 200:
-            sent += up.socket.send(piece)
-    except TimeoutError:
-        pass
-    assert sent < 14 * 1024 * 1024
+    assert sent_until_full(up, answer(7, b"x" * 1_000_000)) < STUCK_BYTES_MAX
+
+
+def test_a_client_is_not_read_while_the_upstream_does_not_read(scene: Scene) -> None:
+    client, _, _ = scene.connected()
+    assert sent_until_full(client, request(7, size=1_000_000)) < STUCK_BYTES_MAX
 
 
 def test_more_open_requests_than_a_connection_may_have_are_forgotten_and_not_answered_less(scene: Scene) -> None:

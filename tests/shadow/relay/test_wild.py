@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rocketns.shadow.relay.heads import head_of, header_end
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.frames.heads import head_of, header_end
 from rocketns.shadow.relay.relay import Relay
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch

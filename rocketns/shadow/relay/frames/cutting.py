@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rocketns.errors import MalformedFrame
-from rocketns.shadow.relay.budget import Account
-from rocketns.shadow.relay.heads import HEADER_BYTES_MAX, WORDS_BYTES, Head, head_of, header_end
+from rocketns.shadow.relay.frames.budget import Account
+from rocketns.shadow.relay.frames.heads import HEADER_BYTES_MAX, WORDS_BYTES, Head, head_of, header_end
 
 if TYPE_CHECKING:
-    from rocketns.shadow.relay.asking import Asked
+    from rocketns.shadow.relay.frames.asking import Asked
 
 WHOLE_BYTES_MAX = 256 * 1024  # what one read gives
 _FIRST_BYTE_MAX = 1  # the serialize types are 0 and 1

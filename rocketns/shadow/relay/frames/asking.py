@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.shadow.relay.budget import Account
-from rocketns.shadow.relay.cutting import Frame
-from rocketns.shadow.relay.heads import Head
+from rocketns.shadow.relay.frames.budget import Account
+from rocketns.shadow.relay.frames.cutting import Frame
+from rocketns.shadow.relay.frames.heads import Head
 
 ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
 OPEN_MAX = 4_096  # open requests of a connection

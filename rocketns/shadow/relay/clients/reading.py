@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketns.shadow.relay.outlet import Client
+from rocketns.shadow.relay.clients.outlet import Client
 
 NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN = 1, 2, 4
 

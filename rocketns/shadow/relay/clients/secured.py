@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rocketns.errors import TlsError
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE, TlsStream
 from rocketns.server.tls.contexts import TlsContexts
-from rocketns.shadow.relay.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context

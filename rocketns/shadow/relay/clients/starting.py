@@ -32,4 +32,5 @@ def start_of(data: bytes) -> Start | int:
 def header_for(client: tuple[str, int], server: tuple[str, int]) -> bytes:
     """The PROXY header, version 1, that tells the upstream who the client is: addresses and ports of both ends."""
     family = "TCP6" if ":" in client[0] else "TCP4"
-    return f"PROXY {family} {client[0]} {server[0]} {client[1]} {server[1]}\r\n".encode("ascii")
+    source, target = (host.partition("%")[0] for host in (client[0], server[0]))  # a scope means nothing elsewhere
+    return f"PROXY {family} {source} {target} {client[1]} {server[1]}\r\n".encode("ascii")
