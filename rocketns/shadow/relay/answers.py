@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketns.errors import MalformedFrame
-from rocketns.shadow.relay.clients.outlet import Outlet
-from rocketns.shadow.relay.frames.asking import Asked, OpenRequests
-from rocketns.shadow.relay.frames.cutting import Frame
+from rocketns.shadow.relay.clients.outlet import Client, Outlet
+from rocketns.shadow.relay.counts import RelayCounts
+from rocketns.shadow.relay.frames.asking import OpenRequests
+from rocketns.shadow.relay.frames.budget import Account
+from rocketns.shadow.relay.frames.cutting import Cutter
+from rocketns.shadow.relay.frames.frame import Asked, Frame
 from rocketns.shadow.relay.leg import WAITS_FOR_FRAME, Leg
-
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.session import Session
+from rocketns.shadow.relay.pairing import Pairing
 
 # rocketns' answers go out whole up to this size: if it dies in the middle of one, the upstream's can still go out.
 WHOLE_BYTES_MAX = 1024 * 1024
+
+
+class Connection(Protocol):
+    """The session whose answers these are."""
+
+    number: int
+    peer: str
+    up: Leg | None
+    own: Leg | None
+    requests: Cutter
+
+    def end(self, *, was_reset: bool = False) -> None: ...
+    def rest(self) -> None: ...
+    def request_is_over(self) -> None: ...
+    def server_sent_garbage(self, leg: Leg, /, *, passed: bool) -> None: ...
 
 
 class Answers:
@@ -22,11 +38,13 @@ class Answers:
     requests. Then each frame is looked at before it goes out.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._account = session.account
-        self.open = OpenRequests(session.account)
-        self.outlet = Outlet(session.client)
+    def __init__(self, session: Connection, client: Client, account: Account, pairing: Pairing) -> None:
+        self._session, self._account, self._pairing = session, account, pairing
+        self._counts: RelayCounts = pairing.counts
+        self.number, self.peer = session.number, session.peer
+        self.is_known = False
+        self.open = OpenRequests(account)
+        self.outlet = Outlet(client)
 
     def take(self, leg: Leg, data: bytes) -> None:
         """Bytes of a server."""
@@ -37,11 +55,11 @@ class Answers:
             else:
                 self._choose(leg, data)
         except MalformedFrame:
-            self.session.server_sent_garbage(leg, passed=passes)
+            self._session.server_sent_garbage(leg, passed=passes)
 
     def _passes(self, leg: Leg) -> bool:
         """Whether everything from this leg goes out."""
-        withholds = self.session.up is not None if leg.is_own else self.open.withheld > 0
+        withholds = self._session.up is not None if leg.is_own else self.open.withheld > 0
         frame = leg.cutter.frame
         return not withholds and (frame is None or frame.passes) and self.outlet.is_free_for(leg)
 
@@ -67,7 +85,7 @@ class Answers:
                 frame.asked.is_sent = True
 
     def _end_frame(self) -> None:
-        self.outlet.end_frame(self.session.up, self.session.own)
+        self.outlet.end_frame(self._session.up, self._session.own)
 
     def _choose(self, leg: Leg, data: bytes) -> None:
         self.outlet.begin_together()
@@ -97,7 +115,7 @@ class Answers:
         if asked is not None and asked.is_sent:
             goes_out = False
         elif asked is None or asked.is_over:
-            goes_out = not leg.is_own or self.session.up is None
+            goes_out = not leg.is_own or self._session.up is None
         else:
             goes_out = asked.serve if leg.is_own else not asked.serve
         if not goes_out:
@@ -113,7 +131,7 @@ class Answers:
         if not ends and self._waits_for_its_end(leg, frame):
             return
         if frame.parts is None:
-            self.session.end(was_reset=True)
+            self._session.end(was_reset=True)
             return
         frame.passes, frame.is_pinned = True, False
         if frame.asked is not None:
@@ -125,7 +143,7 @@ class Answers:
             self.outlet.write(frame.data())
 
     def _waits_for_its_end(self, leg: Leg, frame: Frame) -> bool:
-        if not leg.is_own or self.session.up is None or frame.size > WHOLE_BYTES_MAX:
+        if not leg.is_own or self._session.up is None or frame.size > WHOLE_BYTES_MAX:
             return False
         return frame.is_pinned and self._account.fits(frame.size)
 
@@ -145,20 +163,20 @@ class Answers:
         """A frame of a server is complete."""
         if frame.asked is None:
             self._meet(leg, frame)
-        asked, session = frame.asked, self.session
+        asked, session = frame.asked, self._session
         if asked is None or asked.is_over:
             leg.cutter.release(frame)
             return
         frame.is_pinned = False
         asked.is_sent = asked.is_sent or is_sent
         if leg.is_own:
-            asked.own_at = session.relay.now()
+            asked.own_at = self._pairing.now()
         else:
-            self.open.note_upstream(asked, session.relay.now())
+            self.open.note_upstream(asked, self._pairing.now())
         if session.up is None or session.own is None:
             self.settle(asked)
         else:
-            session.relay.pairing.answered(self, asked)
+            self._pairing.answered(self, asked)
 
     # A server that does not answer
 
@@ -171,11 +189,11 @@ class Answers:
             elif asked.own_at is None:
                 self.open.let_serve(asked)
             elif own is not None and own.parts is not None:
-                self.session.relay.counts.alone += 1
+                self._counts.alone += 1
                 self.outlet.send(own.data())
                 self.settle(asked)
             else:
-                self.session.end(was_reset=True)
+                self._session.end(was_reset=True)
 
     def without_half(self) -> None:
         """rocketns' answers will not come."""
@@ -183,26 +201,26 @@ class Answers:
             if asked.serve and not asked.is_sent:
                 self.fall_back(asked)
             if asked.up_at is not None or (asked.up is None and not asked.serve):
-                self.session.relay.counts.skipped += 1
+                self._counts.skipped += 1
                 self.settle(asked)
 
     def fall_back(self, asked: Asked) -> None:
         """rocketns did not answer in time: the upstream's answer goes out, at once if it is there already."""
-        self.session.relay.counts.fell_back += 1
+        self._counts.fell_back += 1
         self.open.let_pass(asked)
         if asked.up_at is not None and asked.up is not None:
             if asked.up.parts is None:
-                self.session.end(was_reset=True)
+                self._session.end(was_reset=True)
                 return
             asked.is_sent = True
             self.outlet.send(asked.up.data())
-        self.session.rest()
+        self._session.rest()
 
     # What is over
 
     def settle(self, asked: Asked) -> None:
         """There is nothing to compare it with."""
-        self.session.relay.pairing.forget(asked)
+        self._pairing.forget(asked)
         self.forget(asked)
 
     def forget(self, asked: Asked) -> None:
@@ -212,9 +230,9 @@ class Answers:
         self.open.remove(asked)
         for frame in (asked.request, asked.up, asked.own):
             if frame is not None:
-                self.session.requests.release(frame)
+                self._session.requests.release(frame)
         asked.up = asked.own = None  # the frames name the request: without this only the garbage collector frees both
-        self.session.request_is_over()
+        self._session.request_is_over()
 
     def forget_all(self) -> None:
         """All requests are over."""

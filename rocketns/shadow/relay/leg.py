@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketns.shadow.relay.frames.budget import Account
 from rocketns.shadow.relay.frames.cutting import Cutter
-
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.session import Session
 
 # SO_LINGER with no time: the close is a reset.
 _RESETS = struct.pack("ii", 1, 0)
 FLUSH_S = 10.0
 # Reasons why a connection is not read.
 CLIENT_IS_FULL, WAITS_FOR_FRAME = 1, 2
+
+
+class Owner(Protocol):
+    """The session that a leg belongs to."""
+
+    def leg_opened(self, leg: Leg, /) -> None: ...
+    def leg_data(self, leg: Leg, data: bytes, /) -> None: ...
+    def leg_ended(self, leg: Leg, /) -> None: ...
+    def leg_lost(self, leg: Leg, /) -> None: ...
+    def look_again(self) -> None: ...
 
 
 class Leg(asyncio.Protocol):
@@ -27,7 +34,7 @@ class Leg(asyncio.Protocol):
     ended.
     """
 
-    def __init__(self, session: Session, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
+    def __init__(self, session: Owner, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
         self._session = session
         self._account = account
         self.is_own = is_own

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketns.shadow.pairs import Pair, bounded
 from rocketns.shadow.relay.counts import RelayCounts
-from rocketns.shadow.relay.frames.asking import Asked
-from rocketns.shadow.relay.frames.cutting import Frame
-
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.answers import Answers
+from rocketns.shadow.relay.frames.frame import Asked, Frame
 
 # rocketns serves, and did not answer: the upstream's answer goes out so long after it came.
 OWN_WITHIN_S = 1.0
@@ -25,6 +21,17 @@ SWEPT_MAX = 10_000
 Judge = Callable[[Pair], bool]
 
 
+class Answers(Protocol):
+    """Those of one connection. ``is_known``: the judge has had a pair of it, by whose first one it names clients."""
+
+    number: int
+    peer: str
+    is_known: bool
+
+    def forget(self, asked: Asked, /) -> None: ...
+    def fall_back(self, asked: Asked, /) -> None: ...
+
+
 class Pairing:
     """Of all connections. ``sends_all``: equal pairs go to the judge as well, which records them. ``wall`` and ``now``
     are the clocks, in seconds. `take_equal` gives the equal pairs of each request code.
@@ -35,7 +42,7 @@ class Pairing:
         self.counts = counts
         self._judge = judge
         self._equal: dict[int, int] = {}
-        self._now, self._wall = now, wall
+        self.now, self._wall = now, wall
         self._sends_all = sends_all
         # Those with one of the two answers, the oldest first.
         self._half: dict[Asked, tuple[float, Answers]] = {}
@@ -43,7 +50,7 @@ class Pairing:
     def answered(self, answers: Answers, asked: Asked) -> None:
         """One of the answers, or the second one, ended."""
         if asked.up_at is None or asked.own_at is None:
-            self._half[asked] = (self._now(), answers)
+            self._half[asked] = (self.now(), answers)
             return
         self._half.pop(asked, None)
         self._compare(answers, asked)
@@ -55,7 +62,7 @@ class Pairing:
 
     def sweep(self) -> None:
         """Call it a few times a second."""
-        now = self._now()
+        now = self.now()
         for asked, (since, answers) in list(islice(self._half.items(), SWEPT_MAX)):
             if now - since < OWN_WITHIN_S:
                 break
@@ -77,17 +84,17 @@ class Pairing:
         is_equal = up is not None and up == own
         if is_equal:
             counts.equal += 1
-            if request.parts is None or (answers.session.is_known and not self._sends_all):
+            if request.parts is None or (answers.is_known and not self._sends_all):
                 self._count_equal(asked)
                 return
         if asked.is_doubtful or request.parts is None or _is_lost(asked.up) or _is_lost(asked.own):
             counts.skipped += 1
             return
-        session, ago_ms = answers.session, round((self._now() - asked.at) * 1000)
-        pair = Pair(session.number, session.peer, round(self._wall() * 1000) - ago_ms, request.data(), up, own,
+        ago_ms = round((self.now() - asked.at) * 1000)
+        pair = Pair(answers.number, answers.peer, round(self._wall() * 1000) - ago_ms, request.data(), up, own,
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
         is_taken = bounded(pair) and self._judge(pair)
-        session.is_known |= is_taken
+        answers.is_known |= is_taken
         if is_taken:
             counts.judged += 1
         elif is_equal:

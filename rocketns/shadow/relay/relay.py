@@ -8,7 +8,6 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 from rocketns.shadow.relay.clients.plain import PlainClient
 from rocketns.shadow.relay.clients.starting import header_for
@@ -17,6 +16,7 @@ from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, Pairing
 from rocketns.shadow.relay.session import CLOSE_WITHIN_S, Session
+from rocketns.shadow.relay.surroundings import Half
 from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch
 
@@ -26,17 +26,6 @@ UPSTREAM_WITHIN_S = 3.0  # as Java's connect timeout
 OWN_WITHIN_S = 1.0
 TICK_S = 0.25
 PROBE_S = 1.0
-
-
-class Half(Protocol):
-    """What the relay asks of the own half. ``port`` is None while it does not run; ``generation`` counts its starts."""
-
-    port: int | None
-    generation: int
-
-    @property
-    def is_settled(self) -> bool: ...
-    def unsettle(self, why: str) -> None: ...
 
 
 class Relay:
@@ -105,7 +94,7 @@ class Relay:
         """A new leg to the upstream, which opens."""
         leg = Leg(session, session.account, self.frame_bytes_max, is_own=False)
         client = session.client
-        if self._proxy_protocol and isinstance(client, PlainClient):
+        if self._proxy_protocol:
             leg.write(header_for(client.peer(), client.local()), is_bounded=False)
         tls = self._upstream_tls() if self._upstream_tls is not None and session.is_tls else None
         self._open(session, leg, self.upstream.host, self.upstream.port, UPSTREAM_WITHIN_S, tls)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.relay.answers import Answers
 from rocketns.shadow.relay.clients.outlet import Client
 from rocketns.shadow.relay.clients.reading import NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN, Reading
 from rocketns.shadow.relay.clients.starting import Start, start_of
-from rocketns.shadow.relay.frames.asking import OPEN_MAX, Asked
+from rocketns.shadow.relay.frames.asking import OPEN_MAX
 from rocketns.shadow.relay.frames.budget import Account
-from rocketns.shadow.relay.frames.cutting import Cutter, Frame
+from rocketns.shadow.relay.frames.cutting import Cutter
+from rocketns.shadow.relay.frames.frame import Asked, Frame
 from rocketns.shadow.relay.leg import CLIENT_IS_FULL, Leg
+from rocketns.shadow.relay.surroundings import Surroundings
 from rocketns.shadow.switch import place_of
-
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.relay import Relay
 
 # A leg that ended is not opened again before.
 REOPEN_S = 1.0
@@ -34,15 +31,15 @@ class Session:
     ``reads_requests``: the client's bytes are frames; ``reads_answers`` likewise, and TLS is neither.
     """
 
-    def __init__(self, relay: Relay, number: int, peer: str, client: Client) -> None:
+    def __init__(self, relay: Surroundings, number: int, peer: str, client: Client) -> None:
         self.relay, self.number, self.peer, self.client = relay, number, peer, client
         self.place = place_of(number)
         self._counts = relay.counts
         self.account = Account(relay.budget)
         self.requests = Cutter(self.account, relay.frame_bytes_max, pins=False)
-        self.answers = Answers(self)
         self.up: Leg | None = None
         self.own: Leg | None = None
+        self.answers = Answers(self, client, self.account, relay.pairing)
         self._is_fresh = self.reads_requests = self.reads_answers = True
         self._reading = Reading(client)
         self._rests_until = self._up_again_at = self._own_again_at = float("-inf")
@@ -50,7 +47,6 @@ class Session:
         self._ended = ""  # which server ended the connection first
         self._client_has_ended = self._client_is_gone = self._client_is_full = False
         self.is_over = self.is_tls = self._has_registered = False
-        self.is_known = False  # to the judge, which names clients by their first pair
 
     # The client
 

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rocketns.addresses import unmapped, with_port
 from rocketns.shadow.relay.leg import FLUSH_S, reset_at_close
 
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.relay import Relay
-    from rocketns.shadow.relay.session import Session
+
+class Session(Protocol):
+    """What a client's connection does is told to it."""
+
+    is_tls: bool
+
+    def begin(self) -> None: ...
+    def client_data(self, data: bytes, /) -> None: ...
+    def client_ended(self) -> None: ...
+    def client_lost(self, *, was_reset: bool) -> None: ...
+    def client_full(self) -> None: ...
+    def client_drained(self) -> None: ...
+
+
+class Relay(Protocol):
+    """It makes a session for each client, or None where there is no room."""
+
+    def accepted(self, client: PlainClient, /) -> Session | None: ...
 
 
 class PlainClient(asyncio.Protocol):

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from rocketns.errors import TlsError
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE, TlsStream
 from rocketns.server.tls.contexts import TlsContexts
-from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.clients.plain import PlainClient, Relay
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
-
-    from rocketns.shadow.relay.relay import Relay
 
 HANDSHAKE_WITHIN_S = 10.0
 

@@ -5,38 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocketns.shadow.relay.frames.budget import Account
-from rocketns.shadow.relay.frames.cutting import Frame
-from rocketns.shadow.relay.frames.heads import Head
+from rocketns.shadow.relay.frames.frame import Asked
 
 ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
 OPEN_MAX = 4_096  # open requests of a connection
-
-
-class Asked:
-    """A request. ``up`` and ``own`` are the answers, also those that have not ended; their times are those of the end.
-
-    ``serve``: rocketns' answer goes out, not the upstream's. ``is_sent``: an answer went out, or began to.
-    ``after`` is the next one with the same opaque. ``is_doubtful``: which answer belongs to which of them is not known.
-    """
-
-    __slots__ = (
-        "after", "at", "code", "is_doubtful", "is_over", "is_sent", "opaque", "own", "own_at", "request", "serve", "up",
-        "up_at",
-    )  # fmt: skip
-
-    def __init__(self, request: Frame, head: Head, at: float, *, serve: bool) -> None:
-        self.request, self.opaque, self.code, self.at, self.serve = request, head.opaque, head.code, at, serve
-        self.up: Frame | None = None
-        self.own: Frame | None = None
-        self.up_at: float | None = None
-        self.own_at: float | None = None
-        self.is_sent = self.is_over = self.is_doubtful = False
-        self.after: Asked | None = None
-
-    @property
-    def withholds(self) -> bool:
-        """Whether the upstream's answer must not go out when it comes."""
-        return self.serve and self.up_at is None and not self.is_over
 
 
 class OpenRequests:

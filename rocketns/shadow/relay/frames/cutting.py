@@ -3,53 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rocketns.errors import MalformedFrame
 from rocketns.shadow.relay.frames.budget import Account
-from rocketns.shadow.relay.frames.heads import HEADER_BYTES_MAX, WORDS_BYTES, Head, head_of, header_end
-
-if TYPE_CHECKING:
-    from rocketns.shadow.relay.frames.asking import Asked
+from rocketns.shadow.relay.frames.frame import Frame
+from rocketns.shadow.relay.frames.heads import HEADER_BYTES_MAX, WORDS_BYTES, head_of, header_end
 
 WHOLE_BYTES_MAX = 256 * 1024  # what one read gives
 _FIRST_BYTE_MAX = 1  # the serialize types are 0 and 1
-
-
-class Frame:
-    """A frame that comes, or came. ``size`` is 0 until its first 8 bytes are there.
-
-    ``parts`` has its bytes so far, None where there is no room to keep them; those of a pinned one are always kept.
-    ``head`` is None before `is_readable`, and where it has no opaque. ``passes``: what came of it was passed on.
-    ``asked`` is the request that it answers.
-    """
-
-    __slots__ = ("asked", "came", "head", "header_end", "is_pinned", "is_readable", "kept", "parts", "passes", "size")
-
-    def __init__(self, *, is_pinned: bool) -> None:
-        self.size = self.came = self.header_end = self.kept = 0
-        self.parts: list[bytes] | None = []
-        self.head: Head | None = None
-        self.is_pinned = is_pinned
-        self.is_readable = self.passes = False
-        self.asked: Asked | None = None
-
-    def data(self) -> bytes:
-        """What came, which was kept."""
-        parts = self.parts or [b""]
-        if len(parts) > 1:
-            self.parts = parts = [b"".join(parts)]
-        return parts[0]
-
-    def piece(self) -> bytes:
-        """All of a frame that came in one piece."""
-        assert self.parts is not None
-        return self.parts[0]
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether all of it came."""
-        return self.came == self.size > 0
 
 
 class Cutter:
