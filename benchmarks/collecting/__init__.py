@@ -1,0 +1,1 @@
+"""What `rocketns collect` costs beside name servers of a large fleet."""
