@@ -1,8 +1,8 @@
 """``python -m benchmarks.collect``: what `rocketns collect` costs a Java name server, and itself.
 
-A simulated fleet registers with a Java name server. A collector watches it at each rate, some rounds long, and then
-three name servers at once. CPU seconds, bytes and memory are nearly the same on a busy machine; the seconds of a round
-are not. The default takes about half an hour and 5 GB, and writes ``results/collect.json`` and ``collect.md``.
+A simulated fleet registers with a Java name server. A collector reads and watches it at each rate, and then three name
+servers at once. CPU seconds, bytes and memory are nearly the same on a busy machine; the seconds of a round are not.
+The default takes about a quarter of an hour and 5 GB, and writes ``results/collect.json`` and ``collect.md``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,6 @@ def main(words: Sequence[str]) -> int:
                               "topics": shape.topics, "width": shape.width, "measured": [], "failed": []}  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="rocketns-bench-") as name:
         _measure(given, shape, Path(name), result)
-    given.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
-    given.out.with_suffix(".md").write_text(page(result), "utf-8")
     print(page(result))
     return 1 if result["failed"] else 0
 
@@ -51,7 +49,7 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--topics", type=int, default=10_000)
     parser.add_argument("--width", type=int, help="brokers of each topic (default: all)")
     parser.add_argument("--rates", type=float, nargs="+", default=[50.0, 200.0], help="requests a second (50 200)")
-    parser.add_argument("--rounds", type=int, default=2, help="of a quiet fleet in each measurement (default: 2)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each span after the first round (default: 60)")
     parser.add_argument("--name-servers", type=int, nargs="+", default=[1, 3], choices=range(1, 1 + len(KINDS)),
                         help="how many at once; more than one only at the first rate (default: 1 3)")  # fmt: skip
     parser.add_argument("--alone", type=float, default=20.0, help="seconds in which nobody asks (default: 20)")
@@ -66,10 +64,12 @@ def _measure(given: argparse.Namespace, shape: Shape, folder: Path, result: dict
         for count, rate in plans:
             print(f"name servers: {count}, requests a second: {rate:g}", flush=True)
             try:
-                found = measured(fleet[:count], shape, rate, given.rounds, folder / f"collect-{count}-{rate:g}")
+                found = measured(fleet[:count], shape, rate, given.seconds, folder / f"collect-{count}-{rate:g}")
                 result["measured"].append(found)
             except EXPECTED as error:
                 result["failed"].append(f"{count} name servers, {rate:g} requests a second: {reason(error)}")
+            given.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+            given.out.with_suffix(".md").write_text(page(result), "utf-8")
 
 
 if __name__ == "__main__":
