@@ -28,10 +28,10 @@ def thread_cpu_s(pid: int) -> dict[int, float]:
     return spent
 
 
-def resident_mb(pid: int) -> float:
-    """Resident memory in MB (of 1,000,000 bytes): VmRSS."""
+def resident_mb(pid: int, which: str = "VmRSS:") -> float:
+    """Resident memory in MB (of 1,000,000 bytes): now, or with VmHWM the most so far."""
     for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(which):
             return int(line.split()[1]) * 1024 / 1e6
     raise ProcessLookupError(f"process {pid} has ended")
 

@@ -27,10 +27,10 @@ class Shadow(NameServer):
 
     kind = "shadow"
 
-    def __init__(self, home: Path, upstream: NameServer) -> None:
+    def __init__(self, home: Path, upstream: NameServer, port: int = 0) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.home, self.upstream, self.supervisor = home, upstream, None
-        self.port, self.status_port = free_port(), free_port()
+        self.port, self.status_port = port or free_port(), free_port()
         self.start()
 
     def start(self) -> None:

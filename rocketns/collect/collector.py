@@ -16,7 +16,6 @@ from rocketns.collect.polling.upstream import Pace, Phase, Upstream
 from rocketns.collect.progress import cost, is_other, round_s, standing
 from rocketns.collect.settings import Settings
 from rocketns.config import Limits
-from rocketns.config.journal import JournalConfig
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
 
@@ -46,8 +45,7 @@ class Collector:
         self.upstreams: list[Upstream] = []
         for ns, addr in settings.name_servers:
             observed = Observed()
-            config = JournalConfig(journal_path=settings.journal)
-            journal = ObservedJournal(config, ns, observed, asyncio.get_running_loop().call_later)
+            journal = ObservedJournal(settings.journal_config, ns, observed, asyncio.get_running_loop().call_later)
             server = NameServer(self._client, addr, SerializeType.JSON, settings.timeout_s, settings.signer)
             self.upstreams.append(Upstream(ns, server, observed, journal, pace, self, epoch_ms, brokers))
         self._said_s: dict[str, float] = {}

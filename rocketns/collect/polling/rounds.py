@@ -131,6 +131,6 @@ class Rounds:
         self.seen[topic] = seen
 
     def forget(self, topic: str) -> None:
-        """It is no topic any more."""
+        """It is no topic any more, and is not asked for: a list of other names each time would let suspects grow."""
         self.unanswered -= not self.seen.pop(topic).is_answered
-        self._strangers += topic in self._suspects
+        self._suspects.pop(topic, None)

@@ -68,6 +68,7 @@ class Upstream:
         self.since_ms = epoch_ms()  # of the phase
         self.changes = self.boots = 0
         self.refused: dict[Ask, str] = {}
+        self.failing: dict[Ask, tuple[int, str]] = {}  # other polls than that of brokers: how often in a row, and why
         self.budget = Budget(pace.per_second)
         self.schedule = Schedule(pace.interval_s, pace.namespaces)
         self.rounds = Rounds(pace.interval_s)
@@ -195,6 +196,7 @@ class Upstream:
                 self._take_poll(ask, body, sent)
         self._unread.discard(ask)
         self.refused.pop(ask, None)
+        self.failing.pop(ask, None)
 
     def _take_poll(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         if ask.kind is Kind.NAMES:
@@ -276,17 +278,30 @@ class Upstream:
             log.warning("%s (%s): %s", self.ns, self.addr, refusal(ask, why))
 
     def _note_failure(self, ask: Ask, why: str) -> None:
+        if ask.kind not in (Kind.GROUPS, Kind.ROUTE):
+            self._note_failing(ask, why)
+            return
         self.error = why
         if ask.kind is Kind.ROUTE:
             self.rounds.failed(ask.name)
             self._lookup_failures += 1
-        elif ask.kind is Kind.GROUPS:
+        else:
             self._failures += 1
             self._server.disconnect()  # the network may have lost the connection without a sign
             if self._failures >= FAILURES_MAX and self.phase is not Phase.LOST:
                 self._lose(why)
 
+    def _note_failing(self, ask: Ask, why: str) -> None:
+        """Beside brokers and routes. Settings that cannot be read again and again are not waited for."""
+        count = self.failing.get(ask, (0, ""))[0] + 1
+        self.failing[ask] = count, why
+        if count == FAILURES_MAX:
+            log.warning("%s (%s): %s", self.ns, self.addr, failure(ask, why))
+        if count >= FAILURES_MAX and ask != NAMES:
+            self._unread.discard(ask)
+
     def _lose(self, why: str) -> None:
+        self.failing.clear()
         read_ms = self._read_ms or self._epoch_ms()
         if self.phase is Phase.WATCHED:
             self._journal.lost(self._epoch_ms(), read_ms)
@@ -302,6 +317,15 @@ class Upstream:
             now_ms = self._epoch_ms()
             self.changes += len(events)
             self._journal.record(events, now_ms, min(since_ms, now_ms))
+
+
+def failure(ask: Ask, why: str) -> str:
+    """What is missing because there is no usable answer."""
+    if ask.kind is Kind.NAMES:
+        return (
+            f"its list of topics cannot be used: {why}. Until it can be, no watching begins, and no new topic is seen"
+        )
+    return refusal(ask, why)
 
 
 def refusal(ask: Ask, why: str) -> str:

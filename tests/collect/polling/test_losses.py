@@ -8,6 +8,7 @@ import pytest
 
 from interop.harness import codes
 from rocketns.collect.polling.upstream import Phase
+from rocketns.collect.progress import standing
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsPut
 from tests.collect.polling.virtual import Bench, Notes, on
 from tests.tools.scripted import Scripted
@@ -154,6 +155,37 @@ def test_one_that_refuses_its_settings_is_watched_without_them(code: int) -> Non
         bench.server.script.wrong[code] = 16
         await watched(bench)
         assert len(bench.upstream.refused) == 1
+
+    on(lambda: Bench(script()), test)
+
+
+@pytest.mark.parametrize("code", [219, 319])
+def test_one_whose_settings_cannot_be_read_is_watched_without_them(code: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Too large, for example, or too busy each time."""
+
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[code] = 2
+        await asyncio.sleep(10)
+        assert bench.notes.begun == []
+        await asyncio.sleep(60)
+        assert bench.upstream.phase is Phase.WATCHED
+        assert caplog.text.count("is not watched") == 1
+        bench.server.script.wrong.clear()
+        await asyncio.sleep(60)
+        assert bench.upstream.failing == {}
+
+    on(lambda: Bench(script()), test)
+
+
+def test_why_a_list_of_topics_cannot_be_used_is_said_while_it_is_so(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER] = b"{"
+        await asyncio.sleep(60)
+        assert (bench.upstream.phase, bench.notes.begun) == (Phase.READING, [])
+        assert "its list of topics cannot be used: its answer is not that of a name server" in standing(
+            bench.upstream, 0, 1.0
+        )
+        assert caplog.text.count("its list of topics cannot be used") == 1
 
     on(lambda: Bench(script()), test)
 

@@ -128,6 +128,13 @@ def test_a_topic_that_is_gone_is_not_asked() -> None:
     assert ask_all(rounds, 5.0) == ["B"]
 
 
+def test_a_list_of_other_topics_each_time_leaves_nothing_behind() -> None:
+    rounds = of()
+    for number in range(5):
+        rounds.keep({f"T{number}-{one}" for one in range(100)}, 0, 0.0)
+    assert len(ask_all(rounds, 0.0)) == 100
+
+
 def test_what_is_distrusted_is_decoded_again() -> None:
     rounds = of("A")
     ask_all(rounds, 0.0)

@@ -12,6 +12,8 @@ from interop.harness.ports import free_port
 from interop.harness.servers import ReactorServer
 from interop.harness.wire import frame, json_header
 from rocketns.__main__ import main
+from rocketns.collect.arguments import parse
+from rocketns.config.journal import JournalConfig
 from rocketns.protocol.command import RemotingCommand
 from tests.access.vectors import KEY, SECRET
 from tests.behaviour.conftest import Names
@@ -154,6 +156,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
         (["--name-servers", "a:1,b"], "b: HOST:PORT or NAME=HOST:PORT expected"),
         (["--name-servers", "a:1", "--interval", "0s"], "a time from 1 s to 5 min expected"),
         (["--name-servers", "a:1", "--requests-per-second", "1"], "a number from 2 to 2000 expected"),
+        (["--name-servers", "a:1", "--keep-bytes", "1"], "1: a number from 8388608 to"),
         (["--name-servers", "a:1", "--for", "soon"], "soon: a time from"),
         (["--name-servers", "a:1", "--tools-yml", "none.yml"], "none.yml cannot be read"),
         (["--name-servers", "a:1", *(word for n in range(20) for word in ("--kv", f"K{n}"))], "at most 14 namespaces"),
@@ -166,6 +169,16 @@ def test_a_wrong_option_is_named(
     status, error = printed(capsys, "--journal", str(tmp_path / "j"), *words)
     assert status == 2
     assert said in error
+
+
+def test_what_is_kept_of_a_journal_has_the_open_file_in_it() -> None:
+    words = ["--name-servers", "a:1", "--journal", "j"]
+    config = parse([*words, "--keep-bytes", "8388608", "--keep-days", "3"], {}).journal_config
+    assert config.journal_rotation_bytes == 1024**2
+    assert config.journal_retention_bytes + config.journal_rotation_bytes == 8 * 1024**2
+    assert config.journal_retention_days == 3
+    by_default = parse(words, {}).journal_config
+    assert by_default.journal_rotation_bytes == JournalConfig().journal_rotation_bytes
 
 
 def test_a_folder_that_is_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -342,4 +342,4 @@ def test_state_is_that_of_the_independent_version(spark: SparkSession, monkeypat
     duck.topic_intervals(db)
     found = rows(state.topic_intervals(events, base, observation))
     assert found == duck_rows(db, "from topic_intervals")
-    assert {"snapshot", "expired", "stop", "lost"} <= {row[-1] for row in found}
+    assert {"snapshot", "expired", "stop", "lost", "observed", "unwatched"} <= {row[9] for row in found}

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.collecting``: what `rocketns collect` costs beside three name servers of a large fleet.
+"""``python -m benchmarks.collect.canned``: what `rocketns collect` costs beside three name servers of a large fleet.
 
 The name servers are one process with answers that are made once: of 300 brokers, and of 10,000 topics that each broker
 has. So all CPU time that is measured is the collector's. Printed are its CPU time and memory while everything is read
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import sys
@@ -69,7 +70,7 @@ def _say(what: str, watched: psutil.Process, servers: Connection, goes_on: Calla
         time.sleep(POLL_S)
         peak = max(peak, watched.memory_info().rss)
     took_s, spent_s, (asked, most) = time.monotonic() - began_s, _cpu_s(watched) - spent_s, _asked(servers)
-    cost = f"{1000 * spent_s / (asked - before):.2f} ms of CPU time a request, {spent_s / took_s:.3f} s a second"
+    cost = f"{1000 * spent_s / max(1, asked - before):.2f} ms of CPU time a request, {spent_s / took_s:.3f} s a second"
     print(f"{what}: {took_s:.0f} s, {asked - before} requests, at most {most} in a second at one name server; "
           f"{cost}; at most {peak / 1e6:.0f} MB", flush=True)  # fmt: skip
 
@@ -118,6 +119,10 @@ def _answers(brokers: int, topics: int) -> dict[int, bytes]:
 
 
 def _server(answers: dict[int, bytes], count: Counter[int]) -> Callable[..., object]:
+    async def quietly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):  # the collector was killed
+            await serve(reader, writer)
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while size := await reader.read(4):
             data = await reader.readexactly(int.from_bytes(size))
@@ -127,7 +132,7 @@ def _server(answers: dict[int, bytes], count: Counter[int]) -> Callable[..., obj
             writer.write(frame(json_header(0 if body else 22, opaque=header["opaque"], flag=1), body or b""))
             await writer.drain()
 
-    return serve
+    return quietly
 
 
 if __name__ == "__main__":

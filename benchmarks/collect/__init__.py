@@ -1,0 +1,1 @@
+"""What collecting from outside costs the name server and the collector."""

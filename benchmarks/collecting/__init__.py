@@ -1,1 +1,0 @@
-"""What `rocketns collect` costs beside name servers of a large fleet."""

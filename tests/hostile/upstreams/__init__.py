@@ -1,0 +1,1 @@
+"""Name servers that are hostile to whoever asks them: a collector, and the upstream of a shadow."""
