@@ -14,7 +14,7 @@ from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.frames import split
 from rocketns.shadow.comparing.listed import listed
 from rocketns.shadow.comparing.order import differ_only_in_order
-from rocketns.shadow.comparing.release import leave_out_machine, leave_out_release
+from rocketns.shadow.comparing.release import as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.counting.kept import Difference
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair
@@ -56,7 +56,7 @@ class Comparing:
         if pair.upstream == pair.own:
             return EQUAL
         try:
-            return self._of_frames(pair, request, pair.upstream, pair.own)
+            return self._of_frames(pair, request, pair.upstream, as_before_5_0(pair.upstream, pair.own))
         except ValueError as error:
             return Finding(Outcome.DIFFERENT, note=f"{NO_FRAME}: {error}")
 
@@ -105,7 +105,7 @@ def _found(pair: Pair, request: Asked, upstream: bytes, own: bytes) -> Finding:
     parts = {part: (one[part], other[part]) for part in one if one[part] != other[part]}
     if not parts:
         return ORDER
-    found = listed(case_of(pair, request))
+    found = listed(case_of(pair._replace(own=own), request))
     return Finding(Outcome.LISTED if found else Outcome.DIFFERENT, found, "", explained(parts))
 
 

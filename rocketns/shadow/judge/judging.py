@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.versions import version_name
 from rocketns.shadow.comparing.cases import Asked, asked
 from rocketns.shadow.comparing.comparing import Comparing, Finding
+from rocketns.shadow.comparing.release import version_of
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, Kept, Samples
 from rocketns.shadow.counting.telling import TOLD_KEPT_MAX
@@ -19,7 +18,6 @@ from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import LATE_MS, NOTICE, Pair
 
 FINE = frozenset({Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED})
-_VERSION = re.compile(rb'"version":(\d{1,5})\}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class Judge:
 
     def _note(self, pair: Pair, request: Asked) -> None:
         self.counts.add_client(client_of(request))
-        version = _release_of(pair.upstream)
+        version = None if pair.upstream is None else version_of(pair.upstream)
         if version is not None:
             self.counts.add_release(version_name(version))
 
@@ -126,14 +124,3 @@ def _timed(pair: Pair, outcome: Outcome) -> Outcome:
     if outcome is Outcome.EQUAL or pair.upstream_ms is None or pair.own_ms is None:
         return outcome
     return Outcome.LATE if pair.own_ms - pair.upstream_ms > LATE_MS else outcome
-
-
-def _release_of(answer: bytes | None) -> int | None:
-    """The number of the upstream's release, as its header has it."""
-    if answer is None or len(answer) < 8:
-        return None
-    header = answer[8 : 8 + int.from_bytes(answer[5:8], "big")]
-    if answer[4] == SerializeType.ROCKETMQ:
-        return int.from_bytes(header[3:5], "big")
-    found = _VERSION.search(header)
-    return None if found is None else int(found[1])

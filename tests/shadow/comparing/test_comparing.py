@@ -10,7 +10,7 @@ import pytest
 from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, Finding
 from rocketns.shadow.outcome import Outcome
-from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, pair, queues, request, route
+from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, compact, pair, queues, request, route
 
 INFO = {"brokerAddrTable": {"a": broker("a"), "b": broker("b")}, "clusterAddrTable": {"C": ["a", "b"], "D": ["x", "y"]}}
 MAPPING = {"b": {"bname": "b"}, "a": {"bname": "a"}}
@@ -81,6 +81,16 @@ def test_another_release_and_its_address_in_a_remark_are_not_compared() -> None:
     one, other = (remark.format(f"https://rocketmq.apache.org/docs/{end}") for end in ("bestPractice/06FAQ", "faq/"))
     assert compare(answer(b"", 17, remark=one), answer(b"", 17, version=475, remark=other)).outcome is Outcome.ORDER
     assert compare(binary_answer(route("a")), binary_answer(route("a"), version=475)).outcome is Outcome.ORDER
+
+
+def test_java_before_5_0_has_no_acting_masters_and_any_other_member_that_it_lacks_is_a_difference() -> None:
+    old = compact(route("a", "b")).replace(b',"enableActingMaster":false', b"")
+    before, after = answer(old, version=401), answer(old, version=413)
+    assert compare(before, answer(route("b", "a"))).outcome is Outcome.ORDER
+    assert compare(after, answer(route("a", "b"))).outcome is Outcome.DIFFERENT
+    acting = compact(route("a", "b")).replace(b'Master":false', b'Master":true')
+    assert compare(before, answer(acting)).outcome is Outcome.DIFFERENT
+    assert compare(before, answer(route("a", "b", perm=4))).outcome is Outcome.DIFFERENT
 
 
 def test_what_319_says_of_the_machine_is_not_compared_and_other_properties_are() -> None:
