@@ -48,8 +48,9 @@ async def collect(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     log.info("times in this log are GMT+8, as in the log of the Java name server")
-    log.info("%d name servers are watched%s; journals are in %s", len(settings.name_servers),
-             "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal)  # fmt: skip
+    names = ", ".join(f"{ns} ({addr})" for ns, addr in settings.name_servers)
+    log.info("watching%s; journals are in %s: %s",
+             "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal, names)  # fmt: skip
     collector = Collector(settings)
     watching = asyncio.create_task(collector.run())
     stopping = asyncio.create_task(stop.wait())

@@ -38,6 +38,8 @@ def test_the_command_prints_the_script(shell: str, capsys: pytest.CaptureFixture
         (["access", "su"], {"suggest"}),
         (["access", "suggest", "--net"], {"--networks"}),
         (["audit", "ru"], {"run"}),
+        (["coll"], {"collect"}),
+        (["collect", "--requ"], {"--requests-per-second"}),
         (["--configF"], {"--configFile"}),
     ],
 )
