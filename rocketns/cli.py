@@ -26,6 +26,7 @@ INTRODUCTION = """\
 A name server for Apache RocketMQ. Brokers, producers, consumers and admin tools use it in place of the Java one.
 Start it without options, and set namesrvAddr of brokers and clients to port 9876 of this machine.
 To ask running name servers, Java's too: rocketns get, diff, top or health --help
+To write journals of name servers from outside, Java's too: rocketns collect --help
 To compare the journals of several name servers: rocketns audit --help
 """
 

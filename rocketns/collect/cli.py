@@ -48,8 +48,9 @@ async def collect(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     log.info("times in this log are GMT+8, as in the log of the Java name server")
-    log.info("%d name servers are watched%s; journals are in %s", len(settings.name_servers),
-             "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal)  # fmt: skip
+    names = ", ".join(f"{ns} ({addr})" for ns, addr in settings.name_servers)
+    log.info("watching%s; journals are in %s: %s",
+             "" if settings.for_s is None else f" for {shown(settings.for_s)}", settings.journal, names)  # fmt: skip
     collector = Collector(settings)
     watching = asyncio.create_task(collector.run())
     stopping = asyncio.create_task(stop.wait())
@@ -66,7 +67,7 @@ def _status(collector: Collector, *, is_stopped: bool) -> int:
     """Whoever stopped it knows that it may have been too early."""
     never = [upstream for upstream in collector.upstreams if not upstream.boots]
     for upstream in never:
-        why = upstream.error or next((why for _, why in upstream.failing.values()), "there was not enough time")
+        why = upstream.error or "there was not enough time"
         log.warning("%s (%s) was never read whole, so its journal has nothing of this time: %s", upstream.ns,
                     upstream.addr, why)  # fmt: skip
     log.info("the watching ended")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocketns.collect.durations import shown
-from rocketns.collect.polling.upstream import Phase, Upstream, failure
+from rocketns.collect.polling.upstream import Phase, Upstream
 
 # A cost is said again when it changed by so much.
 CHANGED_SHARE, CHANGED_S_MIN = 0.25, 5.0
@@ -47,7 +47,6 @@ def standing(upstream: Upstream, now_ms: int, requests_per_second: float) -> str
         parts.append(f"{upstream.unreadable} topics with routes that cannot be read")
     if upstream.observed.left_out:
         parts.append(f"{upstream.observed.left_out} things beyond a limit left out")
-    parts += [failure(ask, why) for ask, (_, why) in upstream.failing.items()]
     if upstream.error:
         parts.append(upstream.error)
     return f"{upstream.ns} ({upstream.addr}): {'; '.join(parts)}"

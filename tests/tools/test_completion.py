@@ -39,6 +39,8 @@ def test_the_command_prints_the_script(shell: str, capsys: pytest.CaptureFixture
         (["access", "suggest", "--net"], {"--networks"}),
         (["audit", "ru"], {"run"}),
         (["replay", "--as"], {"--as-recorded"}),
+        (["coll"], {"collect"}),
+        (["collect", "--requ"], {"--requests-per-second"}),
         (["--configF"], {"--configFile"}),
     ],
 )

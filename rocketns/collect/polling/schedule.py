@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -55,10 +55,10 @@ class Schedule:
         """Requests a second, all together."""
         return sum(1 / timer.every_s for timer in self._timers.values())
 
-    def next(self, now_s: float, *, only_groups: bool = False) -> Ask | None:
-        """The most urgent poll that is due, and is not waited for. Call `done` when it ended. None: nothing is due."""
+    def next(self, now_s: float, kinds: Collection[Kind]) -> Ask | None:
+        """The most urgent poll of these kinds that is due, and is not waited for. Call `done` when it ended."""
         for ask, timer in self._timers.items():
-            if timer.due_s <= now_s and not timer.is_asked and (ask == GROUPS or not only_groups):
+            if timer.due_s <= now_s and not timer.is_asked and ask.kind in kinds:
                 timer.is_asked, timer.due_s = True, now_s + timer.every_s
                 return ask
         return None
@@ -67,14 +67,18 @@ class Schedule:
         """It was answered, or given up."""
         self._timers[ask].is_asked = False
 
+    def retry(self, ask: Ask, now_s: float) -> None:
+        """It had no usable answer: ask again when the brokers are read again, or soon after."""
+        timer = self._timers[ask]
+        timer.due_s = min(timer.due_s, now_s + self._timers[GROUPS].every_s)
+
     def all_due(self, now_s: float, *, with_groups: bool = False) -> None:
         """Ask for everything as soon as possible; for the brokers only where that is said."""
         for ask, timer in self._timers.items():
             if with_groups or ask != GROUPS:
                 timer.due_s = now_s
 
-    def wait_s(self, now_s: float, *, only_groups: bool = False) -> float:
-        """How long until something is due."""
-        waiting = [timer.due_s for ask, timer in self._timers.items()
-                   if not timer.is_asked and (ask == GROUPS or not only_groups)]  # fmt: skip
+    def wait_s(self, now_s: float, kinds: Collection[Kind]) -> float:
+        """How long until something of these kinds is due."""
+        waiting = [timer.due_s for ask, timer in self._timers.items() if not timer.is_asked and ask.kind in kinds]
         return max(0.0, min(waiting, default=now_s + SETTINGS_EVERY_S) - now_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -37,6 +38,15 @@ class Phase(StrEnum):
     WATCHED = "watched"
 
 
+# What may be asked, and so change what is known.
+ASKED = {
+    Phase.LOST: frozenset({Kind.GROUPS}),
+    Phase.RETURNING: frozenset({Kind.GROUPS, Kind.KV, Kind.CONFIGURATION}),
+    Phase.READING: frozenset(Kind),
+    Phase.WATCHED: frozenset(Kind),
+}
+
+
 class Pace(NamedTuple):
     """How often brokers are read, how many requests a second there are at most, and which KV namespaces are read."""
 
@@ -64,11 +74,11 @@ class Upstream:
         self.interval_s = pace.interval_s
         self.observed = observed
         self.phase = Phase.LOST
-        self.error = "not read yet"
+        self.errors: dict[Ask, str] = {GROUPS: "not read yet"}
         self.since_ms = epoch_ms()  # of the phase
         self.changes = self.boots = 0
         self.refused: dict[Ask, str] = {}
-        self.failing: dict[Ask, tuple[int, str]] = {}  # other polls than that of brokers: how often in a row, and why
+        self._failing: Counter[Ask] = Counter()  # settings and names: failures in a row
         self.budget = Budget(pace.per_second)
         self.schedule = Schedule(pace.interval_s, pace.namespaces)
         self.rounds = Rounds(pace.interval_s)
@@ -79,7 +89,7 @@ class Upstream:
         self._brokers = brokers
         self._watch = Watch(observed, self.rounds, self, self._record)
         self._unread: set[Ask] = set()
-        self._failures = self._lookup_failures = self._lookups = 0
+        self._failures = self._lookup_failures = self._lookups = self._losses = 0
         self._read_ms: int | None = None  # when the last good request for brokers was sent
         self._wake = asyncio.Event()
 
@@ -87,6 +97,11 @@ class Upstream:
     def knows_topics(self) -> bool:
         """Whether all names of topics were read, or cannot be."""
         return self.phase is not Phase.LOST and NAMES not in self._unread
+
+    @property
+    def error(self) -> str:
+        """What does not work, the most important first; empty if all does."""
+        return "; ".join(self.errors[ask] for ask in sorted(self.errors))
 
     @property
     def unreadable(self) -> int:
@@ -104,7 +119,7 @@ class Upstream:
 
     def look_at(self, topics: Collection[str]) -> None:
         """Ask for these topics soon: they changed at another name server."""
-        if self.phase is not Phase.LOST:
+        if self.phase is not Phase.LOST and NAMES not in self.refused:
             self.rounds.suspect(topics)
             self._wake.set()
 
@@ -141,7 +156,7 @@ class Upstream:
                     asking.create_task(self._handle(ask, Moment(self._epoch_ms(), loop.time())))
 
     def _next(self, now_s: float) -> Ask | None:
-        ask = self.schedule.next(now_s, only_groups=self.phase is Phase.LOST)
+        ask = self.schedule.next(now_s, ASKED[self.phase])
         if ask is not None or not self._may_look_up:
             return ask
         topic = self.rounds.next(now_s)
@@ -153,21 +168,24 @@ class Upstream:
     @property
     def _may_look_up(self) -> bool:
         is_well = self._lookup_failures < LOOKUP_FAILURES_MAX and not self._failures
-        return self.phase in (Phase.READING, Phase.WATCHED) and is_well and self._lookups < LOOKUPS_AT_ONCE
+        return Kind.ROUTE in ASKED[self.phase] and is_well and self._lookups < LOOKUPS_AT_ONCE
 
     async def _wait(self, now_s: float) -> None:
         """Until something may be due, or something happened."""
         self._wake.clear()
-        due_s = self.schedule.wait_s(now_s, only_groups=self.phase is Phase.LOST)
+        due_s = self.schedule.wait_s(now_s, ASKED[self.phase])
         with suppress(TimeoutError):
             await asyncio.wait_for(
                 self._wake.wait(), min(due_s, self.rounds.wait_s(now_s)) if self._may_look_up else due_s
             )
 
     async def _handle(self, ask: Ask, sent: Moment) -> None:
-        """One request and its answer."""
+        """One request and its answer. One that was sent before a loss is not used: it would change what was known."""
+        losses = self._losses
         try:
             body = await read(self._server, ask)
+            if losses != self._losses:
+                raise UnusableError("it came after the name server was lost")
             await self._take(ask, body, sent)
         except RefusedError as error:
             self._note_refused(ask, str(error))
@@ -196,7 +214,8 @@ class Upstream:
                 self._take_poll(ask, body, sent)
         self._unread.discard(ask)
         self.refused.pop(ask, None)
-        self.failing.pop(ask, None)
+        self.errors.pop(_of_error(ask), None)
+        self._failing.pop(ask, None)
 
     def _take_poll(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         if ask.kind is Kind.NAMES:
@@ -219,7 +238,7 @@ class Upstream:
             with self._counted():
                 self._watch.groups(body, found, sent, asyncio.get_running_loop().time(), asked)
         self._failures = self._lookup_failures = 0
-        self.error, self._read_ms = "", sent.ms
+        self._read_ms = sent.ms
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -269,22 +288,24 @@ class Upstream:
 
     def _note_refused(self, ask: Ask, why: str) -> None:
         """It never answers this. What it does answer is watched."""
-        if ask.kind in (Kind.GROUPS, Kind.ROUTE) or (ask is NAMES and self.rounds.seen):
+        was_read = ask == NAMES and self.phase is Phase.WATCHED and ask not in self.refused
+        if ask.kind in (Kind.GROUPS, Kind.ROUTE) or was_read:
             self._note_failure(ask, why)
             return
+        if ask == NAMES:
+            self._watch.no_names(asyncio.get_running_loop().time())
         self._unread.discard(ask)
         if ask not in self.refused:
             self.refused[ask] = why
             log.warning("%s (%s): %s", self.ns, self.addr, refusal(ask, why))
 
     def _note_failure(self, ask: Ask, why: str) -> None:
-        if ask.kind not in (Kind.GROUPS, Kind.ROUTE):
-            self._note_failing(ask, why)
-            return
-        self.error = why
+        self.errors[_of_error(ask)] = why
         if ask.kind is Kind.ROUTE:
             self.rounds.failed(ask.name)
             self._lookup_failures += 1
+        elif ask.kind is not Kind.GROUPS:
+            self._note_failing(ask, why)
         else:
             self._failures += 1
             self._server.disconnect()  # the network may have lost the connection without a sign
@@ -292,20 +313,20 @@ class Upstream:
                 self._lose(why)
 
     def _note_failing(self, ask: Ask, why: str) -> None:
-        """Beside brokers and routes. Settings that cannot be read again and again are not waited for."""
-        count = self.failing.get(ask, (0, ""))[0] + 1
-        self.failing[ask] = count, why
-        if count == FAILURES_MAX:
-            log.warning("%s (%s): %s", self.ns, self.addr, failure(ask, why))
-        if count >= FAILURES_MAX and ask != NAMES:
-            self._unread.discard(ask)
+        """Settings that cannot be read again and again, too large for example, are not waited for."""
+        self._failing[ask] += 1
+        if self._failing[ask] >= FAILURES_MAX and ask != NAMES:
+            self._note_refused(ask, why)
+        else:
+            self.schedule.retry(ask, asyncio.get_running_loop().time())
 
     def _lose(self, why: str) -> None:
-        self.failing.clear()
+        self._failing.clear()
         read_ms = self._read_ms or self._epoch_ms()
         if self.phase is Phase.WATCHED:
             self._journal.lost(self._epoch_ms(), read_ms)
         self._set_phase(Phase.LOST)
+        self._losses += 1
         log.warning("%s (%s) is lost, and its state unknown until it answers again: %s", self.ns, self.addr, why)
 
     def _set_phase(self, phase: Phase) -> None:
@@ -319,13 +340,9 @@ class Upstream:
             self._journal.record(events, now_ms, min(since_ms, now_ms))
 
 
-def failure(ask: Ask, why: str) -> str:
-    """What is missing because there is no usable answer."""
-    if ask.kind is Kind.NAMES:
-        return (
-            f"its list of topics cannot be used: {why}. Until it can be, no watching begins, and no new topic is seen"
-        )
-    return refusal(ask, why)
+def _of_error(ask: Ask) -> Ask:
+    """Topics have their errors together."""
+    return Ask(Kind.ROUTE) if ask.kind is Kind.ROUTE else ask
 
 
 def refusal(ask: Ask, why: str) -> str:

@@ -138,6 +138,12 @@ class Watch:
             self._record(events, since_ms)
         self._others.suspect([*gone, *new])
 
+    def no_names(self, now_s: float) -> None:
+        """There is no list of topics: none is known."""
+        self._listed.clear()
+        self.rounds.keep((), 0, now_s)
+        self._record(self.observed.topic_names(()), self._sent.get(NAMES, 0))
+
     def kv(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         """All items of a namespace; None: there is none."""
         items = {} if body is None else decoded(body, decode_kv_table)

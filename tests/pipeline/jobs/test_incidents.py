@@ -53,6 +53,10 @@ CASES: dict[str, Case] = {
     "chain": ([window(f"t{i:02}", "b1", i * 10, 500) for i in range(20)], []),
     "both": ([window("a", "b1", 1, 9, "register", values=[value("n1"), value("n2", 8)], gap=None)], []),
     "causeless": ([window("a", "b1", 100, 200, None)], [stall("n1", 101, 5)]),
+    "looks": ([
+        window("a", "b1", 100, 200, t1_early=5 * S, t2_early=90 * S), window("b", "b1", 100, 150, t1_early=7 * S),
+        window("c", "b1", 101, 200, t1_early=80 * S, t2_early=30 * S),
+    ], []),
     "lost": ([window("a", "b1", 100, 200), window("b", "b1", 101, 300, doubt="lost_records")], []),
     "clocks": ([
         window("a", "b1", 100, 106, doubt="clocks"), window("b", "b1", 100, 106, doubt="clocks"),
@@ -88,9 +92,14 @@ def test_windows_that_begin_close_to_each_other_are_one_incident(found: dict[str
     assert first == {
         "cause": "expired", "broker": "b1", "t1": 100 * S, "t2": 300 * S, "windows": 3, "topics": 3, "user_topics": 3,
         "topic_sample": ["a", "b", "c"], "queues": 12, "ns_without": ["n2"], "opened_by": ["n2"], "longest": 190 * S,
-        "gap_max": 123_000, "stalled": [], "doubt": None,
+        "gap_max": 123_000, "stalled": [], "doubt": None, "t1_early": 0, "t2_early": 0,
     }  # fmt: skip
     assert (second["t1"], second["windows"]) == (121 * S, 1)
+
+
+def test_the_looks_of_an_incident_are_those_of_its_first_and_its_last_windows(found: dict[str, list[Row]]) -> None:
+    (row,) = found["looks"]
+    assert (row["t1"], row["t1_early"], row["t2"], row["t2_early"]) == (100 * S, 7 * S, 200 * S, 90 * S)
 
 
 def test_brokers_and_causes_are_kept_apart(found: dict[str, list[Row]]) -> None:

@@ -276,8 +276,11 @@ def test_each_column_of_the_past_counts(spark: SparkSession) -> None:
     """A row before the edge has another hash if any of its columns that windows rest on is another one."""
     for name, (held, at_end) in PAST.items():
         columns = (*held, "t1", "t2", *at_end)
-        row = {column: "a" if is_text(name, column) else 1 for column in columns} | {"t1": EDGE - 9, "t2": EDGE - 5}
-        others = [{**row, column: "b" if is_text(name, column) else row[column] + 1} for column in columns]
+        kinds = {column: SCHEMAS[name][column].dataType.simpleString() for column in columns}
+        row = {column: {"string": "a", "boolean": False}.get(kinds[column], 1) for column in columns}
+        row |= {"t1": EDGE - 9, "t2": EDGE - 5}
+        more = {"string": lambda _: "b", "boolean": lambda _: True}
+        others = [{**row, column: more.get(kinds[column], lambda n: n + 1)(row[column])} for column in columns]
         assert len(set(hashes_of(spark, name, [row, *others]))) == len(columns) + 1, name
 
 
@@ -307,7 +310,3 @@ def frame_of_rows(spark: SparkSession, name: str, known: list[dict[str, Any]]) -
     """Columns that a row does not have are null."""
     schema = SCHEMAS[name]
     return frame_of(spark, [tuple(row.get(column) for column in schema.names) for row in known], schema)
-
-
-def is_text(name: str, column: str) -> bool:
-    return SCHEMAS[name][column].dataType.typeName() == "string"

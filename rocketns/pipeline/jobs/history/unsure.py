@@ -28,7 +28,8 @@ def off_by() -> Column:
     offset up to a multiple of their period. ``shared``: it is the observer's."""
     loosely = F.when(F.col("method") == OBSERVED, CLOCK_DOUBT_US).otherwise(F.lit(FAR_US))
     off = F.when(F.col("method") == HEARTBEATS, CLOCK_DOUBT_US).otherwise(F.coalesce("uncertainty", loosely))
-    return F.struct(off.cast("long").alias("off"), (F.col("method") == OBSERVED).alias("shared"))
+    shared = F.coalesce(F.col("method") == OBSERVED, F.lit(False))
+    return F.struct(off.cast("long").alias("off"), shared.alias("shared"))
 
 
 def may_be_off(method: str, uncertainty: int | None) -> int:
