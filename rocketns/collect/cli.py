@@ -67,7 +67,8 @@ def _status(collector: Collector, *, is_stopped: bool) -> int:
     """Whoever stopped it knows that it may have been too early."""
     never = [upstream for upstream in collector.upstreams if not upstream.boots]
     for upstream in never:
+        why = upstream.error or "there was not enough time"
         log.warning("%s (%s) was never read whole, so its journal has nothing of this time: %s", upstream.ns,
-                    upstream.addr, upstream.error or "there was not enough time")  # fmt: skip
+                    upstream.addr, why)  # fmt: skip
     log.info("the watching ended")
     return EXIT_NEVER_READ if never and not is_stopped else EXIT_WATCHED

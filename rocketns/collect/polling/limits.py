@@ -22,7 +22,5 @@ DEPARTED_TOPICS_MAX = 1_000_000
 STRANGERS_MAX = 10_000
 # A name server is lost when so many requests for its brokers (106) in a row had no usable answer.
 FAILURES_MAX = 2
-# So many answers to a question about settings, one after the other, that cannot be used: they are not waited for.
-SETTINGS_FAILURES_MAX = 6
 # So many lookups in a row without a usable answer pause lookups until its brokers were read again.
 LOOKUP_FAILURES_MAX = 32

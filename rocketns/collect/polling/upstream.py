@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -16,7 +17,7 @@ from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.polling.brokers import Brokers
 from rocketns.collect.polling.budget import Budget
-from rocketns.collect.polling.limits import FAILURES_MAX, LOOKUP_FAILURES_MAX, SETTINGS_FAILURES_MAX
+from rocketns.collect.polling.limits import FAILURES_MAX, LOOKUP_FAILURES_MAX
 from rocketns.collect.polling.reading import RefusedError, read
 from rocketns.collect.polling.rounds import Rounds
 from rocketns.collect.polling.schedule import GROUPS, NAMES, Ask, Kind, Schedule
@@ -77,6 +78,7 @@ class Upstream:
         self.since_ms = epoch_ms()  # of the phase
         self.changes = self.boots = 0
         self.refused: dict[Ask, str] = {}
+        self._failing: Counter[Ask] = Counter()  # settings and names: failures in a row
         self.budget = Budget(pace.per_second)
         self.schedule = Schedule(pace.interval_s, pace.namespaces)
         self.rounds = Rounds(pace.interval_s)
@@ -87,7 +89,6 @@ class Upstream:
         self._brokers = brokers
         self._watch = Watch(observed, self.rounds, self, self._record)
         self._unread: set[Ask] = set()
-        self._failing: dict[Ask, int] = {}  # other polls than that of brokers: how often in a row
         self._failures = self._lookup_failures = self._lookups = self._losses = 0
         self._read_ms: int | None = None  # when the last good request for brokers was sent
         self._wake = asyncio.Event()
@@ -99,8 +100,8 @@ class Upstream:
 
     @property
     def error(self) -> str:
-        """What does not work; empty if all does. One that does not show its brokers is asked nothing else."""
-        return self.errors.get(GROUPS) or "; ".join(self.errors[ask] for ask in sorted(self.errors))
+        """What does not work, the most important first; empty if all does."""
+        return "; ".join(self.errors[ask] for ask in sorted(self.errors))
 
     @property
     def unreadable(self) -> int:
@@ -312,22 +313,20 @@ class Upstream:
                 self._lose(why)
 
     def _note_failing(self, ask: Ask, why: str) -> None:
-        """Beside brokers and routes. Settings that cannot be read again and again are not waited for."""
-        self.schedule.retry(ask, asyncio.get_running_loop().time())
-        self.errors[ask] = missing(ask, why)
-        self._failing[ask] = self._failing.get(ask, 0) + 1
-        if self._failing[ask] == SETTINGS_FAILURES_MAX:
-            log.warning("%s (%s): %s", self.ns, self.addr, self.errors[ask])
-        if self._failing[ask] >= SETTINGS_FAILURES_MAX and ask != NAMES:
-            self._unread.discard(ask)
+        """Settings that cannot be read again and again, too large for example, are not waited for."""
+        self._failing[ask] += 1
+        if self._failing[ask] >= FAILURES_MAX and ask != NAMES:
+            self._note_refused(ask, why)
+        else:
+            self.schedule.retry(ask, asyncio.get_running_loop().time())
 
     def _lose(self, why: str) -> None:
+        self._failing.clear()
         read_ms = self._read_ms or self._epoch_ms()
         if self.phase is Phase.WATCHED:
             self._journal.lost(self._epoch_ms(), read_ms)
         self._set_phase(Phase.LOST)
         self._losses += 1
-        self._failing.clear()
         log.warning("%s (%s) is lost, and its state unknown until it answers again: %s", self.ns, self.addr, why)
 
     def _set_phase(self, phase: Phase) -> None:
@@ -344,15 +343,6 @@ class Upstream:
 def _of_error(ask: Ask) -> Ask:
     """Topics have their errors together."""
     return Ask(Kind.ROUTE) if ask.kind is Kind.ROUTE else ask
-
-
-def missing(ask: Ask, why: str) -> str:
-    """What is missing because there is no usable answer."""
-    if ask.kind is Kind.NAMES:
-        return (
-            f"its list of topics cannot be used: {why}. Until it can be, no watching begins, and no new topic is seen"
-        )
-    return refusal(ask, why)
 
 
 def refusal(ask: Ask, why: str) -> str:
