@@ -290,10 +290,10 @@ def test_the_judge_gets_the_first_pair_of_each_connection_to_know_the_client(sce
 def test_an_answer_of_the_half_that_comes_after_the_client_left_is_compared(scene: Scene) -> None:
     client, up, own = scene.connected()
     client.send(request(7))
+    up.expect(request(7))
     up.send(answer(7, b"theirs"))
     client.expect(answer(7, b"theirs"))
     client.close()
-    up.expect(request(7))
     assert up.ends()
     up.close()
     own.expect(request(7))
@@ -308,6 +308,7 @@ def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(
     client = scene.connect()
     up = scene.up.accept()
     client.send(request(7))
+    up.expect(request(7))
     up.send(answer(7))
     client.expect(answer(7))
     client.close()
@@ -322,6 +323,7 @@ def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(
 def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_seconds(scene: Scene) -> None:
     client, up, _ = scene.connected()
     client.send(request(7))
+    up.expect(request(7))
     up.send(answer(7))
     client.expect(answer(7))
     client.close()
@@ -334,6 +336,7 @@ def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_second
 def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(scene: Scene) -> None:
     client, up, own = scene.connected()
     client.send(request(7))
+    up.expect(request(7))
     up.send(answer(7))
     client.expect(answer(7))
     client.close()
@@ -346,8 +349,8 @@ def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(sc
 def test_a_request_whose_client_left_before_the_upstream_s_answer_is_counted(scene: Scene) -> None:
     client, up, own = scene.connected()
     client.send(request(7))
-    own.send(answer(7))
     up.expect(request(7))
+    own.send(answer(7))
     client.reset()
     eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
     assert not scene.judged
@@ -358,6 +361,7 @@ def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.
     scene = Scene()
     client, up, _ = scene.connected()
     client.send(request(7))
+    up.expect(request(7))
     up.send(answer(7))
     client.expect(answer(7))
     client.close()
@@ -369,6 +373,7 @@ def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.
 def test_the_end_waits_for_answers_that_are_due(scene: Scene) -> None:
     client, up, own = scene.connected()
     client.send(request(7))
+    up.expect(request(7))
     up.send(answer(7))
     client.expect(answer(7))
     eventually(lambda: scene.call(scene.relay.pairing.waits_since, float("inf")))
