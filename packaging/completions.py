@@ -17,6 +17,8 @@ from rocketns import __main__ as programs
 from rocketns import cli
 from rocketns.collect import arguments as collect
 from rocketns.pipeline.cli import arguments as audit
+from rocketns.shadow import options as shadow
+from rocketns.shadow import switching as switch
 from rocketns.shadow.replaying import options as replay
 from rocketns.tools import arguments as tools
 
@@ -32,6 +34,12 @@ def whole() -> argparse.ArgumentParser:
     )
     commands.add_parser(
         programs.COLLECT, parents=[collect.build()], add_help=False, help="watch name servers, and write their journals"
+    )
+    commands.add_parser(
+        programs.SHADOW, parents=[shadow.parser()], add_help=False, help="stand in front of a name server, compare"
+    )
+    commands.add_parser(
+        programs.SWITCH, parents=[switch.parser()], add_help=False, help="say whose answers a shadow's clients get"
     )
     commands.add_parser(
         programs.REPLAY,

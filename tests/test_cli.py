@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocketns import __version__, cli
-from rocketns.__main__ import main
+from rocketns.__main__ import AUDIT, COLLECT, REPLAY, SHADOW, SWITCH, TOOLS, main
 from rocketns.cli import Options
 from rocketns.config import properties
 from rocketns.config.sections import CLASSES
@@ -50,6 +51,14 @@ def test_an_error_prints_the_usage(arguments: str, capsys: pytest.CaptureFixture
     message, usage, *_ = capsys.readouterr().err.splitlines()
     assert message
     assert usage.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.parse(["--help"])
+    introduction = capsys.readouterr().out.partition("options:")[0]
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"rocketns (.*) --help", introduction))))
+    assert {*TOOLS, AUDIT, COLLECT, SHADOW, SWITCH, REPLAY} <= words
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])

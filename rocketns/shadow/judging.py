@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Callable, Sequence
 
 from rocketns.shadow.children import Child, Process, spawned
-from rocketns.shadow.pairs import Pair, packed
+from rocketns.shadow.pairs import NOTICE, Pair, packed
 
 log = logging.getLogger("rocketns.shadow")
 
 # Pairs that the judge has not taken; further ones are skipped.
 WAITING_BYTES_MAX = 64 * 1024 * 1024
+# After the end of its process: until what it told at last is read.
+CLOSED_WITHIN_S = 2.0
 
 
 class JudgeLink(asyncio.Protocol):
@@ -24,6 +27,8 @@ class JudgeLink(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._child = Child("the judge", self._spawn, self._line, self._ended)
         self._task: asyncio.Task[None] | None = None
+        self._untold = self._lost = 0
+        self._closed = asyncio.Event()
 
     def start(self) -> None:
         """On the running loop."""
@@ -44,7 +49,17 @@ class JudgeLink(asyncio.Protocol):
         if transport is None or transport.is_closing() or transport.get_write_buffer_size() > WAITING_BYTES_MAX:
             return False
         transport.write(packed(pair))
+        self._untold += pair.connection != NOTICE
         return True
+
+    def note_told(self, number: int) -> None:
+        """The judge told what became of so many pairs."""
+        self._untold -= number
+
+    def take_lost(self) -> int:
+        """Pairs that a judge had when it ended, and of which it told nothing; since the last call."""
+        lost, self._lost = self._lost, 0
+        return lost
 
     async def _spawn(self) -> Process:
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -57,6 +72,7 @@ class JudgeLink(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._closed.clear()
         self._began()
 
     def data_received(self, data: bytes) -> None:
@@ -64,13 +80,15 @@ class JudgeLink(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._transport = None
+        self._lost += self._untold
+        self._untold = 0
+        self._closed.set()
 
     def _line(self, line: str) -> None:
         log.info("judge: %s", line)
 
     def _ended(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
+        """What it told at last may still have to be read; its end of the stream comes behind that."""
 
     async def finish(self, within_s: float) -> None:
         """End it: it judges what it has, and tells its last counts."""
@@ -82,3 +100,6 @@ class JudgeLink(asyncio.Protocol):
             if not done:
                 self._child.kill()
                 await self._task
+        if self._transport is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), CLOSED_WITHIN_S)

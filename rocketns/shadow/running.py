@@ -51,6 +51,8 @@ CONNECTIONS_MAX = 100_000
 GC_YOUNG_OBJECTS = 20_000  # as the name server: requests and answers are freed without the collector
 FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
+# At the end, for the other answer to requests that one server has answered.
+ANSWERED_WITHIN_S = 3.0
 STATUS_NEEDS = "--status needs aiohttp and prometheus-client: pip install 'rocketns[admin]'"
 
 
@@ -96,6 +98,7 @@ class Shadow:
         server.close()
         if self._status is not None:
             await self._status.stop()
+        await self.relay.wait_for_answers(ANSWERED_WITHIN_S)
         self.relay.stop()
         await self._end()
 
@@ -184,6 +187,11 @@ class Shadow:
         await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
         await self.half.stop()
         self.flush()
+        lacking = self.counts.skipped + self.relay.counts.left
+        if self.options.record is not None and lacking:
+            log.warning("the recording lacks %d requests, or more of a judge that was killed: %d not compared, and %d "
+                        "whose connection ended before both answers", lacking, self.counts.skipped,
+                        self.relay.counts.left)  # fmt: skip
 
     # Pairs
 
@@ -195,6 +203,7 @@ class Shadow:
         """What the judge says: counts since it last did."""
         try:
             for counts in self._told.feed(data):
+                self.judge.note_told(counts.number)
                 self.counts.merge(counts)
         except ValueError as error:
             log.error("the judge cannot be understood: %s", error)
@@ -208,7 +217,7 @@ class Shadow:
         """Add what the relay counted by itself."""
         for code, number in self.relay.pairing.take_equal().items():
             self.counts.add(code, Outcome.EQUAL, number)
-        self.counts.skipped += self.relay.take_skipped()
+        self.counts.skipped += self.relay.take_skipped() + self.judge.take_lost()
 
     def _half_changed(self) -> None:
         self.relay.look_again()

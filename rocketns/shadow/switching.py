@@ -41,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str]) -> int:
     """``arguments`` follow the word ``switch``. Return the exit status."""
-    options = _parse(arguments)
+    options = parser().parse_args(arguments)
     host, port = options.status
     try:
         status, said = _post(host, port, 0 if options.to == PASS else options.percent)
@@ -65,15 +65,16 @@ def _post(host: str, port: int, percent: int) -> tuple[int, str]:
         connection.close()
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="rocketns switch", description=INTRODUCTION, epilog=EPILOG, allow_abbrev=False,
-                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("to", choices=(SERVE, PASS), help="whose answers go out")
-    parser.add_argument("--status", required=True, type=_address, metavar="HOST:PORT",
-                        help="the status port of the shadow: its own option --status")  # fmt: skip
-    parser.add_argument("--percent", type=_percent, default=ALL, metavar="N",
-                        help=f"with serve: of the connections, 1 to {ALL}; by default all")  # fmt: skip
-    return parser.parse_args(arguments)
+def parser() -> argparse.ArgumentParser:
+    """The options of `rocketns switch`."""
+    made = _Parser(prog="rocketns switch", description=INTRODUCTION, epilog=EPILOG, allow_abbrev=False,
+                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    made.add_argument("to", choices=(SERVE, PASS), help="whose answers go out")
+    made.add_argument("--status", required=True, type=_address, metavar="HOST:PORT",
+                      help="the status port of the shadow: its own option --status")  # fmt: skip
+    made.add_argument("--percent", type=_percent, default=ALL, metavar="N",
+                      help=f"with serve: of the connections, 1 to {ALL}; by default all")  # fmt: skip
+    return made
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -71,6 +71,11 @@ class Counts:
         return sum(number for (_, one), number in self.outcomes.items() if one is outcome)
 
     @property
+    def number(self) -> int:
+        """Pairs of which it is known what became."""
+        return self.outcomes.total() + self.skipped
+
+    @property
     def judged(self) -> int:
         """Pairs that were compared and count: those while brokers still register do not."""
         return sum(number for (_, one), number in self.outcomes.items() if one is not Outcome.WARMING)

@@ -11,6 +11,7 @@ from rocketns.shadow.outcome import Outcome
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, plain
 
 KEPT_SHOWN = 10
+LEFT = "their connection ended before both servers had answered"
 
 
 def exit_status(standing: Standing) -> int:
@@ -35,6 +36,8 @@ def _blocks(standing: Standing) -> Iterator[str]:
                          ("releases of the upstream", counts.releases)):  # fmt: skip
         if names:
             yield f"\n{title}: " + ", ".join(f"{one_line(name)} {number(count)}" for name, count in names.most_common())
+    if left := standing.relay.get("left"):
+        yield f"\n{number(left)} requests have nothing to compare: {LEFT}"
     for kept in list(counts.samples)[:KEPT_SHOWN]:
         yield from _of_kept(kept)
 

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
 
 async def _run(options: argparse.Namespace, tape: Tape) -> None:
     asker = Asker(options.upstream, options.reference, dict(options.system))
-    await run(Judge(options.settle), asker, tape.take)
+    await run(Judge(options.settle), asker, tape.take, tape.flush)
 
 
 if __name__ == "__main__":

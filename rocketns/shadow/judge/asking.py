@@ -12,9 +12,8 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.command import next_request_id
-from rocketns.shadow.judge.judging import Again
+from rocketns.shadow.judge.answered import Again
 from rocketns.shadow.judge.questions import with_opaque
-from rocketns.shadow.judge.waiting import Waiting
 
 ANSWER_WITHIN_S = 3.0
 
@@ -35,10 +34,10 @@ class Asker:
         self._others = _client(lambda: TlsConfig.read(system, {}))
         self._plain = _client(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
 
-    async def ask(self, waiting: Waiting, own_addr: str) -> Again:
+    async def ask(self, request: bytes, own_addr: str) -> Again:
         """All of them at once. One that does not answer has no answer; if none does, there is a failure."""
         opaque = next_request_id()
-        frame = with_opaque(waiting.pair.request, opaque)
+        frame = with_opaque(request, opaque)
         asked = [_frame(self._others, self._upstream, opaque, frame), _frame(self._plain, own_addr, opaque, frame)]
         if self._reference is not None:
             asked.append(_frame(self._others, self._reference, opaque, frame))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from rocketns.protocol.versions import version_name
 from rocketns.shadow.comparing.cases import Asked, asked
@@ -11,25 +11,15 @@ from rocketns.shadow.comparing.release import version_of
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, Kept, Samples
 from rocketns.shadow.counting.telling import TOLD_KEPT_MAX
+from rocketns.shadow.judge.answered import Again
 from rocketns.shadow.judge.questions import client_of, may_be_asked_again, question_of, text_of
+from rocketns.shadow.judge.registrations import Excused, asked_instead, say_the_same, without_bytes
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.judge.waiting import Questions, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import LATE_MS, NOTICE, Pair
 
 FINE = frozenset({Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED})
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """What was answered when it was asked again; ``reference`` where there is one. ``failure`` says why there are no
-    answers."""
-
-    request: bytes = b""
-    upstream: bytes | None = None
-    own: bytes | None = None
-    reference: bytes | None = None
-    failure: str = ""
 
 
 class Judge:
@@ -42,6 +32,7 @@ class Judge:
         self.counts = Counts()
         self.own_addr: str | None = None
         self._warm_ms: float = float("inf")
+        self._excused = Excused()
 
     def take(self, pair: Pair, now_s: float) -> Outcome | None:
         """Judge a pair, or take the relay's notice. None while it is not known: it is asked again."""
@@ -71,12 +62,32 @@ class Judge:
             self.counts.add(request.code, Outcome.WARMING)
             return Outcome.WARMING
         question = question_of(pair.request)
+        if outcome is Outcome.DIFFERENT and (asks := asked_instead(pair, request, finding)):
+            return self._take_registration(Waiting(question, request, pair, finding, now_s, asks), now_s)
         if finding.outcome in FINE or not may_be_asked_again(request):
-            self._keep(Waiting(question, request, pair, finding, now_s), pair, finding, outcome, finding.note)
-            return outcome
+            return self._keep(Waiting(question, request, pair, finding, now_s), pair, finding, outcome, finding.note)
         if not self.questions.add(question, request, pair, finding, now_s):
             self.counts.skipped += 1
         return None
+
+    def _take_registration(self, waiting: Waiting, now_s: float) -> Outcome | None:
+        """Others are asked instead of it."""
+        pair, request, finding = waiting.pair, waiting.request, waiting.finding
+        if self._excused.has(request, finding, pair.at_ms):
+            return self._keep(waiting, pair, finding, finding.outcome, "it differs in the same once more")
+        pair, request = without_bytes(pair, request)
+        if not self.questions.add(waiting.question, request, pair, finding, now_s, waiting.asks):
+            self.counts.skipped += 1
+        return None
+
+    def settle_registration(self, waiting: Waiting, answers: Sequence[Again], now_ms: int) -> Outcome:
+        """Judge one by the answers to what was asked instead."""
+        failures = [again.failure for again in answers if again.failure]
+        if not failures and say_the_same(waiting.request, answers, self._comparing, now_ms):
+            self._excused.add(waiting.request, waiting.finding, now_ms)
+            return self._count(waiting, Outcome.SETTLED)
+        note = f"it could not be asked: {failures[0]}" if failures else "asked for what it shows, they still differ"
+        return self._keep(waiting, waiting.pair, waiting.finding, waiting.finding.outcome, note)
 
     def settle(self, waiting: Waiting, again: Again, now_ms: int) -> Outcome:
         """Judge a question by its second answers."""
@@ -106,7 +117,7 @@ class Judge:
     def _keep(self, waiting: Waiting, pair: Pair, finding: Finding, outcome: Outcome, note: str) -> Outcome:
         kept = Kept(
             waiting.question, pair.at_ms, pair.peer, client_of(waiting.request), text_of(waiting.request), outcome,
-            note, finding.differences, pair, waiting.times,
+            note, finding.differences, pair if pair.request else None, waiting.times,
         )  # fmt: skip
         self.counts.add_unwanted(waiting.request.code, outcome, kept)
         return outcome

@@ -9,9 +9,11 @@ import socket
 import time
 from collections.abc import Callable
 
-from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, told
+from rocketns.shadow.counting.kept import KEPT_MAX
+from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, TOLD_KEPT_MAX, told
+from rocketns.shadow.judge.answered import Again
 from rocketns.shadow.judge.asking import Asker
-from rocketns.shadow.judge.judging import Again, Judge
+from rocketns.shadow.judge.judging import Judge
 from rocketns.shadow.judge.waiting import PAUSE_S, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, Unpacking
@@ -58,8 +60,8 @@ class Inlet(asyncio.Protocol):
             self.transport.write(told(self._judge.take_counts()))
 
 
-async def run(judge: Judge, asker: Asker, judged: Judged) -> None:
-    """Until the relay ends the stream, and what waits was asked again."""
+async def run(judge: Judge, asker: Asker, judged: Judged, flush: Callable[[], None]) -> None:
+    """Until the relay ends the stream, and what waits was asked again. ``flush`` is called whenever it tells counts."""
     os.nice(NICENESS)
     loop = asyncio.get_running_loop()
     inlet = Inlet(judge, judged)
@@ -67,7 +69,7 @@ async def run(judge: Judge, asker: Asker, judged: Judged) -> None:
         pairs.setblocking(False)
         await loop.create_connection(lambda: inlet, sock=pairs)
         asking = AskingAgain(judge, asker)
-        tasks = [loop.create_task(asking.run()), loop.create_task(_tell(inlet))]
+        tasks = [loop.create_task(asking.run()), loop.create_task(_tell(inlet, flush))]
         for task in tasks:
             task.add_done_callback(lambda _: inlet.ended.set())  # a fault ends the process, which is started again
         await inlet.ended.wait()
@@ -77,24 +79,28 @@ async def run(judge: Judge, asker: Asker, judged: Judged) -> None:
         for task in tasks:
             task.cancel()
         found = await asyncio.gather(*tasks, return_exceptions=True)
-        await _end(inlet, asker)
+        await _end(inlet, asker, judge)
         for error in found:
             if isinstance(error, Exception):
                 raise error
 
 
-async def _end(inlet: Inlet, asker: Asker) -> None:
+async def _end(inlet: Inlet, asker: Asker, judge: Judge) -> None:
     asker.close()
     inlet.tell()
+    for _ in range(KEPT_MAX // TOLD_KEPT_MAX):
+        if len(judge.counts.samples):
+            inlet.tell()
     if inlet.transport is not None:
         inlet.transport.write_eof()
         inlet.transport.close()
     await asyncio.sleep(0)
 
 
-async def _tell(inlet: Inlet) -> None:
+async def _tell(inlet: Inlet, flush: Callable[[], None]) -> None:
     while True:
         await asyncio.sleep(TELL_EVERY_S)
+        flush()
         inlet.tell()
 
 
@@ -117,9 +123,23 @@ class AskingAgain:
             waiting = judge.questions.take_due(loop.time())
             if waiting is not None:
                 self._asks = True
-                judge.settle(waiting, await self._ask(waiting), round(time.time() * 1000))
+                await self._settle(waiting)
                 self._asks = False
 
-    async def _ask(self, waiting: Waiting) -> Again:
+    async def _settle(self, waiting: Waiting) -> None:
+        if not waiting.asks:
+            self._judge.settle(waiting, await self._ask(waiting.pair.request), _epoch_ms())
+            return
+        answers = []
+        for request in waiting.asks:
+            answers.append(await self._ask(request))
+            await asyncio.sleep(PAUSE_S)
+        self._judge.settle_registration(waiting, answers, _epoch_ms())
+
+    async def _ask(self, request: bytes) -> Again:
         own_addr = self._judge.own_addr
-        return Again(failure=NO_HALF) if own_addr is None else await self._asker.ask(waiting, own_addr)
+        return Again(failure=NO_HALF) if own_addr is None else await self._asker.ask(request, own_addr)
+
+
+def _epoch_ms() -> int:
+    return round(time.time() * 1000)

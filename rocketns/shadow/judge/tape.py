@@ -31,6 +31,15 @@ class Tape:
             log.error("the recording ends: %s", error)
             self._recorder = None
 
+    def flush(self) -> None:
+        """Nothing that was written is lost if this process is killed."""
+        try:
+            if self._recorder is not None:
+                self._recorder.flush()
+        except OSError as error:
+            log.error("the recording ends: %s", error)
+            self._recorder = None
+
     def close(self) -> None:
         """Write what is left, and say what was left out."""
         recorder, self._recorder = self._recorder, None

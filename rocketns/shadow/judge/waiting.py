@@ -18,13 +18,15 @@ WAITING_MAX = 1_000
 
 @dataclass(slots=True)
 class Waiting:
-    """``times`` pairs asked it and differed; ``pair`` is the first of them, without its answers."""
+    """``times`` pairs asked it and differed; ``pair`` is the first of them, without its answers. ``asks`` are the
+    requests that are sent instead of it, and then ``pair`` has its answers."""
 
     question: str
     request: Asked
     pair: Pair
     finding: Finding
     due_s: float
+    asks: tuple[bytes, ...] = ()
     times: int = 1
 
 
@@ -38,7 +40,9 @@ class Questions:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, question: str, request: Asked, pair: Pair, finding: Finding, now_s: float) -> bool:
+    def add(
+        self, question: str, request: Asked, pair: Pair, finding: Finding, now_s: float, asks: tuple[bytes, ...] = ()
+    ) -> bool:
         """Whether there was room."""
         known = self._waiting.get(question)
         if known is not None:
@@ -46,8 +50,8 @@ class Questions:
             return True
         if len(self._waiting) >= WAITING_MAX:
             return False
-        kept = pair._replace(upstream=None, own=None)
-        self._waiting[question] = Waiting(question, request, kept, finding, now_s + ASK_AFTER_S)
+        kept = pair if asks else pair._replace(upstream=None, own=None)
+        self._waiting[question] = Waiting(question, request, kept, finding, now_s + ASK_AFTER_S, asks)
         self._order.append(question)
         return True
 

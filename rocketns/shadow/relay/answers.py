@@ -57,6 +57,18 @@ class Answers:
         except MalformedFrame:
             self._session.server_sent_garbage(leg, passed=passes)
 
+    def take_last(self, leg: Leg, data: bytes) -> None:
+        """Bytes of a server for a client that is gone: they go nowhere, and answers are compared."""
+        try:
+            for frame, _, ends in leg.cutter.pieces(data):
+                frame.is_pinned = False
+                if ends:
+                    self._ended(leg, frame, is_sent=False)
+                if leg.is_over:
+                    return
+        except MalformedFrame:
+            self._session.server_sent_garbage(leg, passed=False)
+
     def _passes(self, leg: Leg) -> bool:
         """Whether everything from this leg goes out."""
         withholds = self._session.up is not None if leg.is_own else self.open.withheld > 0
@@ -173,7 +185,8 @@ class Answers:
             asked.own_at = self._pairing.now()
         else:
             self.open.note_upstream(asked, self._pairing.now())
-        if session.up is None or session.own is None:
+        if (session.up is None and asked.up_at is None) or (session.own is None and asked.own_at is None):
+            self._counts.left += 1
             self.settle(asked)
         else:
             self._pairing.answered(self, asked)
@@ -185,6 +198,7 @@ class Answers:
         for asked in list(self.open):
             own = asked.own
             if asked.is_sent or asked.up_at is not None:
+                self._counts.left += 1
                 self.settle(asked)
             elif asked.own_at is None:
                 self.open.let_serve(asked)
@@ -234,7 +248,19 @@ class Answers:
         asked.up = asked.own = None  # the frames name the request: without this only the garbage collector frees both
         self._session.request_is_over()
 
+    def wait_only_for(self, *, own: bool) -> bool:
+        """The other server answers nothing more, and the client takes nothing more. Forget what cannot be compared;
+        whether any of its answers waits for this server's."""
+        for asked in list(self.open):
+            if (asked.up_at if own else asked.own_at) is None:
+                self._counts.left += 1
+                self.settle(asked)
+            elif asked.serve and not asked.is_sent:
+                self.open.let_pass(asked)
+        return self.open.count > 0
+
     def forget_all(self) -> None:
         """All requests are over."""
         for asked in list(self.open):
+            self._counts.left += 1
             self.settle(asked)

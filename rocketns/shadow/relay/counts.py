@@ -22,6 +22,7 @@ class RelayCounts:
     equal: int = 0  # both answers have the same bytes
     judged: int = 0  # pairs handed to the judge
     skipped: int = 0  # pairs that were not compared for lack of room, or of a judge
+    left: int = 0  # requests that are not compared: their connection ended before both servers had answered
     closed: int = 0  # only one of the two servers ended a connection
     given_up: int = 0  # connections to a server that did not keep up, or ended
     reopened: int = 0

@@ -125,6 +125,12 @@ class Leg(asyncio.Protocol):
             assert self.transport is not None
             self.transport.resume_reading()
 
+    def read_to_the_end(self, *, with_eof: bool) -> None:
+        """The client is gone: nothing else is waited for than what the server sends. ``with_eof``: it is told so."""
+        if with_eof:
+            self.write_eof()
+        self.resume(CLIENT_IS_FULL | WAITS_FOR_FRAME)
+
     def close(self, *, reset: bool = False, at_once: bool = False) -> None:
         """Over: nothing that comes counts. What was written is sent in `FLUSH_S`, unless it is to end ``at_once``."""
         self.is_over = True

@@ -26,6 +26,10 @@ UPSTREAM_WITHIN_S = 3.0  # as Java's connect timeout
 OWN_WITHIN_S = 1.0
 TICK_S = 0.25
 PROBE_S = 1.0
+# Connections whose client is gone, and that stay for rocketns' last answers; and of those that there may be, one in
+# LINGERING_PART.
+LINGERING_MAX, LINGERING_PART = 1_000, 10
+LOOK_S = 0.05
 
 
 class Relay:
@@ -47,6 +51,8 @@ class Relay:
         self.waiting: set[Session] = set()
         self.sessions: set[Session] = set()
         self._connections_max = connections_max
+        self._lingering: set[Session] = set()
+        self._lingering_max = min(LINGERING_MAX, connections_max // LINGERING_PART)
         self._proxy_protocol = proxy_protocol
         self._upstream_tls = upstream_tls
         self._closing: deque[tuple[float, Session]] = deque()
@@ -61,11 +67,19 @@ class Relay:
         self.switch.follow(self.look_again)
         self._tick_again()
 
+    async def wait_for_answers(self, within_s: float) -> None:
+        """Until requests that one server has answered by now have the other answer, too."""
+        now = self.now()
+        while self.pairing.waits_since(now) and self.now() - now < within_s:
+            await asyncio.sleep(LOOK_S)
+
     def stop(self) -> None:
         """End all connections."""
+        self._lingering_max = 0
         if self._timer is not None:
             self._timer.cancel()
         for session in list(self.sessions):
+            session.answers.forget_all()
             session.end()
         for task in list(self._opening):
             task.cancel()
@@ -89,6 +103,14 @@ class Relay:
         self.counts.open -= 1
         self.waiting.discard(session)
         self.sessions.discard(session)
+        self._lingering.discard(session)
+
+    def may_linger(self, session: Session) -> bool:
+        """Whether a session whose client is gone may stay for rocketns' answers."""
+        if len(self._lingering) >= self._lingering_max:
+            return False
+        self._lingering.add(session)
+        return True
 
     def open_upstream(self, session: Session) -> Leg:
         """A new leg to the upstream, which opens."""

@@ -137,7 +137,10 @@ class Session:
             self.answers.settle(oldest)
 
     def request_is_over(self) -> None:
-        """There may be room for others."""
+        """There may be room for others. What stayed for the last answer ends."""
+        if self._client_is_gone and not self.answers.open.count and self._ended != UPSTREAM:
+            self._finish()
+            return
         if self._reading.is_paused(TOO_MANY_OPEN) and self.answers.open.count <= OPEN_MAX // 2:
             self._reading.resume(TOO_MANY_OPEN)
 
@@ -153,15 +156,18 @@ class Session:
     def client_lost(self, *, was_reset: bool) -> None:
         """The connection is gone."""
         self._client_is_gone = True
-        own = self.own
-        # Where the upstream ended the connection, the half should, too.
-        lingers = self._ended == UPSTREAM and own is not None and own.is_open and not was_reset
         if self.up is not None:
             self.up.close(reset=was_reset)
             self.up = None
-        self.answers.forget_all()
-        if not lingers:
+        if self.own is None or not self._stays(self.own, was_reset=was_reset):
             self._finish()
+
+    def _stays(self, own: Leg, *, was_reset: bool) -> bool:
+        """Whether rocketns' leg does: for answers that are compared, or as it should end where the upstream did."""
+        if self.relay.may_linger(self) and self.answers.wait_only_for(own=True):
+            own.read_to_the_end(with_eof=self._ended != UPSTREAM)
+            return True
+        return self._ended == UPSTREAM and own.is_open and not was_reset
 
     def client_full(self) -> None:
         """The client does not take its answers."""
@@ -264,7 +270,7 @@ class Session:
     def leg_data(self, leg: Leg, data: bytes) -> None:
         """Bytes of a server."""
         if self.reads_answers:
-            self.answers.take(leg, data)
+            (self.answers.take_last if self._client_is_gone else self.answers.take)(leg, data)
         elif leg is self.up:
             self.client.write(data)
 
@@ -294,7 +300,7 @@ class Session:
             self.end(was_reset=leg.was_reset)
         if leg is self.own:
             self.own = None
-            self.answers.forget_all()
+            self.answers.wait_only_for(own=False)
 
     def server_sent_garbage(self, leg: Leg, *, passed: bool) -> None:
         """A server sent what is no frame. ``passed``: the client has it already."""
@@ -385,6 +391,7 @@ class Session:
         if self.is_over:
             return
         self.is_over = True
+        self.answers.forget_all()
         for leg in self._legs():
             leg.close()
         self.up = self.own = None

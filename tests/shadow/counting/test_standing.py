@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocketns.shadow.counting.counts import Counts
@@ -95,3 +97,9 @@ def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_th
     assert "clients: GO 4.9.4 1" in text
     assert r"body.a: the upstream has \x1b[2J\r\nT\u202e, rocketns nothing" in text
     assert not set("\x1b\r\u202e") & set(text)
+
+
+def test_requests_without_two_answers_are_said_and_are_no_fault() -> None:
+    found = replace(standing(Counts()), relay={"left": 3})
+    assert "3 requests have nothing to compare: their connection ended" in summary(found)
+    assert exit_status(found) == 0

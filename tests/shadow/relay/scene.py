@@ -9,7 +9,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any
 
 from interop.harness.wire import Client, eventually, frame, json_header
@@ -173,6 +174,10 @@ class Scene:
             return function(*arguments)
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(WITHIN_S)
+
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Run it on the relay's loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def advance(self, seconds: float) -> None:
         """So much time passes, after what the relay does now."""

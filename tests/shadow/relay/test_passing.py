@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from interop.harness.wire import eventually
+from rocketns.shadow.relay import relay
 from rocketns.shadow.relay.frames.budget import Budget
-from tests.shadow.relay.scene import STUCK_BYTES_MAX, Scene, answer, request, sent_until_full
+from tests.shadow.relay.scene import STUCK_BYTES_MAX, WITHIN_S, Scene, answer, request, sent_until_full
 
 
 def test_a_client_s_bytes_reach_both_servers_before_its_frame_ends(scene: Scene) -> None:
@@ -282,3 +285,99 @@ def test_the_judge_gets_the_first_pair_of_each_connection_to_know_the_client(sce
     client.expect(answer(8))
     eventually(lambda: scene.counts.equal == 3)
     assert [pair.connection for pair in scene.introduced] == [1, 2]
+
+
+def test_an_answer_of_the_half_that_comes_after_the_client_left_is_compared(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    client.send(request(7))
+    up.expect(request(7))
+    up.send(answer(7, b"theirs"))
+    client.expect(answer(7, b"theirs"))
+    client.close()
+    assert up.ends()
+    up.close()
+    own.expect(request(7))
+    assert own.ends()
+    own.send(answer(7, b"ours"))
+    eventually(lambda: scene.counts.open == 0)
+    assert [(pair.upstream, pair.own) for pair in scene.judged] == [(answer(7, b"theirs"), answer(7, b"ours"))]
+    assert scene.counts.left == 0
+
+
+def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(scene: Scene) -> None:
+    client = scene.connect()
+    up = scene.up.accept()
+    client.send(request(7))
+    up.expect(request(7))
+    up.send(answer(7))
+    client.expect(answer(7))
+    client.close()
+    up.close()
+    own = scene.own.accept()
+    own.expect(request(7))
+    own.send(answer(7))
+    eventually(lambda: (scene.counts.equal, scene.counts.open) == (1, 0))
+    own.close()
+
+
+def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_seconds(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    client.send(request(7))
+    up.expect(request(7))
+    up.send(answer(7))
+    client.expect(answer(7))
+    client.close()
+    up.close()
+    scene.advance(11)
+    eventually(lambda: scene.counts.open == 0)
+    assert [(pair.upstream, pair.own) for pair in scene.judged] == [(answer(7), None)]
+
+
+def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    client.send(request(7))
+    up.expect(request(7))
+    up.send(answer(7))
+    client.expect(answer(7))
+    client.close()
+    up.close()
+    own.close()
+    eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
+    assert not scene.judged
+
+
+def test_a_request_whose_client_left_before_the_upstream_s_answer_is_counted(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    client.send(request(7))
+    up.expect(request(7))
+    own.send(answer(7))
+    client.reset()
+    eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
+    assert not scene.judged
+
+
+def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "LINGERING_MAX", 0)
+    scene = Scene()
+    client, up, _ = scene.connected()
+    client.send(request(7))
+    up.expect(request(7))
+    up.send(answer(7))
+    client.expect(answer(7))
+    client.close()
+    up.close()
+    eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
+    scene.close()
+
+
+def test_the_end_waits_for_answers_that_are_due(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    client.send(request(7))
+    up.expect(request(7))
+    up.send(answer(7))
+    client.expect(answer(7))
+    eventually(lambda: scene.call(scene.relay.pairing.waits_since, float("inf")))
+    waiting = scene.start(scene.relay.wait_for_answers(WITHIN_S))
+    own.send(answer(7))
+    waiting.result(WITHIN_S)
+    assert scene.counts.equal == 2

@@ -24,12 +24,14 @@ def served(scene: Scene) -> Connected:
 def test_the_own_answer_goes_out_and_the_upstream_s_is_compared(scene: Scene, served: Connected) -> None:
     client, up, own = served
     client.send(request(7))
+    own.expect(request(7))
     up.send(answer(7, b"theirs"))
     own.send(answer(7, b"ours"))
     client.expect(answer(7, b"ours"))
     eventually(lambda: scene.judged)
     assert (scene.judged[0].upstream, scene.judged[0].own) == (answer(7, b"theirs"), answer(7, b"ours"))
     client.send(request(8))
+    own.expect(request(8))
     own.send(answer(8))
     client.expect(answer(8))
 

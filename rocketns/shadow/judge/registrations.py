@@ -1,0 +1,137 @@
+"""What settles a registration whose answers differ: 103 is a sign of life of a broker, and is never sent again.
+
+Its answer has the KV items of ORDER_TOPIC_CONFIG, and for a slave the addresses of its master. A change of these on
+another connection may reach the two servers in another order. So both are asked for what the answers show: 219 for
+the items, 106 for the master. 106 does not show haServerAddr: where that differs alone, nothing can be asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import blake2b
+
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, SerializeType
+from rocketns.protocol.codes import RequestCode as Code
+from rocketns.protocol.codes import ResponseCode as Answer
+from rocketns.protocol.encoding import encode_request
+from rocketns.shadow.comparing.cases import Asked, Said, asked
+from rocketns.shadow.comparing.comparing import Comparing, Finding
+from rocketns.shadow.comparing.tokens import Node, parse
+from rocketns.shadow.judge.answered import Again
+from rocketns.shadow.judge.questions import REQUEST_BYTES_MAX
+from rocketns.shadow.outcome import Outcome
+from rocketns.shadow.pairs import Pair
+
+EXCUSED_MAX = 10_000
+# Their opaque is replaced whenever they are asked.
+_, _KV = encode_request(Code.GET_KVLIST_BY_NAMESPACE, {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG}, SerializeType.JSON)
+_, _BROKERS = encode_request(Code.GET_BROKER_CLUSTER_INFO, {}, SerializeType.JSON)
+_MASTER, _HA = '"masterAddr"', '"haServerAddr"'
+_SAME = frozenset({Outcome.EQUAL, Outcome.ORDER})
+
+
+def asked_instead(pair: Pair, request: Asked, finding: Finding) -> tuple[bytes, ...]:
+    """The requests that show what differs; none where something else differs, or cannot be asked."""
+    if request.code != Code.REGISTER_BROKER or pair.upstream is None or pair.own is None:
+        return ()
+    if len(request.header) > REQUEST_BYTES_MAX:
+        return ()
+    if not all(one.path.startswith(("header.extFields", "body")) for one in finding.differences):
+        return ()
+    try:
+        return _asks(Said(pair.upstream), Said(pair.own))
+    except ValueError:
+        return ()
+
+
+def _asks(upstream: Said, own: Said) -> tuple[bytes, ...]:
+    """ValueError for answers in which other members differ, or that are none to 103."""
+    one, other = _fields(upstream), _fields(own)
+    differing = {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+    if differing and (_MASTER not in differing or differing - {_MASTER, _HA}):
+        raise ValueError("fields that cannot be asked")
+    has_other_items = _items(upstream) != _items(own)
+    return ((_KV,) if has_other_items else ()) + ((_BROKERS,) if differing else ())
+
+
+def _fields(said: Said) -> dict[str, Node]:
+    header = parse(said.header)
+    fields = header.get('"extFields"', {}) if isinstance(header, dict) else ""
+    if not isinstance(fields, dict):
+        raise ValueError("no fields")
+    return fields
+
+
+def _items(said: Said) -> Node:
+    """Without a namespace there is no body."""
+    if not said.body:
+        return ""
+    tree = parse(said.body)
+    if not isinstance(tree, dict) or tree.keys() != {'"table"'}:
+        raise ValueError("no table")
+    return tree['"table"']
+
+
+def say_the_same(request: Asked, answers: Sequence[Again], comparing: Comparing, now_ms: int) -> bool:
+    """Whether both servers said the same to each of `asked_instead`, and it is an answer."""
+    return all(_is_same(request, again, comparing, now_ms) for again in answers)
+
+
+def _is_same(request: Asked, again: Again, comparing: Comparing, now_ms: int) -> bool:
+    if again.upstream is None or again.own is None:
+        return False
+    upstream, own = Said(again.upstream), Said(again.own)
+    if upstream.code != own.code or upstream.code not in (Answer.SUCCESS, Answer.QUERY_NOT_FOUND):
+        return False
+    if asked(again.request).code == Code.GET_BROKER_CLUSTER_INFO:
+        members = _members(upstream, request)
+        return members is not None and members == _members(own, request)
+    pair = Pair(0, "", now_ms, again.request, again.upstream, again.own, None, None)
+    return comparing.compare(pair).outcome in _SAME
+
+
+def _members(said: Said, request: Asked) -> Node | None:
+    """The addresses of the broker's group, empty if it is gone; None if the answer has no groups."""
+    groups = said.tree.get('"brokerAddrTable"') if isinstance(said.tree, dict) else None
+    if not isinstance(groups, dict):
+        return None
+    name = json.dumps(request.fields.get("brokerName"), ensure_ascii=False)
+    group = groups.get(name.encode("utf-8", "replace").decode("latin-1"), {})
+    return group.get('"brokerAddrs"', {}) if isinstance(group, dict) else None
+
+
+def without_bytes(pair: Pair, request: Asked) -> tuple[Pair, Asked]:
+    """What waits for its second answers: the same, or without its frames where these are large."""
+    if len(pair.request) + len(pair.upstream or b"") + len(pair.own or b"") <= REQUEST_BYTES_MAX:
+        return pair, request
+    command = None if request.command is None else replace(request.command, data=None)
+    return pair._replace(request=b"", upstream=None, own=None), Asked(b"", command)
+
+
+class Excused:
+    """Registrations that were settled. One that differs in the same once more is no race: its answers are wrong,
+    while those to 219 and 106 are right."""
+
+    def __init__(self) -> None:
+        self._at: OrderedDict[bytes, int] = OrderedDict()
+
+    def add(self, request: Asked, finding: Finding, now_ms: int) -> None:
+        """It was settled at this time, of the wall clock."""
+        key = _key(request, finding)
+        self._at[key] = now_ms
+        self._at.move_to_end(key)
+        if len(self._at) > EXCUSED_MAX:
+            self._at.popitem(last=False)
+
+    def has(self, request: Asked, finding: Finding, at_ms: int) -> bool:
+        """Whether the same was settled before this time."""
+        known = self._at.get(_key(request, finding))
+        return known is not None and at_ms > known
+
+
+def _key(request: Asked, finding: Finding) -> bytes:
+    who = [request.fields.get(name) for name in ("clusterName", "brokerName", "brokerAddr")]
+    return blake2b(repr((who, finding.differences)).encode(), digest_size=16).digest()

@@ -1,0 +1,1 @@
+"""The page of costs: figures, verdicts, and what is worse."""
