@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable, Sequence
 
+from rocketns.shadow.child_lines import ChildLines
 from rocketns.shadow.children import Child, Process, spawned
 from rocketns.shadow.pairs import Pair, packed
-
-log = logging.getLogger("rocketns.shadow")
 
 # Pairs that the judge has not taken; further ones are skipped.
 WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -22,7 +20,7 @@ class JudgeLink(asyncio.Protocol):
     def __init__(self, command: Sequence[str], heard: Callable[[bytes], None], began: Callable[[], None]) -> None:
         self._command, self._heard, self._began = tuple(command), heard, began
         self._transport: asyncio.Transport | None = None
-        self._child = Child("the judge", self._spawn, self._line, self._ended)
+        self._child = Child("the judge", self._spawn, ChildLines("judge").log, self._ended)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -64,9 +62,6 @@ class JudgeLink(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._transport = None
-
-    def _line(self, line: str) -> None:
-        log.info("judge: %s", line)
 
     def _ended(self) -> None:
         if self._transport is not None:

@@ -33,9 +33,9 @@ class Account:
         return True
 
     def fits(self, size: int) -> bool:
-        """Whether there is room."""
+        """Whether there is room. One connection gets as much as it leaves: n greedy ones leave a share of n + 1."""
         budget = self._budget
-        return self.used + size <= self.most and budget.used + size <= budget.most
+        return self.used + size <= min(self.most, budget.most - budget.used - size)
 
     def give(self, size: int) -> None:
         """They are not kept any more."""
