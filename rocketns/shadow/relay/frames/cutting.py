@@ -8,8 +8,9 @@ from rocketns.errors import MalformedFrame
 from rocketns.shadow.relay.frames.budget import Account
 from rocketns.shadow.relay.frames.frame import Frame
 from rocketns.shadow.relay.frames.heads import HEADER_BYTES_MAX, WORDS_BYTES, head_of, header_end
+from rocketns.shadow.relay.turns import READ_BYTES_MAX
 
-WHOLE_BYTES_MAX = 256 * 1024  # what one read gives
+WHOLE_BYTES_MAX = READ_BYTES_MAX
 PIECE_BYTES = 64  # what a piece costs in addition to its bytes: it may have one
 _FIRST_BYTE_MAX = 1  # the serialize types are 0 and 1
 
