@@ -16,7 +16,9 @@ def check_record(path: Path) -> None:
     if os.path.lexists(path):
         raise StartupError(f"the recording {path} exists, and is not overwritten. Move it away, or name another file")
     if not os.access(path.parent, os.W_OK):
-        raise StartupError(f"the recording cannot be written to {path}. Name a file in a folder that exists and is yours")
+        raise StartupError(
+            f"the recording cannot be written to {path}. Name a file in a folder that is there and yours"
+        )
 
 
 def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
@@ -29,8 +31,8 @@ def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
     except (OSError, UnicodeError):
         return
     if any(address == bind or (bind in WILDCARDS and _is_of_this_machine(address)) for address in found):
-        raise StartupError(f"the upstream {host}:{port} is the shadow itself. Move the name server to another port, and "
-                           "name that as --upstream")  # fmt: skip
+        raise StartupError(f"the upstream {host}:{port} is the shadow itself. Move the name server to another port, "
+                           "and name that as --upstream")  # fmt: skip
 
 
 def _is_of_this_machine(address: str) -> bool:

@@ -6,8 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 
-from rocketns.shadow.child_lines import ChildLines
-from rocketns.shadow.children import Child, Process, spawned
+from rocketns.shadow.children import Child, ChildLines, Process, spawned
 from rocketns.shadow.pairs import Pair, packed
 
 # Pairs that the judge has not taken; further ones are skipped.

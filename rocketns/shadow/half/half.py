@@ -16,8 +16,7 @@ from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import properties
 from rocketns.protocol.codes import SerializeType
-from rocketns.shadow.child_lines import ChildLines
-from rocketns.shadow.children import Child, Process, spawned
+from rocketns.shadow.children import Child, ChildLines, Process, spawned
 from rocketns.shadow.half.settings import settings, taken_from
 
 log = logging.getLogger("rocketns.shadow")

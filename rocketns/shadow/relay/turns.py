@@ -15,7 +15,7 @@ _view = memoryview(_buffer)
 class InTurns(asyncio.BufferedProtocol):
     """`data_received` gets READ_BYTES_MAX at a time. The relay has one event loop in its process."""
 
-    def get_buffer(self, sizehint: int) -> memoryview:
+    def get_buffer(self, _sizehint: int) -> memoryview:
         """Where the event loop puts what it reads."""
         return _view
 

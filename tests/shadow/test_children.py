@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.shadow.child_lines import LINES_MAX, LINES_S, ChildLines
+from rocketns.shadow.children import LINES_MAX, LINES_S, ChildLines
 
 
 def test_a_child_that_says_too_much_is_cut_short_and_how_much_is_said(caplog: pytest.LogCaptureFixture) -> None:
