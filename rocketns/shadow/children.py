@@ -1,10 +1,11 @@
-"""A process of the shadow that is started again with a pause when it ends."""
+"""A process of the shadow that is started again with a pause when it ends, and what it says."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 log = logging.getLogger("rocketns.shadow")
@@ -14,6 +15,8 @@ PAUSE_S, PAUSE_S_MAX, GOOD_RUN_S = 1.0, 30.0, 60.0
 STOP_WITHIN_S = 5.0
 # A longer line of its output is cut.
 LINE_BYTES_MAX = 16 * 1024
+# Peers decide how much it says. Further lines in this time are left out.
+LINES_MAX, LINES_S = 50, 1.0
 
 Process = asyncio.subprocess.Process
 
@@ -80,6 +83,29 @@ class Child:
         except TimeoutError:
             self.kill()
             await process.wait()
+
+
+class ChildLines:
+    """LINES_MAX lines in LINES_S are logged; others are counted, which the next line says."""
+
+    def __init__(self, name: str, now: Callable[[], float] = time.monotonic) -> None:
+        self._name, self._now = name, now
+        self._since = float("-inf")
+        self._lines = self._left_out = 0
+
+    def log(self, line: str) -> None:
+        """One line of its output."""
+        now = self._now()
+        if now - self._since >= LINES_S:
+            self._since, self._lines = now, 0
+        self._lines += 1
+        if self._lines > LINES_MAX:
+            self._left_out += 1
+            return
+        if self._left_out:
+            log.info("%s: %d more lines were left out", self._name, self._left_out)
+            self._left_out = 0
+        log.info("%s: %s", self._name, line)
 
 
 async def lines(stream: asyncio.StreamReader, take: Callable[[str], None]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
+from rocketns.shadow.checking import check_record, check_upstream
 from rocketns.shadow.counting.standing import Standing
 from rocketns.shadow.counting.summary import exit_status, summary
 from rocketns.shadow.options import parse
@@ -22,6 +23,9 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     writer = start_logging(options.log_level)
     try:
+        check_upstream(options.upstream, options.bind, options.port)
+        if options.record is not None:
+            check_record(Path(options.record))
         if options.report is not None:
             check_report(Path(options.report))
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:

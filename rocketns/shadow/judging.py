@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import socket
 from collections.abc import Callable, Sequence
 
-from rocketns.shadow.children import Child, Process, spawned
+from rocketns.shadow.children import Child, ChildLines, Process, spawned
 from rocketns.shadow.pairs import NOTICE, Pair, packed
-
-log = logging.getLogger("rocketns.shadow")
 
 # Pairs that the judge has not taken; further ones are skipped.
 WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -25,7 +22,7 @@ class JudgeLink(asyncio.Protocol):
     def __init__(self, command: Sequence[str], heard: Callable[[bytes], None], began: Callable[[], None]) -> None:
         self._command, self._heard, self._began = tuple(command), heard, began
         self._transport: asyncio.Transport | None = None
-        self._child = Child("the judge", self._spawn, self._line, self._ended)
+        self._child = Child("the judge", self._spawn, ChildLines("judge").log, self._ended)
         self._task: asyncio.Task[None] | None = None
         self._untold = self._lost = 0
         self._closed = asyncio.Event()
@@ -83,9 +80,6 @@ class JudgeLink(asyncio.Protocol):
         self._lost += self._untold
         self._untold = 0
         self._closed.set()
-
-    def _line(self, line: str) -> None:
-        log.info("judge: %s", line)
 
     def _ended(self) -> None:
         """What it told at last may still have to be read; its end of the stream comes behind that."""

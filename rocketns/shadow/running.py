@@ -86,11 +86,11 @@ class Shadow:
         self._signals(stop)
         gc.freeze()
         gc.set_threshold(GC_YOUNG_OBJECTS)
+        if self._status is not None:  # before there are processes to be ended if its port is in use
+            await self._status.start()
         self.half.start()
         self.judge.start()
         self.relay.start()
-        if self._status is not None:
-            await self._status.start()
         server = await self._listening.serve(self._client)
         log.info("the shadow of %s listens at %s", self.upstream, with_port(*self._listening.address))
         with contextlib.suppress(TimeoutError):

@@ -16,7 +16,7 @@ from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import properties
 from rocketns.protocol.codes import SerializeType
-from rocketns.shadow.children import Child, Process, spawned
+from rocketns.shadow.children import Child, ChildLines, Process, spawned
 from rocketns.shadow.half.settings import settings, taken_from
 
 log = logging.getLogger("rocketns.shadow")
@@ -44,6 +44,7 @@ class OwnHalf:
         self._changed, self._journal, self._ns = changed, journal, ns
         self._settle_s = settle_s
         self._child = Child("rocketns' own half", self._spawn, self._line, self._ended)
+        self._lines = ChildLines("own half")
         self._settings: dict[str, str] = {}
         self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
@@ -120,7 +121,7 @@ class OwnHalf:
         """A line of its output."""
         found = BOOT_LINE.search(line) if self.port is None else None
         if found is None and UNUSED not in line:
-            log.info("own half: %s", STAMP.sub("", line))
+            self._lines.log(STAMP.sub("", line))
         if found is None:
             return
         self.port = int(found[1])

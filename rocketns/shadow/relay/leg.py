@@ -9,6 +9,7 @@ from typing import Protocol
 
 from rocketns.shadow.relay.frames.budget import Account
 from rocketns.shadow.relay.frames.cutting import Cutter
+from rocketns.shadow.relay.turns import InTurns
 
 # SO_LINGER with no time: the close is a reset.
 _RESETS = struct.pack("ii", 1, 0)
@@ -27,7 +28,7 @@ class Owner(Protocol):
     def look_again(self) -> None: ...
 
 
-class Leg(asyncio.Protocol):
+class Leg(InTurns):
     """Opening, open, or over. What is written while it opens waits. ``is_own``: to rocketns, not to the upstream.
 
     ``is_full``: the server does not take what is written. ``has_ended``: it sends nothing more. ``was_reset``: how it

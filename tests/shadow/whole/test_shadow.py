@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import psutil
 import pytest
 
 from interop.harness import codes
+from interop.harness.process import Process
 from interop.harness.servers import JavaNameServer, NameServer, ReactorServer
 from interop.harness.wire import eventually
 from tests.shadow.whole.shadows import READY, Shadow, register, routed
@@ -139,3 +141,16 @@ def test_a_java_name_server_and_the_half_say_the_same(tmp_path: Path) -> None:
 
 def test_the_ready_line_names_the_half(shadow: Shadow) -> None:
     assert int(shadow.process.wait_for(READY)[1]) == shadow.child("half").pid
+
+
+def test_a_status_port_that_is_in_use_is_said_and_ends_the_start(tmp_path: Path, upstream: NameServer) -> None:
+    process = Process(
+        [sys.executable, "-m", "rocketns", "shadow", "--upstream", f"127.0.0.1:{upstream.port}", "-p", "0",
+         "--bind", "127.0.0.1", "--status", f"127.0.0.1:{upstream.port}"],
+        tmp_path / "refused.log",
+    )  # fmt: skip
+    try:
+        assert process.wait(30) == 2
+    finally:
+        process.kill()
+    assert f"the status port 127.0.0.1:{upstream.port}: " in process.text()

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from rocketns.addresses import unmapped, with_port
 from rocketns.shadow.relay.leg import FLUSH_S, reset_at_close
+from rocketns.shadow.relay.turns import InTurns
 
 
 class Session(Protocol):
@@ -28,7 +29,7 @@ class Relay(Protocol):
     def accepted(self, client: PlainClient, /) -> Session | None: ...
 
 
-class PlainClient(asyncio.Protocol):
+class PlainClient(InTurns):
     """What a session writes goes out as it is."""
 
     transport: asyncio.Transport

@@ -9,6 +9,7 @@ from rocketns.shadow.relay.frames.frame import Asked
 
 ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
 OPEN_MAX = 4_096  # open requests of a connection
+SAME_MAX = 64  # of them with the same opaque, which are looked through one by one
 
 
 class OpenRequests:
@@ -31,22 +32,23 @@ class OpenRequests:
 
     def add(self, asked: Asked) -> bool:
         """Whether there is room for it."""
-        if not self._account.take(ASKED_BYTES):
+        known = self._first.get(asked.opaque)
+        last = None if known is None else _last(known)
+        if (known is not None and last is None) or not self._account.take(ASKED_BYTES):
             return False
-        known = self._first.setdefault(asked.opaque, asked)
-        if known is not asked:
-            self._follow(known, asked)
+        if last is None:
+            self._first[asked.opaque] = asked
+        else:
+            self._follow(last, asked)
         self.count += 1
         self.withheld += asked.serve
         return True
 
-    def _follow(self, known: Asked, asked: Asked) -> None:
+    def _follow(self, last: Asked, asked: Asked) -> None:
         """Whose answers go out is the same for both: nobody can tell them apart."""
-        while known.after is not None:
-            known = known.after
-        known.after = asked
-        known.is_doubtful = asked.is_doubtful = True
-        asked.serve = known.serve
+        last.after = asked
+        last.is_doubtful = asked.is_doubtful = True
+        asked.serve = last.serve
 
     def find(self, opaque: int, *, own: bool) -> Asked | None:
         """The oldest one that this server has not begun to answer."""
@@ -93,3 +95,12 @@ class OpenRequests:
         """The upstream's answer ended."""
         self.withheld -= asked.withholds
         asked.up_at = now
+
+
+def _last(asked: Asked) -> Asked | None:
+    """The last one with its opaque; None if there are SAME_MAX."""
+    for _ in range(SAME_MAX - 1):
+        if asked.after is None:
+            return asked
+        asked = asked.after
+    return None

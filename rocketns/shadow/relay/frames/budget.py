@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TOTAL_BYTES_MAX = 256 * 1024 * 1024
 CONNECTION_BYTES_MAX = 40 * 1024 * 1024  # the largest request with its two answers
+LITTLE_BYTES = 64 * 1024  # of one connection: usual requests with their answers
 
 
 class Budget:
@@ -33,9 +34,10 @@ class Account:
         return True
 
     def fits(self, size: int) -> bool:
-        """Whether there is room."""
-        budget = self._budget
-        return self.used + size <= self.most and budget.used + size <= budget.most
+        """Whether there is room. The last quarter of all is left to connections that keep little."""
+        budget, used = self._budget, self.used + size
+        most = budget.most if used <= LITTLE_BYTES else budget.most * 3 // 4
+        return used <= self.most and budget.used + size <= most
 
     def give(self, size: int) -> None:
         """They are not kept any more."""

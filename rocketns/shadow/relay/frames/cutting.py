@@ -8,8 +8,10 @@ from rocketns.errors import MalformedFrame
 from rocketns.shadow.relay.frames.budget import Account
 from rocketns.shadow.relay.frames.frame import Frame
 from rocketns.shadow.relay.frames.heads import HEADER_BYTES_MAX, WORDS_BYTES, head_of, header_end
+from rocketns.shadow.relay.turns import READ_BYTES_MAX
 
-WHOLE_BYTES_MAX = 256 * 1024  # what one read gives
+WHOLE_BYTES_MAX = READ_BYTES_MAX
+PIECE_BYTES = 64  # what a piece costs in addition to its bytes: it may have one
 _FIRST_BYTE_MAX = 1  # the serialize types are 0 and 1
 
 
@@ -93,10 +95,11 @@ class Cutter:
     def _keep(self, frame: Frame, piece: bytes) -> None:
         frame.came += len(piece)
         if frame.parts is not None:
+            size = PIECE_BYTES + len(piece)
             if not frame.size:  # fewer than 8 bytes
                 frame.parts.append(piece)
-            elif self._account.take(len(piece), by_force=frame.is_pinned):
-                frame.kept += len(piece)
+            elif self._account.take(size, by_force=frame.is_pinned):
+                frame.kept += size
                 frame.parts.append(piece)
             else:
                 self.release(frame)
