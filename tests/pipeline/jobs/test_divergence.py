@@ -138,7 +138,7 @@ def test_records_with_the_same_time_are_applied_together(found: Found) -> None:
 
 def test_no_intervals_give_no_windows(spark: SparkSession) -> None:
     nothing, observation = frame_of(spark, [], TOPIC_INTERVALS), Observation(0, 400 * SECOND)
-    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open", False)], NS_UPTIME)
+    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open", False, False)], NS_UPTIME)
     windows = cut(divergence.key_windows(nothing, uptime, observation))
     assert rows(windows) == rows(topic_segments(nothing, uptime, windows, observation)) == []
 
