@@ -99,6 +99,11 @@ class Upstream:
         return self.phase is not Phase.LOST and NAMES not in self._unread
 
     @property
+    def lists_topics(self) -> bool:
+        """Whether it does not refuse the list of its topics."""
+        return NAMES not in self.refused
+
+    @property
     def error(self) -> str:
         """What does not work, the most important first; empty if all does."""
         return "; ".join(self.errors[ask] for ask in sorted(self.errors))
@@ -285,12 +290,13 @@ class Upstream:
         self.boots += 1
         self._set_phase(Phase.WATCHED)
         tables, how = self.observed.tables, "are known of before" if restored else "were read"
-        log.info("%s (%s) is watched: %d brokers and %d topics %s", self.ns, self.addr,
-                 len(tables.broker_addr_table), len(tables.topic_queue_table), how)  # fmt: skip
+        topics = f"{len(tables.topic_queue_table)} topics" if self.lists_topics else "no topics"
+        log.info("%s (%s) is watched: %d brokers and %s %s", self.ns, self.addr, len(tables.broker_addr_table), topics,
+                 how)  # fmt: skip
 
     def _looked_ms(self) -> int | None:
         """Since when at least each topic was looked at; None: its topics cannot be known."""
-        return None if NAMES in self.refused else self.rounds.looked_ms(self._epoch_ms())
+        return None if not self.lists_topics else self.rounds.looked_ms(self._epoch_ms())
 
     def _learn_topics(self) -> None:
         """It lists its topics now. The boot that says that none is known ends, and everything is read."""
@@ -361,6 +367,6 @@ def _of_error(ask: Ask) -> Ask:
 def refusal(ask: Ask, why: str) -> str:
     """What is missing because a request is refused, and what to do."""
     if ask.kind is Kind.NAMES:
-        return f"{why}. Its topics cannot be known (enableAllTopicList): only brokers and KV items are watched"
+        return f"{why}. Its topics cannot be known (enableAllTopicList=false): only its brokers, KV items and configuration are watched"
     what = f"KV namespace {ask.name}" if ask.kind is Kind.KV else "configuration"
     return f"{why}. Its {what} is not watched"
