@@ -101,9 +101,8 @@ def test_the_page_of_a_java_only_cluster_names_window_broker_servers_and_queues(
     assert set(said["orphaned_ids"]) == B
     assert set(said["dup_ids"]) == SHARED
     page = (audit.out / "report.html").read_text("utf-8")
-    for text in ("broker-b", *JAVA, TOPIC, *sorted(B)):
+    for text in ("broker-b", *JAVA, TOPIC, "broker-b 0-3", "seen from outside"):
         assert text in page, text
-    assert "watched" in page or "observed" in page, "the page says that it was watched from outside"
 
 
 def test_both_kinds_of_journal_of_the_same_servers_say_the_same(audits: Audits) -> None:

@@ -2,9 +2,11 @@
 
 Downs of one broker that follow each other within TOGETHER_US (a closed connection or an unregistration) or within
 timeout and scan (an expiry, what a restarted name server finds out, or what was observed from outside) are one
-departure, unless the broker came back between them. Downs of two name servers may follow each other later by as much as
-their clocks may differ. A timeout counts as a day at most. What was observed may have come earlier, since the look
-before. An address that registered under another id, or lost its id to another address, did not depart.
+departure, unless the broker came back between them: to the name server of the later down, or, if that was observed, to
+any that had lost it. Observed downs have no causes, so the time allowed for a timeout would join a cut link and a stop
+soon after it. Downs of two name servers may follow each other later by as much as their clocks may differ. A timeout
+counts as a day at most. What was observed may have come earlier, since the look before. An address that registered
+under another id, or lost its id to another address, did not depart.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ BIN_US = 300_000_000
 HEARD_US = 3_600_000_000
 TIMEOUT_MAX_MS = 86_400_000
 BROKER = ["cluster", "broker"]
+DEPARTED = (*GRACEFUL, *FAILURES, *OBSERVED)
 
 
 def departures(
@@ -72,19 +75,28 @@ def grouped_downs(
     apart = F.when(changes, between(F.col("clock"), F.lag("clock").over(order))).otherwise(F.lit(0))
     far = F.col("t2") - F.coalesce("t2_early", F.lit(0)) - F.col("before") > _wait_us() + apart
     back_between = F.col("t1") > F.col("before")
-    starts = F.col("before").isNull() | far | back_between
+    back_anywhere = F.col("end_cause").isin(*OBSERVED) & (F.col("back") > F.col("before"))
+    starts = F.col("before").isNull() | far | back_between | F.coalesce(back_anywhere, F.lit(False))
     downs = broker_intervals.where(
-        F.col("end_cause").isin(*GRACEFUL, *FAILURES, *OBSERVED)
-        & (F.col("t2") >= observation.t0)
-        & (F.col("t2") < observation.t1)
+        F.col("end_cause").isin(*DEPARTED) & (F.col("t2") >= observation.t0) & (F.col("t2") < observation.t1)
     )
     return (
-        _with_off(downs, clock_days)
+        _with_off(_with_back(downs, broker_intervals), clock_days)
         .withColumn("before", before)
         .withColumn("starts", F.when(starts, 1).otherwise(0))
         .withColumn("departure", F.sum("starts").over(order.rowsBetween(Window.unboundedPreceding, 0)))
-        .drop("before", "starts", "clock")
+        .drop("before", "starts", "clock", "back")
     )
+
+
+def _with_back(downs: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    """The downs with ``back``: when the broker last came back by then, to any name server that had lost it."""
+    ended = F.lag("end_cause").over(Window.partitionBy("ns", *BROKER, "bid").orderBy("t1", "t2"))
+    returns = broker_intervals.select(*BROKER, F.col("t1").alias("back"), ended.alias("ended"))
+    backs = returns.where(F.col("ended").isin(*DEPARTED)).select(*BROKER, "back", F.col("back").alias("at"))
+    so_far = Window.partitionBy(*BROKER).orderBy("at").rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    both = downs.withColumn("at", F.col("t2")).unionByName(backs, allowMissingColumns=True)
+    return both.withColumn("back", F.max("back").over(so_far)).where(F.col("t2").isNotNull()).drop("at")
 
 
 def _with_off(downs: DataFrame, clock_days: DataFrame | None) -> DataFrame:

@@ -1,8 +1,15 @@
 """Departures in SQL. Parameters: t0, t1."""
 
 SQL = """
-with recursive downs as (
-  select *, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
+with recursive backs as (
+  select cluster, broker, t1 as back from (
+    select *, lag(end_cause) over (partition by ns, cluster, broker, bid order by t1, t2) as ended
+    from broker_intervals)
+  where ended in ('unregister', 'expired', 'unconfirmed', 'refused', 'channel_close', 'channel_exception',
+      'channel_idle', 'observed')
+), downs as (
+  select *, (select max(back) from backs r where r.cluster = b.cluster and r.broker = b.broker and r.back <= b.t2)
+      as back, row_number() over (partition by cluster, broker order by t2, ns, bid, addr) as i,
     if(timeout_ms is null, 120000, least(greatest(timeout_ms, 0), 86400000)) * 1000 + 5000000 as overdue,
     if(end_cause in ('expired', 'unconfirmed', 'refused', 'observed'), overdue, 10000000) as wait,
     coalesce((select case method when 'heartbeats' then 600000000 when 'observed' then coalesce(uncertainty, 600000000)
@@ -16,7 +23,7 @@ with recursive downs as (
   union all
   select d.*, w.dep + case
       when d.t2 - d.t2_early - w.t2 > d.wait + if(d.ns = w.ns or (d.watched and w.watched), 0, d.off + w.off)
-        or d.t1 > w.t2 then 1 else 0 end
+        or d.t1 > w.t2 or (d.end_cause = 'observed' and coalesce(d.back > w.t2, false)) then 1 else 0 end
   from walk w join downs d on d.cluster = w.cluster and d.broker = w.broker and d.i = w.i + 1
 ), deps as (
   select cluster, broker, dep, min(t2) as first, max(t2) as last, list_sort(list(distinct ns)) as servers,

@@ -132,6 +132,10 @@ SEEN_CASES: dict[str, tuple[list[Row], list[tuple[Any, ...]]]] = {
         [seen("n1", 100, ""), seen("n2", 230.001, "")],
         [("observed", 100, 100, 5, ["n1"], []), ("observed", 230.001, 230.001, 5, ["n2"], [])],
     ),
+    "from one, came back there, then from both": (
+        [seen("n1", 100, ""), seen("n1", 140, "") | {"t1": 110 * SECOND}, seen("n2", 139, "")],
+        [("observed", 100, 100, 5, ["n1"], []), ("observed", 139, 140, 5, ["n1", "n2"], [])],
+    ),
     "another saw that it unregistered": (
         [seen("n1", 103, ""), life("n2", 0, 100, "unregister")], [("graceful", 100, 103, 0, ["n1", "n2"], [])],
     ),

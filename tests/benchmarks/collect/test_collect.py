@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.collect.counting import Counting
 from benchmarks.collect.fleets import filled
+from benchmarks.collect.measuring import measured
 from benchmarks.collect.page import page
 from benchmarks.loading.brokers import Shape
 from benchmarks.loading.registrations import topic
@@ -38,6 +39,21 @@ def test_the_relay_counts_requests_of_both_headers_bytes_and_rounds(tmp_path: Pa
         assert (len(relay.rounds_s), relay.connections) == (1, 1)
         assert relay.answered_bytes > len(body or b"")
         relay.close()
+
+
+def test_a_collector_is_measured_from_the_first_round_to_the_return_of_a_broker(tmp_path: Path) -> None:
+    with filled(2, SHAPE, tmp_path / "fleet", (DEFAULT, DEFAULT)) as fleet:
+        found = measured(fleet, SHAPE, 200.0, 0.0, tmp_path / "collect")
+    assert [span["what"] for span in found["spans"]] == [
+        "the first round: everything is read", "nothing changes", "a broker of all topics unregisters",
+        "it registers again",
+    ]  # fmt: skip
+    first = found["spans"][0]
+    assert first["lookups"] >= SHAPE.topics
+    assert first["collect_cpu_s"] > 0
+    assert first["highest_mb"] >= first["collect_mb"] > 10
+    assert found["asked"]["105"] >= 2 * SHAPE.topics
+    assert found["connections"] == [1, 1]
 
 
 def test_the_page_has_what_happens_in_a_second_and_the_cost_of_a_lookup() -> None:
