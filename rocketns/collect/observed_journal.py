@@ -61,8 +61,8 @@ class ObservedJournal:
     def restore(self, epoch_ms: int) -> int | None:
         """Fill the empty tables with the state at the end of the journal, if it is known and not older than an hour.
 
-        Returns what `resumes` does then; ``looked_ms`` says since when at least each topic was looked at. A boot without
-        topics is not continued. Waits for the disk.
+        Returns what `resumes` does then; ``looked_ms`` says since when at least each topic was looked at. A boot
+        without topics is not continued. Waits for the disk.
         """
         known = restore(Path(self._config.journal_path), self._ns, epoch_ms, seconds_max=epoch_ms // 1000)
         if known is None or not known.whole or not known.begins_known or _has_live_entries(known.routes):
@@ -88,8 +88,8 @@ class ObservedJournal:
         """A boot begins, with what ``observed`` holds. Read KV items and configuration before it.
 
         With ``restored``, no groups, topics and routes were read since: `resumes` gives a moment. Without, all were.
-        ``looked``: the moment since which at least each topic was looked at, when it is asked for; it returns None where
-        no topic can be known. Without it that is the beginning, or what the journal said that is continued.
+        ``looked``: the moment since which at least each topic was looked at, when it is asked for; it returns None
+        where no topic can be known. Without it that is the beginning, or what the journal said that is continued.
         ValueError where there is nothing to continue from, or the watching did not end.
         """
         if self._journal is not None or (restored and self.resumes(epoch_ms) is None):
@@ -99,7 +99,13 @@ class ObservedJournal:
         self.looked_ms = self.looked_ms if restored else epoch_ms
         self._looked = looked or (lambda: self.looked_ms)
         self._journal = journal = Journal(
-            self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True,
+            self._config,
+            self._ns,
+            observed.tables,
+            observed.kv,
+            epoch_ms,
+            self._later,
+            observes=True,
             ends=self._ends,
         )
         journal.start(lambda _call: None, epoch_ms, Reason.RESTORED if restored else None)

@@ -20,8 +20,8 @@ def cost(upstream: Upstream) -> str:
     takes_s, tables = round_s(upstream), upstream.observed.tables
     if not upstream.lists_topics:
         return (
-            f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers, and does not list its topics. "
-            f"Times of brokers are known to {shown(upstream.interval_s)}"
+            f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers, and does not list its "
+            f"topics. Times of brokers are known to {shown(upstream.interval_s)}"
         )
     return (
         f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers and {len(upstream.rounds.seen)} "

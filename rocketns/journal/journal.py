@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rocketns.config.journal import JournalConfig
 from rocketns.journal import encoding
@@ -46,7 +47,8 @@ class Journal:
 
     ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
     lookups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`. ``observes``: the
-    tables are those of another name server, which is watched; ``ends`` gives what the last record of its snapshots says.
+    tables are those of another name server, which is watched; ``ends`` gives what the last record of its
+    snapshots says.
     """
 
     def __init__(

@@ -367,6 +367,7 @@ def _of_error(ask: Ask) -> Ask:
 def refusal(ask: Ask, why: str) -> str:
     """What is missing because a request is refused, and what to do."""
     if ask.kind is Kind.NAMES:
-        return f"{why}. Its topics cannot be known (enableAllTopicList=false): only its brokers, KV items and configuration are watched"
+        watched = "only its brokers, KV items and configuration are watched"
+        return f"{why}. Its topics cannot be known (enableAllTopicList=false): {watched}"
     what = f"KV namespace {ask.name}" if ask.kind is Kind.KV else "configuration"
     return f"{why}. Its {what} is not watched"

@@ -39,7 +39,8 @@ class Snapshot(NamedTuple):
 class Known(NamedTuple):
     """A boot. Its state is known in [t1, t2), us; never if ``t1`` is None. ``stopped``: t2 is that of a stop record, of
     an observer the last look before it. ``observed``: it is an observer's, whose start and stop say nothing about the
-    name server; ``no_topics``: and could not know its topics. ``snapshots``: those at which state begins. ``records``: those that show state."""
+    name server; ``no_topics``: and could not know its topics. ``snapshots``: those at which state begins. ``records``:
+    those that show state."""
 
     ns: str
     boot: int

@@ -261,7 +261,8 @@ def test_a_topic_changed_since_the_last_look_that_the_journal_tells_of_after_a_r
 
     def restored() -> Bench:
         bench = Bench(script(), notes=notes)
-        bench.observed.groups({"a": BrokerData("c", "a", {0: "10.0.0.1:1"}), "b": BrokerData("c", "b", {0: "10.0.0.2:1"})})
+        addrs = {"a": "10.0.0.1:1", "b": "10.0.0.2:1"}
+        bench.observed.groups({name: BrokerData("c", name, {0: addr}) for name, addr in addrs.items()})
         bench.observed.route("T", TopicRouteData([(name, queue_data(4, 4, 6, 0)) for name in "ab"], [], {}))
         bench.observed.route("U", route("b"))
         return bench

@@ -76,9 +76,12 @@ def test_the_worked_example_has_one_window_and_one_segment(spark: SparkSession) 
 def test_topics_of_a_name_server_that_lists_none_are_never_compared(spark: SparkSession) -> None:
     """n1 and n2 differ from 100 s on. n3 is watched and shows no topic, n4 is watched and has none."""
     key = ("T", "broker-a")
-    held = [(*key, "n1", 4, 4, 6, 0, 400, "register", "open", 0, 0), (*key, "n2", 4, 4, 6, 0, 100, "register", "expired", 0, 0)]
+    held = [
+        (*key, "n1", 4, 4, 6, 0, 400, "register", "open", 0, 0),
+        (*key, "n2", 4, 4, 6, 0, 100, "register", "expired", 0, 0),
+    ]
     names = ("topic", "broker", "ns", "r", "w", "p", "t1", "t2", "cause", "end_cause", "t1_early", "t2_early")
-    told = [dict(zip(names, row, strict=True)) for row in held]
+    told: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in held]
     times = [row | {"t1": row["t1"] * SECOND, "t2": row["t2"] * SECOND} for row in told]
     topics = frame(spark, TOPIC_INTERVALS, times)
     boots = [{"ns": ns, "boot": 0, "t1": 0, "t2": 400 * SECOND, "end_cause": "open", "observed": ns > "n2",

@@ -31,8 +31,7 @@ def runs(events: DataFrame, stretches: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*PIECE).orderBy("seq")
     begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
     pieces = (
-        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored", "since", "observed",
-                      "no_topics")
+        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored", "since", "observed", "no_topics")
         .join(F.broadcast(odd), [*PIECE], "left_semi")
         .withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(in_order))
@@ -82,7 +81,8 @@ def joined_runs(runs: DataFrame) -> DataFrame:
 
 def boots(runs: DataFrame) -> DataFrame:
     """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
-    there, and it began with empty tables), observed, no_topics, next_boot. An observer's boot begins with what it had read."""
+    there, and it began with empty tables), observed, no_topics, next_boot. An observer's
+    boot begins with what it had read."""
     in_order = Window.partitionBy("ns").orderBy("boot")
     return (
         runs.groupBy(*BOOT)

@@ -85,8 +85,8 @@ def _without_topics(uptime: Iterable[Row]) -> list[str]:
     if not servers:
         return []
     return [
-        f"{text.names(servers)} did not list topics (enableAllTopicList=false) while watched, or for a part of that time. "
-        "What topics it had then is not known, and they are not compared with those of others. Its brokers are."
+        f"{text.names(servers)} did not list topics (enableAllTopicList=false) while watched, or for a part of that "
+        "time. What topics it had then is not known, and they are not compared with those of others. Its brokers are."
     ]
 
 
