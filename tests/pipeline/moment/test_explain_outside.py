@@ -81,6 +81,8 @@ def test_events_that_an_older_rocketns_stored_lack_the_columns_of_observers(tmp_
 
 
 def test_of_a_name_server_that_lists_no_topics_no_route_is_known(tmp_path: Path) -> None:
-    records = [one | ({"no_topics": True} if one.get("end") else {}) for one in watched() if not one.get("topics")]
+    known = [one for one in watched() if not one.get("topics")]
+    records = [one | {"seq": seq} | ({"no_topics": True, "part": 1} if one.get("end") else {})
+               for seq, one in enumerate(known, 1)]  # fmt: skip
     lines = explained(tmp_path, 100, n1=records)
     assert "n1: not known: it was watched, but did not list its topics (enableAllTopicList)" in lines
