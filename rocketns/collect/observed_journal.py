@@ -39,6 +39,9 @@ class ObservedJournal:
         self._began_restored = False
         # When the name server last showed the state that readers of the journal have. None: they have another one.
         self._watched_ms: int | None = None
+        # Each topic was looked at then or later. None: topics are not known.
+        self.looked_ms: int | None = None
+        self._looked: Callable[[], int | None] = lambda: self.looked_ms
 
     @property
     def is_watching(self) -> bool:
@@ -58,12 +61,15 @@ class ObservedJournal:
     def restore(self, epoch_ms: int) -> int | None:
         """Fill the empty tables with the state at the end of the journal, if it is known and not older than an hour.
 
-        Returns what `resumes` does then. Waits for the disk.
+        Returns what `resumes` does then; ``looked_ms`` says since when at least each topic was looked at. A boot
+        without topics is not continued. Waits for the disk.
         """
         known = restore(Path(self._config.journal_path), self._ns, epoch_ms, seconds_max=epoch_ms // 1000)
         if known is None or not known.whole or not known.begins_known or _has_live_entries(known.routes):
             return None
-        self._watched_ms = known.watched_epoch_ms
+        if known.looked_epoch_ms is None:
+            return None
+        self._watched_ms, self.looked_ms = known.watched_epoch_ms, known.looked_epoch_ms
         if self.resumes(epoch_ms) is not None and not self._observed.fill(known.routes):
             self._watched_ms = None
         return self.resumes(epoch_ms)
@@ -71,25 +77,36 @@ class ObservedJournal:
     def resumes(self, epoch_ms: int) -> int | None:
         """The moment at which the name server was last watched, if `begin` may continue from then with ``restored``.
 
-        What the first answers change happened after this moment; for routes, after the round before it. None: first
+        What the first answers change happened after this moment; for routes, after the topic was looked at. None: first
         read everything.
         """
         self._finish()
         watched = self._watched_ms
         return watched if watched is not None and 0 <= epoch_ms - watched <= STATE_AGE_MS_MAX else None
 
-    def begin(self, epoch_ms: int, *, restored: bool) -> None:
+    def begin(self, epoch_ms: int, *, restored: bool, looked: Callable[[], int | None] | None = None) -> None:
         """A boot begins, with what ``observed`` holds. Read KV items and configuration before it.
 
         With ``restored``, no groups, topics and routes were read since: `resumes` gives a moment. Without, all were.
+        ``looked``: the moment since which at least each topic was looked at, when it is asked for; it returns None
+        where no topic can be known. Without it that is the beginning, or what the journal said that is continued.
         ValueError where there is nothing to continue from, or the watching did not end.
         """
         if self._journal is not None or (restored and self.resumes(epoch_ms) is None):
             raise ValueError("no boot may begin so")
         self._finish()
         observed, self._began_restored = self._observed, restored
+        self.looked_ms = self.looked_ms if restored else epoch_ms
+        self._looked = looked or (lambda: self.looked_ms)
         self._journal = journal = Journal(
-            self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True
+            self._config,
+            self._ns,
+            observed.tables,
+            observed.kv,
+            epoch_ms,
+            self._later,
+            observes=True,
+            ends=self._ends,
         )
         journal.start(lambda _call: None, epoch_ms, Reason.RESTORED if restored else None)
         journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], 0, epoch_ms)
@@ -128,9 +145,15 @@ class ObservedJournal:
     def _end(self, journal: Journal, epoch_ms: int, since_ms: int, *, with_snapshot: bool) -> None:
         if with_snapshot:
             _write_last_snapshot(journal)
-        self._watched_ms = min(since_ms, epoch_ms) if self._gives_state(journal) else None
+        may_resume = self._gives_state(journal) and self._looked() is not None
+        self._watched_ms = min(since_ms, epoch_ms) if may_resume else None
         journal.stop(epoch_ms, since_ms)
         self._journal, self._ending = None, journal
+
+    def _ends(self) -> dict[str, object]:
+        """What the last record of a snapshot says of topics."""
+        looked_ms = self._looked()
+        return {"no_topics": True} if looked_ms is None else {"looked": looked_ms * 1000}
 
     def _gives_state(self, journal: Journal) -> bool:
         """Whether a reader of the whole journal knows the state."""

@@ -18,6 +18,11 @@ def round_s(upstream: Upstream) -> float:
 def cost(upstream: Upstream) -> str:
     """What a round costs, and how exact times are therefore."""
     takes_s, tables = round_s(upstream), upstream.observed.tables
+    if not upstream.lists_topics:
+        return (
+            f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers, and does not list its "
+            f"topics. Times of brokers are known to {shown(upstream.interval_s)}"
+        )
     return (
         f"{upstream.ns} ({upstream.addr}) has {len(tables.broker_addr_table)} brokers and {len(upstream.rounds.seen)} "
         f"topics. A round has {len(upstream.rounds.seen)} lookups and takes about {shown(takes_s)} at "
@@ -34,10 +39,12 @@ def is_other(before_s: float, now_s: float) -> bool:
 def standing(upstream: Upstream, now_ms: int, requests_per_second: float) -> str:
     """How a name server is, in one line."""
     tables, rounds = upstream.observed.tables, upstream.rounds
+    last = f", the last took {shown(rounds.last_s)}" if rounds.last_s is not None else ""
+    known = f"{len(rounds.seen)} topics; round {rounds.count}{last}"
+    topics = known if upstream.lists_topics else "its topics are not known (enableAllTopicList=false)"
     parts = [
         f"{_phase(upstream)} for {shown((now_ms - upstream.since_ms) / 1000)}",
-        f"{len(tables.broker_addr_table)} brokers, {len(rounds.seen)} topics",
-        f"round {rounds.count}" + (f", the last took {shown(rounds.last_s)}" if rounds.last_s is not None else ""),
+        f"{len(tables.broker_addr_table)} brokers, {topics}",
         f"{requests_per_second:.1f} requests/s of {upstream.budget.per_second:g}",
         f"{upstream.changes} changes",
     ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rocketns.config.journal import JournalConfig
 from rocketns.journal import encoding
@@ -46,13 +47,14 @@ class Journal:
 
     ``later(seconds, step)`` calls ``step`` on control's thread after that time. ``lookup_sources`` are counters of
     lookups kept elsewhere: each is drained at the end of an interval, see `LookupCounters.merge`. ``observes``: the
-    tables are those of another name server, which is watched.
+    tables are those of another name server, which is watched; ``ends`` gives what the last record of its
+    snapshots says.
     """
 
     def __init__(
         self, config: JournalConfig, ns: str, tables: RouteTables, kv: KvTables, epoch_ms: int,
         later: Callable[[float, Callable[[], None]], object], lookup_sources: Sequence[Callable[[], Rows]] = (),
-        *, observes: bool = False,
+        *, observes: bool = False, ends: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:  # fmt: skip
         store = Store(Path(config.journal_path), ns)
         limits = BufferLimits(
@@ -67,6 +69,7 @@ class Journal:
         self._owed = self._effects.owed
         self._tables = tables
         self._kv = kv
+        self._ends = ends
         self._later = later
         self._lookup_sources = lookup_sources
         self._lookup_interval_ms = config.journal_lookup_seconds * 1000
@@ -128,7 +131,7 @@ class Journal:
             self._told_at = lost
 
     def _new_snapshot(self) -> Snapshot:
-        return Snapshot(self._tables, self._effects.members, self._kv, self.buffer)
+        return Snapshot(self._tables, self._effects.members, self._kv, self.buffer, self._ends)
 
     def _write_loaded_kv(self) -> Iterator[int]:
         for item in kv_items(self._kv):

@@ -34,6 +34,9 @@ observed: the journal of a name server that another process watched (`rocketns c
     ``since`` of ``stop`` is the last moment at which the name server was read. Without ``since`` is what the observer
     knew when the boot began: ``kv`` and ``config`` right after ``start``. Of several changes between two looks only the
     outcome has a record.
+    The last record of a snapshot has ``looked``, epoch us: every topic was looked at then or later. Or it has
+    ``no_topics`` true: the name server refuses the list of its topics, so none of this boot is known, and nothing says
+    that it has none. Such a boot is not continued by ``restored``.
     Causes are not visible from outside: ``down``, ``tput`` and ``tdel`` have the cause observed, whatever it was. Only
     where the address of a ``down`` has another id or cluster of its group now, the cause is register. ``down`` may have
     ``asked``, what the broker itself said when the observer then asked it: answered, refused (its address refused a
@@ -139,7 +142,8 @@ config
 snap: the whole state, at the first chance in each UTC hour, so also at the start of a day, after a loss, and after
 many records
     Several records with the same ``snap``: the ``seq`` of the first of them, or of an ``open``, ``drop`` or ``seal``
-    right before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true and nothing else. A
+    right before it. ``part`` counts 0, 1, 2 … in a snapshot; the last record has ``end`` true, in the journal
+    of an observer ``looked`` or ``no_topics``, and nothing else. A
     record is one of:
     a member, with the columns of ``reg`` (without ``timeout_ms`` if the address has no live entry), and of ``doubt`` if
     it is unconfirmed; what ``live`` says (with ``seen`` if it is unconfirmed), after the members; up to
@@ -265,6 +269,8 @@ COLUMNS = {
     "since": "long",
     "observed": "boolean",
     "asked": "string",
+    "looked": "long",
+    "no_topics": "boolean",
 }
 
 
@@ -317,7 +323,8 @@ KINDS: dict[str, Kind] = {
     "map": Kind(("broker", "maps"), (), Kept.NONE, "{broker} has queue mappings of {topics}"),
     "kv": Kind(None, _ITEM, Kept.ALL, "KV item {names} {state}"),
     "config": Kind(None, ("key", "val"), Kept.NONE, "property {names} {state}"),
-    "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live"),
+    "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
+                  "looked", "no_topics"),
                  ("doubt", "listed", *_ITEM), Kept.SOME),
     "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
     "drop": Kind((), ("lost",), Kept.ALL),

@@ -79,7 +79,12 @@ class _Reader:
 
     def _start(self, record: Record) -> None:
         observed = bool(record.get("observed"))
-        self._up = {"ns": self.ns, "boot": record["boot"], "t1": record["ts"], "observed": observed}
+        self._up = {"ns": self.ns, "boot": record["boot"], "t1": record["ts"], "observed": observed,
+                    "no_topics": False}  # fmt: skip
+
+    def _snap(self, record: Record) -> None:
+        if self._up is not None and record.get("no_topics"):
+            self._up["no_topics"] = True
 
     def _stop(self, record: Record) -> None:
         self._end_boot(record.get("since", record["ts"]), "stop")

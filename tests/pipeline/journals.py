@@ -160,6 +160,8 @@ def worked_example() -> Journals:
 
 # What part of the name servers of random journals is watched from outside.
 WATCHED = 0.4
+# What part of the boots of those that are watched did not list their topics.
+UNLISTED = 0.15
 # What an observer's journal does not have.
 NOT_SEEN = ("gap", "dvt", "dvc", "dvs", "timeout_ms", "ha")
 SEEN_KINDS = ("open", "start", "stop", "reg", "down", "tput", "tdel", "snap", "alive", "kv")
@@ -170,8 +172,9 @@ def seen_from_outside(records: Sequence[Record], chance: random.Random) -> list[
     seen: list[Record] = []
     snaps: dict[int, int] = {}
     seq = 0
+    ends: dict[str, Any] = {}
     for record in records:
-        if record["ev"] not in SEEN_KINDS:
+        if record["ev"] not in SEEN_KINDS or (ends and _names_topics(record)):
             continue
         seq = 1 if record["ev"] == "open" and record["file"] == 1 else seq + 1
         known = {name: value for name, value in record.items() if name not in NOT_SEEN} | {"seq": seq}
@@ -184,12 +187,20 @@ def seen_from_outside(records: Sequence[Record], chance: random.Random) -> list[
             known["cause"] = "observed"
         if record["ev"] == "down":
             known["asked"] = chance.choice((None, "answered", "refused", "silent"))
+        if record["ev"] == "start":
+            ends = {"no_topics": True} if chance.random() < UNLISTED else {}
+        if record.get("end"):
+            known |= ends
         seen.append(known | ({"observed": True} if record["ev"] == "start" else {}))
         if record["ev"] == "start":
             seq += 1
             seen.append({"boot": record["boot"], "seq": seq, "ts": record["ts"], "ev": "snap", "snap": seq, "part": 0,
-                         "end": True})  # fmt: skip
+                         "end": True, **ends})  # fmt: skip
     return seen
+
+
+def _names_topics(record: Record) -> bool:
+    return record["ev"] in ("tput", "tdel") or (record["ev"] == "snap" and record.get("topics") is not None)
 
 
 def random_journals(seed: int, *, start_us: int = DAY_START, seconds: int = 3600, watched: float = WATCHED) -> Journals:

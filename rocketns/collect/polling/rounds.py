@@ -57,6 +57,10 @@ class Rounds:
         for topic in names:
             self._put(topic, Seen(UNKNOWN, sent_ms, now_s, is_answered=True))
 
+    def looked_ms(self, now_ms: int) -> int:
+        """Each topic was looked at then or later, epoch ms."""
+        return min((seen.sent_ms for seen in self.seen.values()), default=now_ms)
+
     def read_anew(self) -> None:
         """No topic counts as answered any more."""
         for topic, seen in self.seen.items():

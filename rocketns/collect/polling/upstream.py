@@ -99,6 +99,11 @@ class Upstream:
         return self.phase is not Phase.LOST and NAMES not in self._unread
 
     @property
+    def lists_topics(self) -> bool:
+        """Whether it does not refuse the list of its topics."""
+        return NAMES not in self.refused
+
+    @property
     def error(self) -> str:
         """What does not work, the most important first; empty if all does."""
         return "; ".join(self.errors[ask] for ask in sorted(self.errors))
@@ -125,12 +130,9 @@ class Upstream:
 
     def restore(self) -> None:
         """Go on with the state of the journal, if it is not old. Waits for the disk."""
-        known_ms = self._journal.restore(self._epoch_ms())
-        if known_ms is None:
-            return
-        # Which lookup was the last before the stop is not recorded. It was in one of the last two rounds.
-        rounds_ms = int(2000 * len(self.observed.tables.topic_queue_table) / self.budget.per_second)
-        self._watch.restore(known_ms, known_ms - rounds_ms, asyncio.get_running_loop().time())
+        known_ms, looked_ms = self._journal.restore(self._epoch_ms()), self._journal.looked_ms
+        if known_ms is not None and looked_ms is not None:
+            self._watch.restore(known_ms, min(known_ms, looked_ms), asyncio.get_running_loop().time())
 
     def tick(self) -> None:
         """About once a second."""
@@ -209,13 +211,18 @@ class Upstream:
             with self._counted():
                 self._watch.route(ask.name, body, sent)
             self._lookup_failures = 0
-        elif self._watch.is_new(ask, body, sent):
+        elif self._is_new(ask, body, sent):
             with self._counted():
                 self._take_poll(ask, body, sent)
         self._unread.discard(ask)
         self.refused.pop(ask, None)
         self.errors.pop(_of_error(ask), None)
         self._failing.pop(ask, None)
+
+    def _is_new(self, ask: Ask, body: bytes | None, sent: Moment) -> bool:
+        if ask == NAMES in self.refused and self.phase is Phase.WATCHED:
+            self._learn_topics()
+        return self._watch.is_new(ask, body, sent)
 
     def _take_poll(self, ask: Ask, body: bytes | None, sent: Moment) -> None:
         if ask.kind is Kind.NAMES:
@@ -279,12 +286,24 @@ class Upstream:
             self._begin(now_ms, restored=False)
 
     def _begin(self, now_ms: int, *, restored: bool) -> None:
-        self._journal.begin(now_ms, restored=restored)
+        self._journal.begin(now_ms, restored=restored, looked=self._looked_ms)
         self.boots += 1
         self._set_phase(Phase.WATCHED)
         tables, how = self.observed.tables, "are known of before" if restored else "were read"
-        log.info("%s (%s) is watched: %d brokers and %d topics %s", self.ns, self.addr,
-                 len(tables.broker_addr_table), len(tables.topic_queue_table), how)  # fmt: skip
+        topics = f"{len(tables.topic_queue_table)} topics" if self.lists_topics else "no topics"
+        log.info("%s (%s) is watched: %d brokers and %s %s", self.ns, self.addr, len(tables.broker_addr_table), topics,
+                 how)  # fmt: skip
+
+    def _looked_ms(self) -> int | None:
+        """Since when at least each topic was looked at; None: its topics cannot be known."""
+        return None if not self.lists_topics else self.rounds.looked_ms(self._epoch_ms())
+
+    def _learn_topics(self) -> None:
+        """It lists its topics now. The boot that says that none is known ends, and everything is read."""
+        del self.refused[NAMES]
+        self._journal.lost(self._epoch_ms(), self._read_ms or self._epoch_ms())
+        self.schedule.all_due(asyncio.get_running_loop().time(), with_groups=True)
+        self._read_anew()
 
     def _note_refused(self, ask: Ask, why: str) -> None:
         """It never answers this. What it does answer is watched."""
@@ -348,6 +367,7 @@ def _of_error(ask: Ask) -> Ask:
 def refusal(ask: Ask, why: str) -> str:
     """What is missing because a request is refused, and what to do."""
     if ask.kind is Kind.NAMES:
-        return f"{why}. Its topics cannot be known (enableAllTopicList): only brokers and KV items are watched"
+        watched = "only its brokers, KV items and configuration are watched"
+        return f"{why}. Its topics cannot be known (enableAllTopicList=false): {watched}"
     what = f"KV namespace {ask.name}" if ask.kind is Kind.KV else "configuration"
     return f"{why}. Its {what} is not watched"

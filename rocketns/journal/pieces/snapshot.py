@@ -7,7 +7,7 @@ broker, and their values only when they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rocketns.journal import encoding
@@ -36,14 +36,18 @@ def kv_items(kv: KvTables) -> Iterator[dict[str, str | None]]:
 class Snapshot:
     """One snapshot. Iterating does the work, and yields the number of entries in each piece.
 
-    ``bytes`` is what it has written so far, about.
+    ``bytes`` is what it has written so far, about. ``ends`` gives the columns that its last record has beside ``end``.
     """
 
-    def __init__(self, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer) -> None:
+    def __init__(
+        self, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer,
+        ends: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:  # fmt: skip
         self._tables = tables
         self._members = members
         self._kv = kv
         self._buffer = buffer
+        self._ends = ends
         self._name = 0
         self._part = 0
         self.bytes = 0
@@ -54,7 +58,7 @@ class Snapshot:
         yield from self._write_topics()
         yield from self._write_mappings()
         yield from self._write_kv()
-        self._put({"end": True})
+        self._put({"end": True, **self._ends()})
 
     def _put(self, columns: dict[str, Any]) -> None:
         if self._part == 0:

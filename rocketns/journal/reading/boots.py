@@ -39,7 +39,8 @@ class Snapshot(NamedTuple):
 class Known(NamedTuple):
     """A boot. Its state is known in [t1, t2), us; never if ``t1`` is None. ``stopped``: t2 is that of a stop record, of
     an observer the last look before it. ``observed``: it is an observer's, whose start and stop say nothing about the
-    name server. ``snapshots``: those at which state begins. ``records``: those that show state."""
+    name server; ``no_topics``: and could not know its topics. ``snapshots``: those at which state begins. ``records``:
+    those that show state."""
 
     ns: str
     boot: int
@@ -50,6 +51,7 @@ class Known(NamedTuple):
     snapshots: Sequence[Snapshot]
     records: Sequence[Record]
     observed: bool = False
+    no_topics: bool = False
 
 
 def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) -> Known:
@@ -57,6 +59,7 @@ def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) 
     starts = [record for record in records if record["ev"] == "start"]
     stop = max((_last_look(record) for record in records if record["ev"] == "stop"), default=None)
     observed = any(record.get("observed") or record.get("since") is not None for record in records)
+    no_topics = any(record.get("no_topics") for record in records)
     with_routes = any(record.get("restored") or record.get("observed") for record in starts)
     begun = (marks[0].seq == 1 or bool(starts)) and not with_routes
     holes = [Hole(a.seq, b.seq, a.ts) for a, b in pairwise(marks) if b.seq > a.seq + 1]
@@ -68,7 +71,7 @@ def known(ns: str, boot: int, marks: Sequence[Mark], records: Sequence[Record]) 
         t1 = min((snapshot.end_ts for snapshot in snapshots), default=None)
     t2 = max(mark.ts for mark in marks) if stop is None else stop
     known_from = t1 if t1 is not None and t1 < t2 else None
-    return Known(ns, boot, known_from, t2, stop is not None, holes, snapshots, records, observed)
+    return Known(ns, boot, known_from, t2, stop is not None, holes, snapshots, records, observed, no_topics)
 
 
 def _last_look(stop: Record) -> int:

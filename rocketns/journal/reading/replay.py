@@ -32,7 +32,7 @@ class Replay:
 
     ``last_broker`` is the broker named by the last record of a request: where a journal breaks off, the other records
     of that request may be missing. ``watched_epoch_ms``: where the last record is the ``stop`` of an observer, when it
-    last read the name server.
+    last read the name server. ``looked_epoch_ms`` and ``no_topics``: what an observer's snapshots say of topics.
     """
 
     def __init__(self) -> None:
@@ -41,6 +41,8 @@ class Replay:
         self.last_broker: str | None = None
         self.ended_epoch_ms = 0
         self.watched_epoch_ms: int | None = None
+        self.looked_epoch_ms: int | None = None
+        self.no_topics = False
         self._names: dict[str, str] = {}
 
     def apply(self, record: Record) -> None:
@@ -59,6 +61,7 @@ class Replay:
         """A server that restored its routes began with the routes of the records before. Another one began empty."""
         if not record.get("restored"):
             self.routes = KnownRoutes()
+            self.looked_epoch_ms, self.no_topics = None, False
         self.last_broker = None
 
     def _stop(self, record: Record) -> None:
@@ -116,6 +119,10 @@ class Replay:
             self._live(record)
         elif "acting" in record:
             self._put_group(self._name(record["broker"]), record)
+        elif record.get("end"):
+            looked = record.get("looked")
+            self.looked_epoch_ms = None if looked is None else long_of(looked) // 1000
+            self.no_topics = bool(record.get("no_topics"))
 
     def _seen(self, record: Record) -> int:
         seen = record.get("seen")

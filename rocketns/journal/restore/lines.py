@@ -35,11 +35,12 @@ _QUEUE_KINDS_MAX = 4096
 
 
 _END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
+_OF_OBSERVERS = {"looked", "no_topics"}
 
 
 def is_snapshot_end(record: Record) -> bool:
-    """Whether it is the last record of a snapshot, which has nothing else."""
-    return record.get("end") is True and record.keys() == _END
+    """Whether it is the last record of a snapshot, which has nothing else of the state."""
+    return record.get("end") is True and record.keys() - _OF_OBSERVERS == _END
 
 
 class File:

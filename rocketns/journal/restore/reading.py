@@ -24,7 +24,8 @@ class Restored:
     ``stopped``: the last record is that of a clean stop. ``ended_epoch_ms``: until when the journal knows all routes;
     ``last_epoch_ms``: the latest time in it.
     ``watched_epoch_ms``: where an observer wrote the journal, when it last read the name server. ``begins_known``: the
-    state at the beginning of the last boot is known, or that boot has a whole snapshot.
+    state at the beginning of the last boot is known, or that boot has a whole snapshot. ``looked_epoch_ms``: since when
+    at least an observer looked at each topic; None: it does not say so, or topics are not known.
     ``unfinished``: the broker name of the last request before a kill, which has no data versions either.
     ``skipped``: lines that are no records, the first of them at ``first_skipped`` (file and number).
     """
@@ -41,6 +42,7 @@ class Restored:
     unfinished: str | None
     skipped: int
     first_skipped: tuple[Path, int] | None
+    looked_epoch_ms: int | None = None
 
     @property
     def brokers(self) -> int:
@@ -113,7 +115,7 @@ class Reading:
         watched_ms = self._replay.ended_epoch_ms if watched_ms is None else watched_ms
         return Restored(routes, self._whole, self._stopped, ended_ms, self._last_epoch_ms, watched_ms,
                         self._begins_known, self._files, self._bytes, unfinished, self._skipped,
-                        self._first_skipped)  # fmt: skip
+                        self._first_skipped, self._replay.looked_epoch_ms)  # fmt: skip
 
     def _begin_boot(self, boot: int) -> None:
         if self._boot is not None:

@@ -16,10 +16,10 @@ from rocketns.pipeline.contract.schema import EVENTS, IMBALANCE, KEY_WINDOWS, TO
 
 # A stretch of one boot's records without a missing number, as far as one day's folder holds them: first and last
 # number, their times, and the smallest and largest time; start and stop records in it (of an observer's stop its last
-# look); observed: it is an observer's.
+# look); observed: it is an observer's; no_topics: one that could not know topics.
 RUNS = columns(
     "ns:string boot:long dt:string low:long high:long low_ts:long high_ts:long min_ts:long max_ts:long start_ts:long "
-    "stop_ts:long restored:boolean observed:boolean"
+    "stop_ts:long restored:boolean observed:boolean no_topics:boolean"
 )
 # What one day's folder holds of a snapshot.
 SNAPSHOT_PARTS = columns("ns:string boot:long dt:string snap:long first_part:int end_seq:long end_ts:long")

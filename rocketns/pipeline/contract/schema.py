@@ -63,7 +63,7 @@ SNAPSHOTS = columns("ns:string boot:long snap:long end_seq:long end_ts:long")
 # while at the end of the observation: t2 is its last record); open (up at the end of the observation); unwatched (of an
 # observed one: nobody watched it any more: t2 is the last look). observed: it was watched from outside, so a boot is a
 # time of watching.
-NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string observed:boolean")
+NS_UPTIME = columns("ns:string boot:long t1:long t2:long end_cause:string observed:boolean no_topics:boolean")
 
 # end_cause: the cause of the down, snapshot (found gone after records were lost), or the name server's (NS_UPTIME).
 # gap: ms since the last heartbeat, of the down that closed the interval; else null. zone: as last stated; null: none.

@@ -40,7 +40,7 @@ def _stretches(
     spans = [*intervals, *(row for rows in boots.values() for row in rows)]
     edges = sorted({t1, t2, *(edge for row in spans for edge in (row["t1"], row["t2"]) if t1 < edge < t2)})
     for start, end in pairwise(edges):
-        up = sorted(ns for ns, rows in boots.items() if _holds(rows, start))
+        up = sorted(ns for ns, rows in boots.items() if (boot := _holds(rows, start)) and not boot.get("no_topics"))
         yield start, end, tuple(_value(ns, _holds([row for row in intervals if row["ns"] == ns], start)) for ns in up)
 
 

@@ -19,7 +19,7 @@ from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.jobs.certainty import with_clocks
 from rocketns.pipeline.jobs.earlier.settled import Settled
 from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
-from rocketns.pipeline.jobs.points import points_of
+from rocketns.pipeline.jobs.points import knowing_topics, points_of
 from rocketns.pipeline.jobs.topics import with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
@@ -114,7 +114,7 @@ def _steps(points: DataFrame) -> DataFrame:
 
 def _with_values(windows: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
     """The windows with ``values``: those of the name servers whose state is known at t1."""
-    up = ns_uptime.select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
+    up = knowing_topics(ns_uptime).select("ns", F.col("t1").alias("up_t1"), F.col("t2").alias("up_t2"))
     held = topic_intervals.select(*TOPIC, "ns", *VALUE, F.col("t1").alias("held_t1"), F.col("t2").alias("held_t2"))
     shown = (
         windows.select(*TOPIC, "t1")

@@ -30,7 +30,7 @@ def points_of(
     """
     if settled is not None:
         ns_uptime = ns_uptime.where(F.col("t2") >= settled.first)
-    points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, ns_uptime))
+    points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, knowing_topics(ns_uptime)))
     if topic_doubts is not None:
         points = points.unionByName(_of_doubts(topic_doubts))
     # The windows by key come first: then what is sorted by key is not sent around again for each name server.
@@ -42,6 +42,11 @@ def points_of(
     return found.select(
         *TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
     )
+
+
+def knowing_topics(ns_uptime: DataFrame) -> DataFrame:
+    """Without the boots of observers to whom the name server did not list its topics: nobody knows what it has."""
+    return ns_uptime.where(~F.coalesce("no_topics", F.lit(False)))
 
 
 def _filled(points: DataFrame) -> DataFrame:

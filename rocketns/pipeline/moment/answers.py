@@ -81,6 +81,8 @@ def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
 
 
 def _server(route: Route, since: Mapping[tuple[str, str], Cause], *, watched: bool) -> Iterable[str]:
+    if route.no_topics:
+        return [f"{route.ns}: not known: it was watched, but did not list its topics (enableAllTopicList)"]
     if not route.known and watched:
         return [f"{route.ns}: not known: it was not watched then, or its journal has nothing of that time"]
     if not route.known:

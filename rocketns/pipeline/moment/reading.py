@@ -31,7 +31,7 @@ from rocketns.pipeline.storage.paths import folder_at
 # What routes and clocks need of a record.
 COLUMNS = (
     "boot", "seq", "ts", "ev", "cluster", "broker", "bid", "addr", "gap", "dvt", "dvc", "dvs", "timeout_ms", "acting",
-    "gcluster", "cause", "topics", "snap", "part", "end", "restored", "since", "observed", "asked",
+    "gcluster", "cause", "topics", "snap", "part", "end", "restored", "since", "observed", "asked", "no_topics",
 )  # fmt: skip
 # Nearly all records are these, which have no other columns than the first ones. Rows of few columns are read faster.
 QUIET, QUIET_COLUMNS = "hb", 12

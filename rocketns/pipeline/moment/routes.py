@@ -39,12 +39,14 @@ class Group(NamedTuple):
 
 
 class Route(NamedTuple):
-    """Without queues the name server answered that the topic does not exist, if it is ``known``."""
+    """Without queues the name server answered that the topic does not exist, if it is ``known``. ``no_topics``: it was
+    watched, but did not list its topics."""
 
     ns: str
     known: bool
     queues: list[Queues]
     groups: list[Group]
+    no_topics: bool = False
 
 
 def routes_at(told: Told, topic: str, at: int, *, acting_masters: bool = False) -> list[Route]:
@@ -61,6 +63,8 @@ def _route(ns: str, boots: Sequence[Known], topic: str, at: int, acting_masters:
     running = next((boot for boot in reversed(boots) if _is_up(boot, at, boot is boots[-1])), None)
     if running is None:
         return Route(ns, False, [], [])
+    if running.no_topics:
+        return Route(ns, False, [], [], no_topics=True)
     replayed = _replayed(running, at)
     queues = sorted(Queues(broker, *data) for broker, data in replayed.routes.topics.get(topic, {}).items())
     groups = [_group(one.broker, replayed) for one in queues]

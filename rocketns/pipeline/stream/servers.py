@@ -24,9 +24,10 @@ from rocketns.pipeline.contract.times import SECOND_US
 # that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it
 # was compared at the last cut. moved: whether a record changes routes.
 # rotate_s: as its `open` records say, or null. observed: it is an observer's, which watched the name server meanwhile.
+# no_topics: and could not know its topics.
 BOOTS = columns(
     "ns:string boot:long known:long stopped:long last:long compared:boolean rotate_s:long observed:boolean "
-    "moved:boolean"
+    "no_topics:boolean moved:boolean"
 )
 
 # Boots of a name server that are kept; if one batch holds more restarts, the older boots are left out.
@@ -44,6 +45,7 @@ class Boot(NamedTuple):
     compared: bool
     rotate_s: int | None = None
     observed: bool = False
+    no_topics: bool = False
 
 
 class Arriving(NamedTuple):
@@ -72,6 +74,7 @@ class Uptime(NamedTuple):
     t2: int
     end_cause: str
     observed: bool = False
+    no_topics: bool = False
 
 
 class Servers(NamedTuple):
@@ -119,7 +122,8 @@ class Servers(NamedTuple):
             if boot.known is not None and boot.ns not in self.silent and start < min(end, self.cut):
                 cause = "stop" if boot.stopped is not None else "lost" if lost else "open"
                 cause = UNWATCHED if boot.observed and cause != "open" else cause
-                spans.append(Uptime(boot.ns, boot.boot, start, min(end, self.cut), cause, boot.observed))
+                until = min(end, self.cut)
+                spans.append(Uptime(boot.ns, boot.boot, start, until, cause, boot.observed, boot.no_topics))
         return spans
 
     def uptime_since(self, start: int) -> list[Uptime]:
@@ -136,6 +140,7 @@ def boots_in(events: DataFrame) -> DataFrame:
         F.min(F.when((F.col("ev") == "start") & ~with_routes, F.col("ts"))).alias("begun"),
         F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stopped"),
         F.max(F.coalesce("observed", F.lit(False)) | F.col("since").isNotNull()).alias("observed"),
+        F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
         F.max_by("ts", "seq").alias("last"),  # a stray time stamp before it does not count
         F.max_by("rotate_s", F.when(F.col("rotate_s").isNotNull(), F.col("seq"))).alias("rotate_s"),
         F.max(F.col("topics").isNotNull()).alias("moved"),
@@ -181,8 +186,9 @@ def _merged(one: Boot, other: Boot) -> Boot:
         return min((value for value in (getattr(one, name), getattr(other, name)) if value is not None), default=None)
 
     rotate_s = one.rotate_s if other.rotate_s is None else other.rotate_s
-    observed = one.observed or other.observed
-    return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s, observed)
+    observed, no_topics = one.observed or other.observed, one.no_topics or other.no_topics
+    return Boot(one.ns, one.boot, least("known"), least("stopped"), other.last, one.compared, rotate_s, observed,
+                no_topics)  # fmt: skip
 
 
 def _is_past(boot: Boot, boots: Mapping[tuple[str, int], Boot]) -> bool:

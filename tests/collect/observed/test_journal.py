@@ -280,3 +280,25 @@ def test_a_journal_is_retained_as_that_of_a_name_server(tmp_path: Path) -> None:
     writer: Writer = journal._journal.writer
     assert (writer._retention.days, writer._retention.bytes_max) == (30, 10 * 1024**3)
     journal.close(NOW_MS, NOW_MS)
+
+
+def test_a_snapshot_ends_with_the_oldest_look_and_a_restart_goes_on_from_it(tmp_path: Path) -> None:
+    journal = journal_at(tmp_path, watched("t"), Steps())
+    journal.begin(NOW_MS, restored=False, looked=lambda: NOW_MS - 90_000)
+    journal.close(LATER_MS, LATER_MS)
+    ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
+    assert {one["looked"] for one in ends} == {(NOW_MS - 90_000) * 1000}
+    again = journal_at(tmp_path, Observed(), Steps())
+    assert (again.restore(LATER_MS), again.looked_ms) == (LATER_MS, NOW_MS - 90_000)
+
+
+def test_a_boot_without_topics_says_so_and_is_not_continued(tmp_path: Path) -> None:
+    journal = journal_at(tmp_path, watched(), Steps())
+    journal.begin(NOW_MS, restored=False, looked=lambda: None)
+    journal.lost(LATER_MS, LATER_MS)
+    assert journal.resumes(LATER_MS) is None
+    journal.close(LATER_MS, LATER_MS)
+    ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
+    assert [(one["no_topics"], one.get("looked")) for one in ends] == [(True, None)] * len(ends)
+    assert ends
+    assert journal_at(tmp_path, Observed(), Steps()).restore(LATER_MS) is None

@@ -11,7 +11,7 @@ from rocketns.collect.polling.upstream import Phase
 from rocketns.collect.progress import standing
 from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
-from tests.collect.polling.virtual import Bench, Notes, on
+from tests.collect.polling.virtual import BEGAN_S, Bench, Notes, on, seconds
 from tests.tools.scripted import Scripted
 
 DOWN = "no answer"
@@ -255,6 +255,38 @@ def test_the_state_of_the_journal_is_continued_at_a_start() -> None:
     on(restored, test)
 
 
+def test_a_topic_changed_since_the_last_look_that_the_journal_tells_of_after_a_restart() -> None:
+    """The run before had a lower rate, so two rounds of this run's rate are much less than its last round took."""
+    notes = Notes(known_s=-30, looked_s=-2_000)
+
+    def restored() -> Bench:
+        bench = Bench(script(), notes=notes)
+        addrs = {"a": "10.0.0.1:1", "b": "10.0.0.2:1"}
+        bench.observed.groups({name: BrokerData("c", name, {0: addr}) for name, addr in addrs.items()})
+        bench.observed.route("T", TopicRouteData([(name, queue_data(4, 4, 6, 0)) for name in "ab"], [], {}))
+        bench.observed.route("U", route("b"))
+        return bench
+
+    async def test(bench: Bench) -> None:
+        await asyncio.sleep(10)
+        changed = {one.topic: since_s for event, since_s, _ in bench.told(TopicsPut) for one in event.changes}
+        assert set(changed.values()) == {-2_000}
+        assert bench.told(BrokerDown) == []
+
+    on(restored, test)
+
+
+def test_a_boot_tells_the_oldest_look_at_any_topic() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        last_s = {name: at_s for at_s, code, name in bench.server.asked if code == 105}
+        looked_ms = bench.notes.looked()
+        assert looked_ms is not None
+        assert seconds(looked_ms) == round(min(last_s.values()) - BEGAN_S, 3)
+
+    on(lambda: Bench(script()), test)
+
+
 def test_nothing_is_read_of_routes_before_a_state_is_continued() -> None:
     """The journal's reader has that state. What changes it has a record, so it comes after the start."""
     notes = Notes(known_s=-30)
@@ -305,6 +337,22 @@ def test_one_that_comes_back_without_names_of_topics_is_watched_without_topics()
         bench.upstream.look_at(["T"])
         await asyncio.sleep(20)
         assert bench.observed.tables.topic_queue_table == {}
+        assert bench.notes.looked() is None
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_boot_ends_when_topics_can_be_known_and_nothing_of_them_is_a_change() -> None:
+    async def test(bench: Bench) -> None:
+        bench.server.script.wrong[206] = 1
+        await watched(bench)
+        assert bench.notes.looked() is None
+        bench.server.script.wrong.clear()
+        await asyncio.sleep(20)
+        assert [restored for _, restored in bench.notes.begun] == [False, False]
+        assert (len(bench.notes.ended), bench.upstream.phase, bench.notes.events) == (1, Phase.WATCHED, [])
+        assert list(bench.observed.tables.topic_queue_table) == ["T", "U"]
+        assert bench.notes.looked() is not None
 
     on(lambda: Bench(script()), test)
 

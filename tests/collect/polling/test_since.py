@@ -169,3 +169,16 @@ def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
         assert [event.broker_name for event, _, _ in bench.told(TopicsPut)] == ["c"]
 
     on(lambda: Bench(script()), test)
+
+
+def test_a_topic_that_is_gone_does_not_come_back_with_an_older_answer() -> None:
+    async def test(bench: Bench) -> None:
+        await watched(bench)
+        bench.server.latencies[105] = 7.0
+        await asyncio.sleep(6)  # the answers to lookups are on their way, and a list of topics comes before them
+        del bench.server.script.topics["U"]
+        await asyncio.sleep(40)
+        assert [event.topics for event, _, _ in bench.told(TopicsDeleted)] == [["U"]]
+        assert bench.told(TopicsPut) == []
+
+    on(lambda: Bench(script()), test)

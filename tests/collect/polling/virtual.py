@@ -94,8 +94,10 @@ class Server:
 class Notes:
     """An `ObservedJournal` that keeps what it is told, with seconds since the beginning instead of epoch ms."""
 
-    def __init__(self, known_s: float | None = None) -> None:
+    def __init__(self, known_s: float | None = None, looked_s: float | None = None) -> None:
         self.known_ms = None if known_s is None else EPOCH_MS + int(known_s * 1000)
+        self.looked_ms = self.known_ms if looked_s is None else EPOCH_MS + int(looked_s * 1000)
+        self.looked: Callable[[], int | None] = lambda: None
         self.begun: list[tuple[float, bool]] = []
         self.ended: list[tuple[float, float]] = []
         self.events: list[tuple[Event, float, float]] = []  # with since and ts
@@ -107,8 +109,9 @@ class Notes:
         known = self.known_ms
         return known if known is not None and epoch_ms - known <= 3_600_000 else None
 
-    def begin(self, epoch_ms: int, *, restored: bool) -> None:
+    def begin(self, epoch_ms: int, *, restored: bool, looked: Callable[[], int | None]) -> None:
         assert len(self.begun) == len(self.ended)
+        self.looked = looked
         self.begun.append((seconds(epoch_ms), restored))
 
     def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:
@@ -120,7 +123,7 @@ class Notes:
 
     def lost(self, epoch_ms: int, since_ms: int) -> None:
         self.ended.append((seconds(epoch_ms), seconds(since_ms)))
-        self.known_ms = since_ms
+        self.known_ms = None if self.looked() is None else since_ms
 
     close = lost
 

@@ -160,3 +160,24 @@ def test_two_name_servers_have_two_journals(watched: NameServer, broker: Client,
     finally:
         collecting.kill()
         empty.kill()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_name_server_that_lists_no_topics_is_watched_without_them(kind: type[NameServer], tmp_path: Path) -> None:
+    server = kind(tmp_path / "server", {"enableAllTopicList": "false"})
+    collecting = None
+    try:
+        with server.connect() as client:
+            registered(client, Names())
+            collecting = Collecting(tmp_path / "collect", f"a={addr(server)}")
+            end = collecting.until("a", "snap", end=True)
+            other = Names()
+            registered(client, other, ["N", "M"])
+            collecting.until("a", "reg", broker=other.broker)
+            assert collecting.stop() == 0
+        assert (end.get("no_topics"), end.get("looked")) == (True, None)
+        assert collecting.records("a", "tput", "tdel") == []
+    finally:
+        if collecting is not None:
+            collecting.kill()
+        server.kill()

@@ -12,14 +12,14 @@ GRID = """
     with keys as (select distinct topic, broker from topic_intervals),
     times as (
         select topic, broker, t1 as t from topic_intervals union select topic, broker, t2 from topic_intervals
-        union select topic, broker, t1 from keys, uptime union select topic, broker, t2 from keys, uptime
+        union select topic, broker, t1 from keys, knowing union select topic, broker, t2 from keys, knowing
         union select topic, broker, t1 from topic_doubts union select topic, broker, t2 from topic_doubts
     ),
-    servers as (select distinct ns from uptime)
+    servers as (select distinct ns from knowing)
     select t.topic, t.broker, t.t, s.ns,
         (select {'r': i.r, 'w': i.w, 'p': i.p} from topic_intervals i
          where i.topic = t.topic and i.broker = t.broker and i.ns = s.ns and i.t1 <= t.t and i.t2 > t.t) as value,
-        exists (select 1 from uptime u where u.ns = s.ns and u.t1 <= t.t and u.t2 > t.t) as known,
+        exists (select 1 from knowing u where u.ns = s.ns and u.t1 <= t.t and u.t2 > t.t) as known,
         exists (
             select 1 from topic_doubts d where d.ns = s.ns and d.topic = t.topic and d.broker = t.broker
                 and d.t1 <= t.t and d.t2 > t.t
@@ -28,7 +28,7 @@ GRID = """
         coalesce(
             (select i.t1_early from topic_intervals i
              where (i.topic, i.broker, i.ns, i.t1) = (t.topic, t.broker, s.ns, t.t)),
-            (select 0 from uptime u where u.ns = s.ns and t.t in (u.t1, u.t2) limit 1),
+            (select 0 from knowing u where u.ns = s.ns and t.t in (u.t1, u.t2) limit 1),
             (select i.t2_early from topic_intervals i
              where (i.topic, i.broker, i.ns, i.t2) = (t.topic, t.broker, s.ns, t.t)),
             (select 0 from topic_doubts d
@@ -119,8 +119,8 @@ WINDOWS = """
             on (opens.topic, opens.broker, opens.ns, opens.t1) = (f.topic, f.broker, opened_by, f.t1)
         left join topic_intervals closes
             on (closes.topic, closes.broker, closes.ns, closes.t2) = (f.topic, f.broker, opened_by, f.t1)
-        left join uptime comes on comes.ns = opened_by and comes.t1 = f.t1
-        left join uptime goes on goes.ns = opened_by and goes.t2 = f.t1
+        left join knowing comes on comes.ns = opened_by and comes.t1 = f.t1
+        left join knowing goes on goes.ns = opened_by and goes.t2 = f.t1
 """
 
 TURNED = """(c.known, c.value, c.known and c.doubted)
@@ -140,7 +140,7 @@ SEGMENTS = """
         select p.topic, p.t1, p.t2, u.ns, coalesce(
             list({'broker': i.broker, 'r': i.r, 'w': i.w, 'p': i.p} order by i.broker) filter (i.broker is not null), []
         ) as view
-        from pieces p join uptime u on u.t1 <= p.t1 and u.t2 > p.t1
+        from pieces p join knowing u on u.t1 <= p.t1 and u.t2 > p.t1
         left join topic_intervals i on i.topic = p.topic and i.ns = u.ns and i.t1 <= p.t1 and i.t2 > p.t1
         group by all
     ),
@@ -162,6 +162,7 @@ EXACT_CLOCKS = """
 
 def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
     """The table ``key_windows`` and those ``certain``, of uptime, the intervals, topic_doubts and clock_offsets."""
+    db.execute("create or replace temp view knowing as select * from uptime where not coalesce(no_topics, false)")
     db.execute(GRID)
     windows = WINDOWS.replace("{kind}", kind("f.topic")).replace("{turned}", TURNED)
     db.execute(windows, {"min_window": min_window_us})

@@ -23,6 +23,7 @@ from tests.pipeline.duck import divergence as duck
 from tests.pipeline.duck.history import doubts as duck_doubts
 from tests.pipeline.duck.history import state as duck_state
 from tests.pipeline.frames import cut, duck_events, duck_rows, rows
+from tests.pipeline.intervals import frame
 from tests.pipeline.jobs.history.test_state import harmed
 from tests.pipeline.journals import (
     SECOND,
@@ -70,6 +71,33 @@ def test_the_worked_example_has_one_window_and_one_segment(spark: SparkSession) 
     }
     a, b = ("broker-a", 4, 4, 6), ("broker-b", 4, 4, 6)
     assert found.segments == {"order_topic": [(185, 302, [("n1", [a, b]), ("n2", [a])])]}
+
+
+def test_topics_of_a_name_server_that_lists_none_are_never_compared(spark: SparkSession) -> None:
+    """n1 and n2 differ from 100 s on. n3 is watched and shows no topic, n4 is watched and has none."""
+    key = ("T", "broker-a")
+    held = [
+        (*key, "n1", 4, 4, 6, 0, 400, "register", "open", 0, 0),
+        (*key, "n2", 4, 4, 6, 0, 100, "register", "expired", 0, 0),
+    ]
+    names = ("topic", "broker", "ns", "r", "w", "p", "t1", "t2", "cause", "end_cause", "t1_early", "t2_early")
+    told: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in held]
+    times = [row | {"t1": row["t1"] * SECOND, "t2": row["t2"] * SECOND} for row in told]
+    topics = frame(spark, TOPIC_INTERVALS, times)
+    boots = [{"ns": ns, "boot": 0, "t1": 0, "t2": 400 * SECOND, "end_cause": "open", "observed": ns > "n2",
+              "no_topics": ns == "n3"} for ns in ("n1", "n2", "n3", "n4")]  # fmt: skip
+    without = [boot for boot in boots if boot["ns"] != "n4"]
+    observation = Observation(0, 400 * SECOND)
+
+    def compared(uptime: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        up = frame(spark, NS_UPTIME, uptime)
+        windows = cut(divergence.key_windows(topics, up, observation))
+        segments = rows(topic_segments(topics, up, windows, observation))
+        assert {ns for *_, views in segments for ns, _ in views} == {ns for r in rows(windows) for ns, *_ in r[7]}
+        return [(r[2] // SECOND, r[3] // SECOND, [value[:2] for value in r[7]]) for r in rows(windows)]
+
+    assert compared(without) == [(100, 400, [("n1", True), ("n2", False)])]
+    assert compared(boots) == [(0, 400, [("n1", True), ("n2", True), ("n4", False)])]
 
 
 A = Broker("broker-a", "10.0.0.1:10911")
@@ -138,7 +166,7 @@ def test_records_with_the_same_time_are_applied_together(found: Found) -> None:
 
 def test_no_intervals_give_no_windows(spark: SparkSession) -> None:
     nothing, observation = frame_of(spark, [], TOPIC_INTERVALS), Observation(0, 400 * SECOND)
-    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open", False)], NS_UPTIME)
+    uptime = frame_of(spark, [("n1", 0, 0, 400 * SECOND, "open", False, False)], NS_UPTIME)
     windows = cut(divergence.key_windows(nothing, uptime, observation))
     assert rows(windows) == rows(topic_segments(nothing, uptime, windows, observation)) == []
 

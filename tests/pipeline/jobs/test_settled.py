@@ -218,7 +218,7 @@ def test_starts_that_overlap_settle_nothing(spark: SparkSession) -> None:
     earlier, clocks = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), cuts)), exact_clocks(spark, "n1")
 
     def is_settled(*spans: tuple[int, int]) -> bool:
-        known = [("n1", place, edge + t1, edge + t2, "lost", False) for place, (t1, t2) in enumerate(spans)]
+        known = [("n1", place, edge + t1, edge + t2, "lost", False, False) for place, (t1, t2) in enumerate(spans)]
         return settled(earlier, frame_of(spark, known, NS_UPTIME), clocks, MIN_WINDOW) is not None
 
     assert is_settled((-90, -50), (-50, 9))

@@ -78,3 +78,11 @@ def test_events_that_an_older_rocketns_stored_lack_the_columns_of_observers(tmp_
     found = list(of_ingested(None, str(tmp_path), at(0), at(700)))
     assert len(found) == table.num_rows
     assert {(record.get("since"), record.get("observed")) for record in found} == {(None, None)}
+
+
+def test_of_a_name_server_that_lists_no_topics_no_route_is_known(tmp_path: Path) -> None:
+    known = [one for one in watched() if not one.get("topics")]
+    records = [one | {"seq": seq} | ({"no_topics": True, "part": 1} if one.get("end") else {})
+               for seq, one in enumerate(known, 1)]  # fmt: skip
+    lines = explained(tmp_path, 100, n1=records)
+    assert "n1: not known: it was watched, but did not list its topics (enableAllTopicList)" in lines

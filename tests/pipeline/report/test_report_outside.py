@@ -132,6 +132,15 @@ def test_notes_say_what_cannot_be_known_of_whom() -> None:
     assert outside_notes(sources[2:], uptime) == {}
 
 
+def test_notes_say_whose_topics_are_not_compared() -> None:
+    uptime = [watched("n1", 0, 100) | {"no_topics": True}, watched("n2", 0, 100)]
+    notes = outside_notes([{"ns": ns, "observed": True} for ns in ("n1", "n2")], uptime)
+    (note,) = notes["divergence"]
+    assert note.startswith("n1 did not list topics (enableAllTopicList=false)")
+    assert note in notes["topics"]
+    assert note in notes["quality"]
+
+
 def test_the_notes_are_on_the_page() -> None:
     data = replace(sample(), notes=outside_notes([{"ns": "n1", "observed": True}], []))
     shown = render(data)

@@ -31,7 +31,7 @@ HASH_SHIFT = 32
 PAST = {
     "topic_intervals": (("ns", "topic", "broker", "r", "w", "p", "cause", "t1_early"), ("end_cause", "t2_early")),
     "broker_intervals": (("ns", "cluster", "broker", "bid", "addr", "t1_early"), ("end_cause", "gap", "t2_early")),
-    "ns_uptime": (("ns", "boot", "observed"), ("end_cause",)),
+    "ns_uptime": (("ns", "boot", "observed", "no_topics"), ("end_cause",)),
     "topic_doubts": (("ns", "topic", "broker"), ()),
 }
 

@@ -31,7 +31,7 @@ def runs(events: DataFrame, stretches: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*PIECE).orderBy("seq")
     begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
     pieces = (
-        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored", "since", "observed")
+        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored", "since", "observed", "no_topics")
         .join(F.broadcast(odd), [*PIECE], "left_semi")
         .withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(in_order))
@@ -55,6 +55,7 @@ def _summed() -> Sequence[Column]:
         F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stop_ts"),
         F.max(F.when(started, F.coalesce("restored", F.lit(False)) | watched)).alias("restored"),
         F.max(watched | F.col("since").isNotNull()).alias("observed"),
+        F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
     )  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def joined_runs(runs: DataFrame) -> DataFrame:
             F.min_by("low_ts", "low").alias("low_ts"),
             F.max_by("high_ts", "high").alias("high_ts"),
             *each(F.min, "low", "min_ts", "start_ts"),
-            *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored", "observed"),
+            *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored", "observed", "no_topics"),
         )
     )
     return conform(joined, RUNS)
@@ -80,7 +81,8 @@ def joined_runs(runs: DataFrame) -> DataFrame:
 
 def boots(runs: DataFrame) -> DataFrame:
     """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
-    there, and it began with empty tables), observed, next_boot. An observer's boot begins with what it had read."""
+    there, and it began with empty tables), observed, no_topics, next_boot. An observer's
+    boot begins with what it had read."""
     in_order = Window.partitionBy("ns").orderBy("boot")
     return (
         runs.groupBy(*BOOT)
@@ -90,7 +92,7 @@ def boots(runs: DataFrame) -> DataFrame:
             F.max("max_ts").alias("last_ts"),
             *each(F.min, "start_ts"),
             *each(F.max, "stop_ts"),
-            *[F.coalesce(F.max(name), F.lit(False)).alias(name) for name in ("restored", "observed")],
+            *[F.coalesce(F.max(name), F.lit(False)).alias(name) for name in ("restored", "observed", "no_topics")],
         )
         .withColumn("begun", ((F.col("first_seq") == 1) | F.col("start_ts").isNotNull()) & ~F.col("restored"))
         .drop("restored")

@@ -29,6 +29,8 @@ UNKNOWN = {
     "clients": "{of}: no client is visible from outside.",
     "impact": "{of}: no consumer is visible from outside. The model says what differing routes do to any group.",
 }
+# Sections that say so where topics of a name server are not known.
+COMPARING = ("divergence", "topics", "quality")
 
 
 def begun_and_ended(incident: Incident) -> str:
@@ -60,8 +62,10 @@ def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, li
         return {}
     of = text.names([str(row["ns"]) for row in watched])
     found = {section: [sentence.format(of=of)] for section, sentence in UNKNOWN.items()}
-    gaps = _gaps([row for row in uptime if row.get("observed")])
-    return found | {"quality": [_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched] + [_nobody_knows(of)]}
+    boots = [row for row in uptime if row.get("observed")]
+    gaps, hidden = _gaps(boots), _without_topics(boots)
+    found["quality"] = [*(_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched), _nobody_knows(of)]
+    return found | {name: [*found.get(name, ()), *hidden] for name in COMPARING if hidden}
 
 
 def _looks(row: Row, unwatched: int) -> str:
@@ -73,6 +77,17 @@ def _looks(row: Row, unwatched: int) -> str:
     exact = f" When it happened is known for {' and for '.join(known)}, at worst." if known else ""
     missed = f" It was not watched for {text.microseconds(unwatched)} in between." if unwatched else ""
     return f"{text.short(row['ns'])} was watched from outside, by rocketns collect or the like.{exact}{missed}"
+
+
+def _without_topics(uptime: Iterable[Row]) -> list[str]:
+    """Whose topics were not listed, for a part of the time at least."""
+    servers = sorted({str(row["ns"]) for row in uptime if row.get("no_topics")})
+    if not servers:
+        return []
+    return [
+        f"{text.names(servers)} did not list topics (enableAllTopicList=false) while watched, or for a part of that "
+        "time. What topics it had then is not known, and they are not compared with those of others. Its brokers are."
+    ]
 
 
 def _nobody_knows(of: str) -> str:

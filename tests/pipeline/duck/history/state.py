@@ -30,7 +30,8 @@ BOOTS = """
         select ns, boot, min(ts) as first_ts, max(ts) as last_ts, min(ts) filter (ev = 'start') as start_ts,
             max(coalesce(since, ts)) filter (ev = 'stop') as stop_ts, (min(seq) = 1 or bool_or(ev = 'start'))
               and not bool_or(ev = 'start' and (coalesce(restored, false) or coalesce(observed, false))) as begun,
-            bool_or(coalesce(observed, false) or since is not null) as observed
+            bool_or(coalesce(observed, false) or since is not null) as observed,
+            bool_or(coalesce(no_topics, false)) as no_topics
         from events group by all
     )
 """
@@ -48,7 +49,8 @@ NEEDED = """
 UPTIME = """
     create or replace temp table uptime as
     select ns, boot, greatest($t0, begin_ts) as t1,
-        case end_cause when 'open' then $t1 else coalesce(stop_ts, last_ts) end as t2, end_cause, observed
+        case end_cause when 'open' then $t1 else coalesce(stop_ts, last_ts) end as t2, end_cause, observed,
+        no_topics
     from (
         select b.*,
             if(begun, coalesce(start_ts, first_ts), (
