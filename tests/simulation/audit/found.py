@@ -17,9 +17,9 @@ from tests.pipeline.duck import departures, divergence, incidents, ingest
 from tests.pipeline.duck.history import doubts, quality, state
 
 Row = Mapping[str, Any]
-DEPARTURES = ("broker", "cluster", "t1", "t2", "kind", "ns", "bids", "stalled")
+DEPARTURES = ("broker", "cluster", "t1", "t2", "kind", "ns", "bids", "stalled", "t1_early", "asked")
 INCIDENTS = ("cause", "broker", "t1", "t2", "windows", "topics", "user_topics", "topic_sample", "queues", "ns_without",
-             "opened_by", "longest", "gap_max", "stalled", "doubt")  # fmt: skip
+             "opened_by", "longest", "gap_max", "stalled", "doubt", "t1_early", "t2_early")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,14 @@ DOCKER = "interop/docker/"
 # Its tests share a name server with a policy, and a broker.
 ACCESS = "interop/access/"
 # Folders of scenarios with real brokers and clients, and the test of the golden bytes, which starts Java as they do.
-WITH_PROCESSES = (*(f"interop/{room}/" for room in ("messages", "brokers", "outages", "operating")), "interop/test_")
+WITH_PROCESSES = (
+    *(f"interop/{room}/" for room in ("messages", "brokers", "outages", "operating", "collecting", "shadowing", "traffic")),
+    "interop/test_",
+)
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
-WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit")
+WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit", "collecting", "shadowing", "traffic")
 # The tests of the audit take as long as all the rest, so they are two groups: the folder whose tests share one whole
 # run of the audit, and the others. Two workers have a Spark session each; one that runs both groups has one.
 ONE_RUN = "tests/pipeline/batch/"
