@@ -17,13 +17,14 @@ from rocketns.shadow.switch import Switch
 from tests.shadow.relay.scene import FRAME_BYTES_MAX, Half, answer, request
 
 CLIENTS, REQUESTS, OUTSTANDING = 6, 150, 8
+CUT_EVERY = 200  # requests
 
 
 class Answerer:
-    """A server that answers in any order, in pieces of any size. `cut` ends its connections at once."""
+    """A server that answers in any order, in pieces of any size. It ends its connections each ``cuts`` requests."""
 
-    def __init__(self, name: bytes, draw: random.Random) -> None:
-        self._name, self._draw = name, draw
+    def __init__(self, name: bytes, draw: random.Random, cuts: int = 0) -> None:
+        self._name, self._draw, self._cuts, self._came = name, draw, cuts, 0
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -37,6 +38,9 @@ class Answerer:
                 head = head_of(length + rest, header_end(length + rest))
                 assert head is not None
                 waiting.append(head.opaque)
+                self._came += 1
+                if self._cuts and self._came % self._cuts == 0:
+                    self._cut()
         except (asyncio.IncompleteReadError, ConnectionError):
             answering.cancel()
             writer.close()
@@ -58,7 +62,7 @@ class Answerer:
     def _body(self, opaque: int) -> bytes:
         return self._name * (opaque % 7 * self._draw.choice((1, 1, 400, 20_000)) + 1)
 
-    def cut(self) -> None:
+    def _cut(self) -> None:
         for writer in self._writers:
             writer.transport.abort()
         self._writers.clear()
@@ -94,10 +98,11 @@ async def client(port: int, number: int, draw: random.Random) -> int:
 
 async def run(seed: int, *, cuts_half: bool) -> Relay:
     draw = random.Random(seed)
-    up, own = Answerer(b"u", draw), Answerer(b"o", draw)
+    up, own = Answerer(b"u", draw), Answerer(b"o", draw, CUT_EVERY if cuts_half else 0)
     servers = [await asyncio.start_server(one.serve, "127.0.0.1", 0) for one in (up, own)]
     ports = [server.sockets[0].getsockname()[1] for server in servers]
     switch = Switch()
+    switch.set(50, "the beginning")
     relay = Relay(Upstream("127.0.0.1", ports[0]), Half(ports[1]), switch, lambda _: True,
                   frame_bytes_max=FRAME_BYTES_MAX, connections_max=100)  # fmt: skip
     relay.start()
@@ -108,8 +113,6 @@ async def run(seed: int, *, cuts_half: bool) -> Relay:
         while True:
             await asyncio.sleep(draw.random() * 0.03)
             switch.set(draw.choice((0, 50, 100)), "the seed")
-            if cuts_half and draw.random() < 0.2:
-                own.cut()
 
     playing = asyncio.ensure_future(play())
     clients = (client(port, number, random.Random(seed * 100 + number)) for number in range(1, CLIENTS + 1))
