@@ -22,6 +22,8 @@ from rocketns.journal.record import DATA_VERSION, MEMBER
 REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"
 # The observer's clock, which gave the times of all name servers that it watched.
 OBSERVED = "observed"
+# Not measured well enough: the operator said how far clocks differ at most.
+GIVEN = "given"
 # Records that show whether a name server was observed.
 SHOWS_OBSERVED = ("start", "reg", "down", "tput", "tdel")
 

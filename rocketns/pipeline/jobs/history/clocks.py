@@ -20,7 +20,8 @@ lies within AGREE_US and half the time between the looks. The reference is never
 
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
 are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Looks bound it
-by the time between two of them. Nothing bounds an offset without samples. ``unsure`` says what jobs reckon with.
+by the time between two of them. Nothing bounds an offset without samples, but a word of the operator (method given,
+``journal.reading.clockbounds``). ``unsure`` says what jobs reckon with.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
 from rocketns.journal.reading.clocks import (
     AGREE_US,
@@ -97,10 +99,14 @@ def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
     return left.unionByName(references)
 
 
-def clock_days(estimates: DataFrame, earlier_clocks: Clocks | None = None) -> DataFrame:
-    """CLOCK_DAYS of ESTIMATES, after those of earlier days."""
+def clock_days(
+    estimates: DataFrame, earlier_clocks: Clocks | None = None, clocks_within_us: int | None = None
+) -> DataFrame:
+    """CLOCK_DAYS of ESTIMATES, after those of earlier days. ``clocks_within_us``: by how much they differ at most, as
+    the operator says."""
     rows = [row.asDict() for row in estimates.collect()]
-    return frame_of(estimates.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
+    days = bounded_days(chained(rows, earlier_clocks or Clocks()).days, clocks_within_us)
+    return frame_of(estimates.sparkSession, days, CLOCK_DAYS)
 
 
 def clock_offsets(clock_days: DataFrame) -> DataFrame:

@@ -85,11 +85,36 @@ from watched left join of_observer on true,
 order by all
 """
 
+# The rows above, once somebody said that clocks differ by {within} us at most; ``known`` has their columns by name.
+BOUNDED = """
+with measured as (
+    select *, {within} + abs(off) as away,
+        case when method = 'heartbeats' then 1000000 else uncertainty end as exact,
+        method in ('versions', 'heartbeats', 'observed') and uncertainty is not null as told from known
+)
+select ns, off, samples, spread,
+    case when told and abs(off) - exact > {within} then method
+        when method in ('none', 'heartbeats') then 'given' else method end as method,
+    reference,
+    case when method in ('reference', 'versions') or (told and abs(off) - exact > {within}) then uncertainty
+        when method = 'none' then away
+        when method = 'heartbeats' and uncertainty - 1000000 - abs(off) > {within} then least(away, 1000000)
+        when method = 'heartbeats' then away else least(uncertainty, away) end as uncertainty
+from measured order by all
+"""
+NAMES = "ns, off, samples, spread, method, reference, uncertainty"
+
 # A record is of the day on which its file was opened.
 BY_FILE = """
     select * replace (last_value(if(ev = 'open', dt, null) ignore nulls) over records as dt) from raw_events
     window records as (partition by ns order by boot, seq)
 """
+
+
+def bounded(db: duckdb.DuckDBPyConnection, within: int) -> list[tuple[Any, ...]]:
+    """The rows of OFFSETS of one day with --clocks (us)."""
+    db.execute(f"create temp table known as select * from ({OFFSETS}) as of_day({NAMES})")
+    return duck_rows(db, BOUNDED.format(within=within))
 
 
 def of_days(db: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
 from rocketns.journal.reading.clocks import estimates as plain_estimates
 from rocketns.pipeline.contract.frames import Observation
@@ -55,16 +56,18 @@ def fleet(
     return {ns: journal.records for ns, journal in journals.items()}
 
 
-def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, ...]]:
+def offsets_of(spark: SparkSession, journals: Journals, within: int | None = None) -> dict[str, tuple[Any, ...]]:
     """offset in s, method, reference, uncertainty in s; held to the independent version and to what
-    `explain` does on the way."""
-    frame = clock_offsets(clock_days(estimates(cut(events_frame(spark, journals)))))
+    `explain` does on the way. ``within``: --clocks, us."""
+    days_frame = clock_days(estimates(cut(events_frame(spark, journals))), clocks_within_us=within)
+    frame = clock_offsets(days_frame)
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
     told = told_of(journals, "T")
-    days = chained(plain_estimates(told.days, told.shown(), told.heard), Clocks()).days
+    days = bounded_days(chained(plain_estimates(told.days, told.shown(), told.heard), Clocks()).days, within)
     assert sorted((day[1:] for day in days), key=repr) == found
-    assert found == duck_rows(duck_events(journals), duck.OFFSETS)
+    db = duck_events(journals)
+    assert found == (duck_rows(db, duck.OFFSETS) if within is None else duck.bounded(db, within))
     return {r[0]: (round(r[1] / SECOND, 1), r[4], r[5], r[6] and round(r[6] / SECOND, 2)) for r in found}
 
 
@@ -168,6 +171,21 @@ def test_registrations_tell_the_offset_of_an_observer_to_the_time_between_two_lo
 
 def test_two_registrations_are_too_few_for_an_observer(spark: SparkSession) -> None:
     assert offsets_of(spark, watched(600, 5, 2))["w0"] == (0, "observed", "n1", None)
+
+
+def test_two_registrations_and_the_word_of_the_operator_bound_the_clock_of_an_observer(spark: SparkSession) -> None:
+    assert offsets_of(spark, watched(0, 5, 2), SECOND)["w0"] == (0, "observed", "n1", 1)
+
+
+def test_the_word_of_the_operator_tells_which_period_the_offset_of_heartbeats_has(spark: SparkSession) -> None:
+    found = offsets_of(spark, fleet({"n1": 0, "n2": 0.5, "n3": -2.5}, versions=0), SECOND)
+    assert found["n2"] == (0.5, "given", "n1", 1)
+    assert found["n3"] == (-2.5, "heartbeats", "n1", 30)
+
+
+def test_what_versions_tell_counts_more_than_the_word_of_the_operator(spark: SparkSession) -> None:
+    found = offsets_of(spark, fleet({"n1": 0, "n2": 47.3}, versions=9), SECOND)
+    assert found["n2"] == (47.3, "versions", "n1", 0.02)
 
 
 def test_where_all_were_watched_the_clock_of_the_observer_is_the_only_one(spark: SparkSession) -> None:
