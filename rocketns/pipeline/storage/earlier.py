@@ -20,7 +20,7 @@ from rocketns.pipeline.storage.events.openfiles import OpenText
 from rocketns.pipeline.storage.files.folder import Folder
 
 EARLIER, META = "earlier", "meta.json"
-VERSION = 5
+VERSION = 6
 # Late files of the last days are common, so a state of each is kept.
 KEPT = 8
 # For this time another run may be reading a folder, or writing it.
