@@ -75,6 +75,7 @@ def is_seen(record: Record) -> bool:
 
 
 def is_short(record: Record) -> bool:
+    """Whether it has some topics, and few."""
     return 1 <= len(record.get("topics") or ()) <= TOPICS_MAX
 
 
@@ -86,8 +87,8 @@ def looks(seen: Iterable[Record], told: Iterable[Record]) -> list[Look]:
             moments[key].add(record["ts"])
     found: dict[tuple[str, Id], list[tuple[int, int, int, int]]] = defaultdict(list)
     for (ns, key), changes in _changes(filter(is_seen, seen), moments).items():
-        for record, far, look in _mutual(changes, sorted(moments[key])):
-            found[ns, record].append((far, look.moment, look.at, look.early))
+        for seen_at, far, look in _mutual(changes, sorted(moments[key])):
+            found[ns, seen_at].append((far, look.moment, look.at, look.early))
     return [Look(early, at, moment) for _, moment, at, early in map(min, found.values())]
 
 

@@ -91,8 +91,8 @@ def _note(method: str, uncertainty: int | None, servers: list[str]) -> str:
         it = "it" if len(servers) == 1 else "them"
         return (
             f"The times of {names} are those of the machine that watched {it}. Nothing shows how far its clock is off "
-            "from the other name servers: too few changes of brokers and topics were seen on both sides. It is taken to be "
-            f"off by {text.microseconds(CLOCK_DOUBT_US)} at most. {NOT_COUNTED}"
+            "from the other name servers: too few changes of brokers and topics were seen on both sides. It is taken "
+            f"to be off by {text.microseconds(CLOCK_DOUBT_US)} at most. {NOT_COUNTED}"
         )
     return (
         f"Nothing shows how far the {clock} off, since no broker was heard there and at another name server at the "

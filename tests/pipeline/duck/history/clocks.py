@@ -41,11 +41,12 @@ of_beats as (
     where b.ns = (from reference) and a.ns <> b.ns group by a.id, a.ns having min(abs(a.ts - b.ts)) <= 15000000
 ),
 keyed as (
-    select *, ['member', ev, cluster, broker, bid::text, addr] as key from named semi join chosen using (member)
+    select ns, boot, seq, ev, cause, ts, since, ['member', ev, cluster, broker, bid::text, addr] as key
+    from named semi join chosen using (member)
     where ev in ('reg', 'down')
     union all
-    select * exclude name, ['topic', broker, name.t] as key
-    from (select *, null as member, null as version, unnest(topics) as name from all_events
+    select ns, boot, seq, ev, cause, ts, since, ['topic', broker, name.t] as key
+    from (select *, unnest(topics) as name from all_events
           where ev = 'tput' and len(topics) between 1 and 8)
 ),
 moments as (
