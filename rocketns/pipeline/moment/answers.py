@@ -80,9 +80,8 @@ def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
     for row in by_name:
         if row["method"] == NONE:
             yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are not corrected"
-        elif row["method"] == GIVEN and not row["samples"]:
-            known = known_to(row["method"], row["uncertainty"])
-            yield f"  {row['ns']}: its clock is known {known}, and not corrected"
+        elif row["method"] in (GIVEN, OBSERVED) and not row["samples"] and row["uncertainty"]:
+            yield f"  {row['ns']}: its clock is known {known_to(GIVEN, row['uncertainty'])}, and not corrected"
         elif row["method"] == OBSERVED and row["uncertainty"] is None:
             yield f"  {row['ns']}: nothing shows how far the clock of what watched it is off, so it is not corrected"
         elif row["method"] != REFERENCE and not looked:
