@@ -9,9 +9,9 @@ the offset of the day before, if an earlier day knew it by versions and the hear
 it; the heartbeats of the day; the offset of the day before; none. Heartbeats show an offset up to a multiple of their
 period. If they agree with the known offset but for less than AGREE_US, the clock drifted, and the offset follows.
 
-Name servers that were observed from outside all have the times of the observer's clock, and one estimate: from the
-registrations of the day, or that of the day before. Without one the offset is 0, and nothing bounds it. Where there are
-no other name servers, that clock is the only one, and it is exact.
+Name servers that were observed from outside all have the times of the observer's clock, and one estimate: from changes
+of the day that both sides saw, or that of the day before. Without one the offset is 0, and nothing bounds it. Where
+there are no other name servers, that clock is the only one, and it is exact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import AGREE_US, HEARTBEATS, NONE, OBSERVED, REFERENCE, SAMPLES_MIN, VERSIONS
+from rocketns.journal.reading.clocks import HEARTBEATS, NONE, OBSERVED, REFERENCE, SAMPLES_MIN, VERSIONS
+from rocketns.journal.reading.looks import AGREE_US
 
 Row = Mapping[str, Any]
 
@@ -132,6 +133,8 @@ def _clock(estimated: Mapping[str | None, Row], before: Clock, shift: int, *, is
 
 def _accepted(row: Row) -> bool:
     needed = 1 if row["method"] == HEARTBEATS else SAMPLES_MIN
+    if row["method"] == OBSERVED:  # of two halves that meet at different offsets neither is right for sure
+        return bool(row["samples"] >= needed and row["agreeing"] * 2 > row["samples"])
     return bool(row["samples"] >= needed and row["agreeing"] * 2 >= row["samples"])
 
 

@@ -16,19 +16,20 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from rocketns.journal.reading.lines import Record
+from rocketns.journal.reading.looks import AGREE_US, FAR_US, looks, met
 from rocketns.journal.record import DATA_VERSION, MEMBER
 
 # How the offset of a clock was found.
 REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"
 # The observer's clock, which gave the times of all name servers that it watched.
 OBSERVED = "observed"
+# Not measured well enough: the operator said how far clocks differ at most.
+GIVEN = "given"
 # Records that show whether a name server was observed.
 SHOWS_OBSERVED = ("start", "reg", "down", "tput", "tdel")
 
-SAMPLES_MIN = 3  # of versions, and of observed registrations
-AGREE_US = 1_000_000
+SAMPLES_MIN = 3  # of versions, and of what was observed
 FRESH_MS = 60_000  # after a longer silence the version may be older than the heartbeat
-FAR_US = 3_600_000_000
 HALF_BEAT_US = 15_000_000
 MEMBERS_MAX = 30  # used as samples
 
@@ -50,12 +51,13 @@ def estimates(
     observed name servers have the same.
 
     ``days``: (dt, ns) of each day with a record. ``records``: ``snap`` and SHOWS_OBSERVED among others. ``heard``:
-    ``reg`` and ``hb``.
+    ``reg``, ``hb``, ``down`` and short ``tput``.
     """
     rows = []
     for dt, servers in groupby(sorted(days), itemgetter(0)):
         members = _members(dt, records)
-        sampled = [record for record in heard if record["dt"] == dt and _member(record) in members]
+        sampled = [record for record in heard if record["dt"] == dt
+                   and (record["ev"] == "tput" or _member(record) in members)]  # fmt: skip
         rows += _of_day(dt, [ns for _, ns in servers], sampled, _observed(dt, records))
     return rows
 
@@ -71,12 +73,14 @@ def _observed(dt: str, records: Iterable[Record]) -> set[str]:
 
 
 def _of_day(dt: str, servers: Sequence[str], sampled: Sequence[Record], observed: set[str]) -> list[dict[str, Any]]:
-    heard = [record for record in sampled if record.get("since") is None]
+    told = [record for record in sampled if record.get("since") is None]
+    heard = [record for record in told if record["ev"] in ("reg", "hb")]
     counts = Counter(record["ns"] for record in heard)
     reference = min(counts, key=lambda ns: (-counts[ns], ns), default=None)
     versions, beats = _version_differences(heard, reference), _beat_differences(heard, reference)
-    looks = _look_differences([record for record in sampled if record.get("since") is not None], heard, reference)
-    of_observer = {**_judged(OBSERVED, looks), "method": OBSERVED} if looks else {"method": OBSERVED}
+    seen = [record for record in sampled if record.get("since") is not None]
+    found = met(looks(seen, [record for record in told if record["ns"] == reference]))
+    of_observer = {"method": OBSERVED, **(found._asdict() if found else {})}
     rows = []
     for ns in servers:
         if ns in observed:
@@ -145,25 +149,6 @@ def _beat_differences(heard: Iterable[Record], reference: str | None) -> dict[st
     return found
 
 
-def _look_differences(seen: Iterable[Record], heard: Iterable[Record], reference: str | None) -> list[Difference]:
-    """Each observed registration, in the middle between its two looks, beside the nearest registration of the same
-    member at the reference."""
-    of_reference: dict[Member, list[int]] = defaultdict(list)
-    for record in heard:
-        if record["ns"] == reference and record["ev"] == "reg":
-            of_reference[_member(record)].append(record["ts"])
-    for times in of_reference.values():
-        times.sort()
-    found = []
-    for record in seen:
-        early = max(record["ts"] - record["since"], 0)
-        middle = record["ts"] - early // 2
-        near = _nearest(of_reference.get(_member(record), []), middle)
-        if record["ev"] == "reg" and near is not None and abs(middle - near) <= FAR_US:
-            found.append(Difference(middle, middle - near, early // 1000))
-    return found
-
-
 def _nearest(times: Sequence[int], ts: int) -> int | None:
     """The earlier one of two that are equally near."""
     place = bisect_left(times, ts)
@@ -174,8 +159,7 @@ def _nearest(times: Sequence[int], ts: int) -> int | None:
 def _judged(method: str, samples: Sequence[Difference]) -> dict[str, Any]:
     offset = _rounded(median(sample.difference for sample in samples))
     away = [abs(sample.difference - offset) for sample in samples]
-    half_looks = [sample.gap * 500 if sample.gap and method == OBSERVED else 0 for sample in samples]
-    near = [distance for distance, half in zip(away, half_looks, strict=True) if distance <= AGREE_US + half]
+    near = [distance for distance in away if distance <= AGREE_US]
     gaps = [sample.gap for sample in samples if sample.gap is not None]
     period = _rounded(median(gaps) * 1000) if gaps else None
     agreed = max(near, default=None) if method == VERSIONS else None

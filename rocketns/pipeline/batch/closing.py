@@ -45,9 +45,12 @@ class DayEnd(NamedTuple):
     open: bool
 
 
-def choices(spark: SparkSession, out: Folder, days: Mapping[str, str], *, whole: bool) -> Iterator[Before]:
-    """The states to continue from, the latest first, an empty one last. ``days``: ``storage.fingerprints``."""
-    for found in [] if whole else storage.fitting(out, days):
+def choices(
+    spark: SparkSession, out: Folder, days: Mapping[str, str], *, whole: bool, within: int | None = None
+) -> Iterator[Before]:
+    """The states to continue from, the latest first, an empty one last. ``days``: ``storage.fingerprints``; ``within``:
+    by how much clocks differ at most, on which what is kept of departures rests."""
+    for found in [] if whole else storage.fitting(out, days, within):
         yield Before(found, storage.read(spark, out, found), _clocks(found.clocks))
     yield Before(None, Earlier.nothing(spark), Clocks())
 
@@ -102,6 +105,7 @@ def close(inputs: Inputs, before: Before, out: Folder, days: Mapping[str, str], 
         stray_from=_earliest(before, stray),
         clocks=chained([row.asDict() for row in inputs["estimates"].where(ended).collect()], before.clocks),
         mark=inputs["marks"][closing.day],
+        within=inputs["clocks_within_us"],
     )
 
 

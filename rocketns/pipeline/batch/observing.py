@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import OBSERVED, VERSIONS
+from rocketns.journal.reading.clocks import GIVEN, OBSERVED, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
@@ -64,7 +64,7 @@ def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
         reached["last"] - (offset["offset"] if offset else 0),
         reached["stopped"] is not None,
         SILENT_AFTER_US + (0 if is_open else rotation),
-        0 if _is_sure(offset) else CLOCK_DOUBT_US,
+        0 if _is_sure(offset) else _doubt(offset),
     )
 
 
@@ -74,6 +74,11 @@ def _is_sure(offset: Row | None) -> bool:
         return False
     looked = offset["method"] == OBSERVED and offset["uncertainty"] is not None
     return bool(offset["ns"] == offset["reference"] or offset["method"] == VERSIONS or looked)
+
+
+def _doubt(offset: Row | None) -> int:
+    given = offset is not None and offset["method"] == GIVEN
+    return min(offset["uncertainty"], CLOCK_DOUBT_US) if given and offset else CLOCK_DOUBT_US
 
 
 def common_end(reaches: Sequence[Reach]) -> int:

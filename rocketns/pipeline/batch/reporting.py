@@ -23,7 +23,7 @@ from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import plural
-from rocketns.pipeline.report.words.clocks import clock_notes
+from rocketns.pipeline.report.words.clocks import clock_notes, given_notes
 from rocketns.pipeline.report.words.outside import outside_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
@@ -101,8 +101,8 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
     return {name: found[name] for name in wanted}
 
 
-def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, list[str]]:
-    """Sentences for sections of the page, about facts that are not in their tables."""
+def notes(results: Results, dead_days: int, delivered: Delivered, within: int | None = None) -> dict[str, list[str]]:
+    """Sentences for sections of the page, about facts that are not in their tables. ``within``: --clocks, us."""
     sentences: dict[str, list[str]] = {}
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
     if uncovered:
@@ -113,7 +113,10 @@ def notes(results: Results, dead_days: int, delivered: Delivered) -> dict[str, l
     watched = outside_notes(*(map(Row.asDict, results.frame(name).collect()) for name in ("sources", "ns_uptime")))
     for section, said in watched.items():
         sentences[section] = [*sentences.get(section, []), *said]
-    if unsure := clock_notes(row.asDict() for row in results.frame("clock_offsets").collect()):
+    clocks = [row.asDict() for row in results.frame("clock_offsets").collect()]
+    if given := given_notes(clocks, within):
+        sentences["quality"] = [*sentences.get("quality", []), *given]
+    if unsure := clock_notes(clocks, within):
         sentences[CLOCKS] = unsure
     return sentences
 

@@ -59,7 +59,7 @@ AT_ONCE = 3
 
 class Request(NamedTuple):
     """The options of the command line. Times and durations are us. ``days``: how many at least, the last one counted; a
-    request with them has no ``t0`` and no ``t1``."""
+    request with them has no ``t0`` and no ``t1``. ``clocks``: by how much clocks differ at most, if that is known."""
 
     journal: str
     out: str
@@ -72,6 +72,7 @@ class Request(NamedTuple):
     target: float = TARGET_PERCENT
     whole: bool = False
     days: int | None = None
+    clocks: int | None = None
 
 
 def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
@@ -88,7 +89,7 @@ def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    sentences = notes(results, request.dead_days, came)
+    sentences = notes(results, request.dead_days, came, request.clocks)
     summary = summarise(results, observation, [*faults, *unread(came.foreign)], shown_options, sentences, came)
     data = report_input(results, summary)
     summary |= incidents_in_short(data)
@@ -188,7 +189,8 @@ def begin(spark: SparkSession, request: Request, results: Results, say: Say, jou
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     clocks = [job.name for job in JOBS if job.stage == CLOCKS]
-    for before in choices(spark, folder_at(spark, request.out), journal.days, whole=request.whole or in_parts(request)):
+    whole = request.whole or in_parts(request)
+    for before in choices(spark, folder_at(spark, request.out), journal.days, whole=whole, within=request.clocks):
         after = before.earlier.day
         events = read_events(spark, journal.stored, needed, after=after).unionByName(
             journal.tail.where(F.col("dt") > after)
@@ -215,7 +217,7 @@ def options(request: Request) -> dict[str, Any]:
     """The inputs that are options."""
     return {
         "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
-        "target_percent": request.target,
+        "target_percent": request.target, "clocks_within_us": request.clocks,
     }  # fmt: skip
 
 
@@ -262,4 +264,4 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
         "dead_days": str(request.dead_days),
         "target": f"{request.target:g} %",
         "master": master,
-    }
+    } | ({} if request.clocks is None else {"clocks": f"{request.clocks / 1e6:g} s"})

@@ -11,6 +11,7 @@ from rocketns.pipeline.cli.values import (
     counts,
     day_count,
     duration,
+    duration_or_folder,
     event_count,
     folder,
     head,
@@ -104,6 +105,9 @@ SPARK = (
 MIN_WINDOW = _option("--min-window", type=duration, default=defaults.MIN_WINDOW_US, metavar="DURATION",
     help="shorter disagreements are left out: a registration reaches the name servers one after another "
          f"(default: {defaults.seconds(defaults.MIN_WINDOW_US)})")  # fmt: skip
+CLOCKS = _option("--clocks", type=duration, metavar="TIME",
+    help="the clocks of all machines differ by this at most, since they are synchronised (NTP), such as 1s. It counts "
+         "where the journals show nothing better. (default: unknown, so 10 minutes, or an hour)")  # fmt: skip
 COLLECT = (
     _option("--name-servers", metavar="LIST",
         help="watch these name servers first, Java's or rocketns: [NAME=]HOST:PORT of each, separated by commas. What "
@@ -136,6 +140,7 @@ RUN = (
         help="compute everything again. Without it a run takes over what earlier runs computed of days that have not "
              "changed since; the results are the same. So is a run with --from or --to"),
     MIN_WINDOW,
+    CLOCKS,
     _option("--groups", type=counts, default=defaults.GROUP_SIZES, metavar="N,N",
         help="sizes of consumer groups that the impact is computed for, over every way to spread their members over "
              f"the name servers (default: {','.join(map(str, defaults.GROUP_SIZES))}). Groups whose members the "
@@ -157,8 +162,9 @@ STREAM = (
         help="folder of the stream's memory; after a restart it continues from there "
              "(default: checkpoint below --out)"),
     _option("--webhook", metavar="URL", help="http or https address to which each alert is posted as JSON"),
-    _option("--clocks", type=folder, metavar="PATH",
-        help="the --out of a 'run': correct each clock as on the last day of that run"),
+    _option("--clocks", type=duration_or_folder, metavar="TIME|PATH",
+        help="TIME: the clocks of all machines differ by this at most, such as 1s. PATH: the --out of a 'run', to "
+             "correct each clock as on the last day of that run (./1s is a folder)"),
     _option("--alertmanager", metavar="URL",
         help="address of a Prometheus Alertmanager (API v2), such as http://localhost:9093"),
     _option("--every", type=duration, default=defaults.EVERY_US, metavar="DURATION",
@@ -179,6 +185,7 @@ EXPLAIN = (
         help="folder that holds v=1/dt=.../ns=.../*.jsonl; read where --out does not reach that moment"),
     _option("--out", type=folder, metavar="PATH",
         help="--out of an earlier run or ingest: its events are read instead, which is faster"),
+    CLOCKS,
     *SPARK,
 )  # fmt: skip
 DEMO = (

@@ -83,7 +83,8 @@ def _explain(options: argparse.Namespace, say: Progress) -> int:
     spark = None if here else session(options, say, short=True)
     from rocketns.pipeline.moment.answers import explained_route
 
-    print("\n".join(explained_route(spark, options.journal, options.out, options.topic, options.at)))
+    lines = explained_route(spark, options.journal, options.out, options.topic, options.at, options.clocks)
+    print("\n".join(lines))
     return 0
 
 

@@ -45,6 +45,11 @@ def duration(text: str) -> int:
     return round(us)
 
 
+def duration_or_folder(text: str) -> int | str:
+    """Microseconds if it is written as a duration, otherwise a folder."""
+    return duration(text) if DURATION.fullmatch(text.strip()) else folder(text)
+
+
 def counts(text: str) -> tuple[int, ...]:
     """Sizes of consumer groups, such as 2,3,4."""
     try:

@@ -218,7 +218,7 @@ JOBS = (
     ),
     Job(
         "clock_days", "a name server's clock on a day",
-        schema.CLOCK_DAYS, "history.clocks.clock_days", ("estimates", "earlier_clocks"),
+        schema.CLOCK_DAYS, "history.clocks.clock_days", ("estimates", "earlier_clocks", "clocks_within_us"),
         "clocks", "quality", meanings.CLOCKS,
     ),
     Job(

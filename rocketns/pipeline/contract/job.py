@@ -51,6 +51,7 @@ INPUTS = {
     "hours": "HOURS: lookups of each topic in each hour",
     "covered": "COVERED: hours in which each name server journalled lookups",
     "heard": "HEARD: the first heartbeat of a broker after its departure began, at each name server",
+    "clocks_within_us": "by how much the operator says that clocks differ at most, or None",
     "earlier_clocks": "journal.reading.clockdays.Clocks of the closed days",
     "asked": "fleet.census.asked: what each client asked for",
     "sizes": "fleet.growth.sizes: topics and bytes of each broker's registration, day by day",

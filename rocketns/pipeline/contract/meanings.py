@@ -50,7 +50,8 @@ CLOCKS_DIFFER = Meaning(
     "from outside.",
     (
         "Some of them may be real. Three new data versions tell how far clocks differ: from the day on which all name "
-        "servers hear them, windows are certain. With shorter times between two looks more windows are certain.",
+        "servers hear them, windows are certain. Where clocks are synchronised (NTP), the option --clocks says by "
+        "how much they differ at most. With shorter times between two looks more windows are certain.",
     ),
 )
 LOST = Meaning(
@@ -283,8 +284,8 @@ SOURCES = Meaning(
         "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: too few "
         "versions changed. Heartbeats repeat, so an offset that is any number of periods larger fits as well: it is "
         "known up to a multiple of the period, and taken to be off by 10 minutes at most. “None”: nothing shows how "
-        "far the clock is off, so the offset is 0, and taken to be off by an hour at most. Differences that this may "
-        "explain have the doubt “clocks”.",
+        "far the clock is off, so the offset is 0, and taken to be off by an hour at most. “Given”: the option "
+        "--clocks says by how much. Differences that this may explain have the doubt “clocks”.",
     ),
 )
 QUALITY = Meaning(

@@ -34,8 +34,9 @@ FILES = columns(
 LONGS = ArrayType(LongType())
 
 # offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats |
-# observed (the clock of the observer, which all observed ones share) | none (offset 0, without any sample); spread:
-# median deviation of the samples, us; uncertainty: by how much the offset may be wrong, us, null if nothing bounds it.
+# observed (the clock of the observer, which all observed ones share) | given (the option --clocks bounds it) | none
+# (offset 0, without any sample); spread: median deviation of the samples, us; uncertainty: by how much the offset may
+# be wrong, us, null if nothing bounds it.
 OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long")
 # The same for each UTC day of the journal's folders (day: "2025-01-31").
 CLOCK_DAYS = StructType([*columns("day:string").fields, *OFFSETS.fields])

@@ -7,8 +7,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import NONE, OBSERVED, REFERENCE, estimates
+from rocketns.journal.reading.clocks import GIVEN, NONE, OBSERVED, REFERENCE, estimates
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
@@ -26,14 +27,17 @@ from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, clocks_of
 Row = Mapping[str, Any]
 
 
-def explained_route(spark: SparkSession | None, journal: str | None, out: str | None, topic: str, at: int) -> list[str]:
+def explained_route(
+    spark: SparkSession | None, journal: str | None, out: str | None, topic: str, at: int, within: int | None = None
+) -> list[str]:
     """Lines for standard output, in which nothing can disturb a terminal. ``out``: the folder of an earlier run.
-    ``spark`` None: both folders are on this machine. BadInput if there is no record of that time."""
+    ``spark`` None: both folders are on this machine. ``within``: --clocks, us. BadInput if there is no record of that
+    time."""
     if journal is None and out is None:
         raise BadInput("name the --journal, or the --out of an earlier run")
     folder = None if out is None else folder_at(spark, out)
     found = around(spark, journal, folder.path(EVENTS_FOLDER) if folder else None, topic, at)
-    clocks = _clocks_of(spark, folder, found.told)
+    clocks = _clocks_of(spark, folder, found.told, within)
     told = found.told.corrected(_offsets_of(clocks, found.told.days))
     since, lost, maybe = causes(told, at), lost_before(told, at), maybe_already(told, at)
     watched = {boot.ns for boot in told.boots() if boot.observed}
@@ -45,12 +49,15 @@ def explained_route(spark: SparkSession | None, journal: str | None, out: str | 
     return [strict(line) for line in lines]
 
 
-def _clocks_of(spark: SparkSession | None, folder: Folder | None, told: Told) -> list[dict[str, Any]]:
+def _clocks_of(
+    spark: SparkSession | None, folder: Folder | None, told: Told, within: int | None
+) -> list[dict[str, Any]]:
     """CLOCK_DAYS of the earlier run, which saw more samples; otherwise estimated from these records."""
     if folder is not None and folder.exists(SUMMARY):
-        return clocks_of(spark, folder)
-    clocks = chained(estimates(told.days, told.shown(), told.heard), Clocks())
-    return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in clocks.days]
+        days = [tuple(row[name] for name in CLOCK_DAYS.names) for row in clocks_of(spark, folder)]
+    else:
+        days = list(chained(estimates(told.days, told.shown(), told.heard), Clocks()).days)
+    return [dict(zip(CLOCK_DAYS.names, day, strict=True)) for day in bounded_days(days, within)]
 
 
 def _offsets_of(clocks: Iterable[Row], days: Iterable[Day]) -> dict[Day, int]:
@@ -73,6 +80,8 @@ def _clocks(offsets: Iterable[Row]) -> Iterable[str]:
     for row in by_name:
         if row["method"] == NONE:
             yield f"  {row['ns']}: nothing shows how far its clock is off, so its times are not corrected"
+        elif row["method"] in (GIVEN, OBSERVED) and not row["samples"] and row["uncertainty"]:
+            yield f"  {row['ns']}: its clock is known {known_to(GIVEN, row['uncertainty'])}, and not corrected"
         elif row["method"] == OBSERVED and row["uncertainty"] is None:
             yield f"  {row['ns']}: nothing shows how far the clock of what watched it is off, so it is not corrected"
         elif row["method"] != REFERENCE and not looked:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.journal.reading.clocks import FAR_US
 from rocketns.journal.reading.lines import Record
+from rocketns.journal.reading.looks import FAR_US
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text

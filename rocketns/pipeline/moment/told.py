@@ -13,11 +13,12 @@ from typing import Any
 
 from rocketns.journal.reading.boots import Known, Mark, known
 from rocketns.journal.reading.lines import Record
+from rocketns.journal.reading.looks import is_short
 from rocketns.journal.record import KINDS, MEMBER
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
 _SHOWING = frozenset(name for name, kind in KINDS.items() if kind.restoring is not None) - {"hb"}
-_HEARD = frozenset(("reg", "hb"))
+_HEARD = frozenset(("reg", "hb", "down"))
 
 Boot = tuple[str, int]  # name server, boot
 Day = tuple[str, str]  # dt, name server
@@ -26,7 +27,7 @@ Day = tuple[str, str]  # dt, name server
 @dataclass
 class Told:
     """``marks``: of every record, and ``records``: those that show state, by boot; both in any order until ``sorted``.
-    ``heard``: ``reg`` and ``hb`` for the clocks. ``days``: those that have a record of a name server. ``last``: the
+    ``heard``: for the clocks. ``days``: those that have a record of a name server. ``last``: the
     latest time."""
 
     marks: dict[Boot, dict[int, Mark]] = field(default_factory=dict)
@@ -54,6 +55,8 @@ class Told:
             return
         if ev in _HEARD and record["ts"] >= heard_from:
             self.heard.append(record)
+        if ev == "tput" and record["ts"] >= heard_from and is_short(record):
+            self.heard.append({**record})  # with all its topics
         if ev in _SHOWING or (ev == "hb" and states_attributes(record)):
             if record.get("topics"):
                 record["topics"] = [one for one in record["topics"] if one and one.get("t") == topic]

@@ -31,7 +31,7 @@ class Kept(NamedTuple):
     """A folder. ``day``: the last closed day; ``days``: the fingerprint of each closed day; ``t0``: the beginning of
     the observation; ``last``: its latest record; ``stray_from``: the earliest time stamp after the observation that was
     taken for wrong, or null; all epoch us; ``clocks``: plain values of journal.reading.clockdays.Clocks; ``mark``: that
-    of contract.earlier.Earlier."""
+    of contract.earlier.Earlier; ``within``: the option --clocks, us."""
 
     place: str
     day: str
@@ -41,6 +41,7 @@ class Kept(NamedTuple):
     stray_from: int | None
     clocks: Any
     mark: str
+    within: int | None = None
 
     def holds(self, t0: int, t1: int) -> bool:
         """Whether a run over [t0, t1) would compute the same of the closed days."""
@@ -64,9 +65,11 @@ def _content(read: Read) -> str:
     return json.dumps([read.ns, read.segment, read.added, read.first, read.last, read.ranges])
 
 
-def fitting(out: Folder, days: Mapping[str, str]) -> list[Kept]:
-    """The folders that rest on these days (``fingerprints``), the one with most days first."""
-    found = [kept for kept in _all(out) if kept.days == {dt: days[dt] for dt in days if dt <= kept.day}]
+def fitting(out: Folder, days: Mapping[str, str], within: int | None = None) -> list[Kept]:
+    """The folders that rest on these days (``fingerprints``) and on this option --clocks (us), the one with most days
+    first."""
+    of_option = [kept for kept in _all(out) if kept.within == within]
+    found = [kept for kept in of_option if kept.days == {dt: days[dt] for dt in days if dt <= kept.day}]
     return sorted(found, key=lambda kept: (kept.day, kept.place), reverse=True)
 
 

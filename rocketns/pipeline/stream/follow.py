@@ -47,7 +47,8 @@ ALERTS_FILE = "alerts.jsonl"
 
 
 class Following(NamedTuple):
-    """The options of the command line. Durations are us."""
+    """The options of the command line. Durations are us. ``clocks``: the folder of a run, or by how much clocks differ
+    at most."""
 
     journal: str
     out: str
@@ -57,7 +58,7 @@ class Following(NamedTuple):
     limits: Limits
     once: bool
     alertmanager: str | None = None
-    clocks: str | None = None
+    clocks: str | int | None = None
 
 
 class Clock(NamedTuple):
@@ -104,8 +105,9 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     )
     checkpoint = following.checkpoint or f"{following.out.rstrip('/')}/checkpoint"
     store = StateStore(spark, f"{checkpoint}/memory", SCHEMAS)
-    clocks = {} if following.clocks is None else clocks_below(spark, following.clocks, say)
+    clocks = clocks_below(spark, following.clocks, say) if isinstance(following.clocks, str) else {}
     limits = following.limits._replace(
+        unnamed=half(following.clocks) if isinstance(following.clocks, int) else 0,
         off={ns: clock.off for ns, clock in clocks.items()},
         shared=frozenset(ns for ns, clock in clocks.items() if clock.shared),
     )
@@ -189,6 +191,11 @@ def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
         ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"]), row["method"] == OBSERVED)
         for ns, row in clocks.items()
     }
+
+
+def half(apart: int) -> int:
+    """By how much each clock may be off, if no two differ by more than ``apart`` us."""
+    return (apart + 1) // 2
 
 
 def by_clocks(events: DataFrame, ahead: Mapping[str, int]) -> DataFrame:

@@ -71,24 +71,27 @@ class Memory(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Limits from the command line, in us. ``off``: by how much the clock of a name server may be off; 0 if it is not
-    named. ``shared``: those that have the clock of their observer."""
+    """Limits from the command line, in us. ``off``: by how much the clock of a name server may be off, ``unnamed``: of
+    any other. ``shared``: those that have the clock of their observer."""
 
     min_window: int = MIN_WINDOW_US
     grace: int = GRACE_US
     silent_after: int = STREAM_SILENT_AFTER_US
     off: Mapping[str, int] = {}
     shared: frozenset[str] = frozenset()
+    unnamed: int = 0
 
     def shortest(self) -> Column:
         """The shortest certain window of a row of WINDOWS, us. Clock errors, or the time between two looks of an
         observer, may explain a shorter one."""
         looks = F.coalesce("t1_early", F.lit(0)) + F.coalesce("t2_early", F.lit(0))
-        if not self.off:
-            return F.greatest(F.lit(self.min_window), looks)
+        if not self.off:  # then no two of them differ by more than twice as much
+            return F.greatest(F.lit(self.min_window), looks + 2 * self.unnamed)
         named = [part for ns in self.off for part in (F.lit(ns), self._clock(ns))]
         known = F.create_map(*named)
-        clocks = F.transform("values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), unknown(0)))
+        clocks = F.transform(
+            "values", lambda value: F.coalesce(F.try_element_at(known, value["ns"]), unknown(self.unnamed))
+        )
         return F.greatest(F.lit(self.min_window), apart(clocks) + looks)
 
     def _clock(self, ns: str) -> Column:

@@ -14,7 +14,7 @@ from rocketns.pipeline.cli import spark as spark_options
 from rocketns.pipeline.cli.arguments import COMMANDS, build, parse
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
-from rocketns.pipeline.cli.values import duration, instant
+from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
 from rocketns.pipeline.contract.exits import BadInput
 
 
@@ -160,3 +160,8 @@ def test_a_run_is_short_if_its_journal_is_here_and_small(
 @pytest.mark.parametrize("journal", ["s3a://bucket/journal", "/no/such/folder"])
 def test_a_journal_that_is_elsewhere_may_be_large(journal: str) -> None:
     assert not is_short(journal)
+
+
+@pytest.mark.parametrize(("text", "taken"), [("1s", 1_000_000), ("2", 2_000_000), ("./1s", "./1s"), ("audit", "audit")])
+def test_clocks_of_a_stream_are_a_duration_or_a_folder(text: str, taken: int | str) -> None:
+    assert duration_or_folder(text) == taken

@@ -26,7 +26,7 @@ from tests.pipeline.parts import as_files, cut_at
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
 
-def followed(spark: SparkSession, folder: Path, clocks: str | None = None) -> list[dict[str, Any]]:
+def followed(spark: SparkSession, folder: Path, clocks: str | int | None = None) -> list[dict[str, Any]]:
     """Process the present files like a restarted process; returns every line so far."""
     journal, out = str(folder / "journal"), str(folder / "out")
     following = Following(journal, out, None, None, 1_000_000, Limits(), once=True, clocks=clocks)
@@ -165,6 +165,21 @@ def test_clocks_that_a_run_knows_are_corrected(spark: SparkSession, tmp_path: Pa
     assert "divergence" in {line["kind"] for line in followed(spark, tmp_path)}
     shutil.rmtree(tmp_path / "out")
     assert followed(spark, tmp_path, str(tmp_path / "run")) == []
+
+
+@pytest.mark.parametrize(("apart_s", "kinds"), [(30, set()), (10, {"divergence"})])
+def test_differences_that_clocks_within_the_bound_explain_are_no_alert(
+    spark: SparkSession, tmp_path: Path, apart_s: int, kinds: set[str]
+) -> None:
+    """The clock of n2 is 20 s ahead, and both hear of each change at once."""
+    broker = Broker("broker-a", "10.0.0.1:10911")
+    for ns, offset in {"n1": 0, "n2": 20 * SECOND}.items():
+        journal = Journal(DAY_START + offset, ns)
+        for beat in range(1, 13):
+            journal.register(DAY_START + beat * 30 * SECOND + offset, broker, [topic("T", 8 if beat >= 6 else 4)])
+        write_files({ns: journal.records}, tmp_path / "journal")
+    found = {line["kind"] for line in followed(spark, tmp_path, apart_s * SECOND)}
+    assert found & {"divergence"} == kinds
 
 
 @pytest.mark.parametrize(("late", "kinds"), [(6, set()), (30, {"divergence"})], ids=["at once", "12 min later"])

@@ -14,13 +14,13 @@ its own records; ``journal.reading.clockdays`` makes the offsets of a run of day
 a day by more than the shortest window shows up as jitter and as ``spread``.
 
 Name servers that were observed from outside have no heartbeats and no versions, and all of them the observer's clock. A
-third kind of samples, of all of them together, is for that clock: each observed registration, in the middle between the
-two looks that it came between, is compared with the nearest one of the same member at the reference. It agrees if it
-lies within AGREE_US and half the time between the looks. The reference is never an observed one.
+third kind of samples, of all of them together, is for that clock: changes that the observer saw, and that brokers sent
+to the reference too (``journal.reading.looks``). The reference is never an observed one.
 
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
 are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Looks bound it
-by the time between two of them. Nothing bounds an offset without samples. ``unsure`` says what jobs reckon with.
+by the time between two of them. Nothing bounds an offset without samples, but a word of the operator (method given,
+``journal.reading.clockbounds``). ``unsure`` says what jobs reckon with.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
 from rocketns.journal.reading.clocks import (
-    AGREE_US,
-    FAR_US,
     FRESH_MS,
     HALF_BEAT_US,
     HEARTBEATS,
@@ -43,9 +42,11 @@ from rocketns.journal.reading.clocks import (
     SHOWS_OBSERVED,
     VERSIONS,
 )
+from rocketns.journal.reading.looks import AGREE_US, FAR_US
 from rocketns.journal.record import DATA_VERSION, MEMBER
 from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, LONGS, OFFSETS
+from rocketns.pipeline.jobs.history.looks import looks, met
 
 DAY = "dt"
 # A row for each day, name server and method; one with a null method for a name server without samples on the day. Where
@@ -75,9 +76,8 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
     judged = hold(_judged(hold(versions)))
     observed = hold(_observed(raw_events))
     if observed.collect():
-        looks = hold(_look_differences(told.where("since is not null and ev = 'reg'"), sampled, servers))
         others = judged.join(F.broadcast(observed), [DAY, "ns"], "left_anti")
-        judged = hold(others.unionByName(_of_observer(_judged(looks), observed)))
+        judged = hold(others.unionByName(_of_observer(met(hold(looks(raw_events, members, servers))), observed)))
     unsure = hold(_unsure(servers, judged))
     if unsure.collect():
         beats = _beat_differences(sampled, unsure).select("*", F.lit(HEARTBEATS).alias("method"))
@@ -97,10 +97,14 @@ def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
     return left.unionByName(references)
 
 
-def clock_days(estimates: DataFrame, earlier_clocks: Clocks | None = None) -> DataFrame:
-    """CLOCK_DAYS of ESTIMATES, after those of earlier days."""
+def clock_days(
+    estimates: DataFrame, earlier_clocks: Clocks | None = None, clocks_within_us: int | None = None
+) -> DataFrame:
+    """CLOCK_DAYS of ESTIMATES, after those of earlier days. ``clocks_within_us``: by how much they differ at most, as
+    the operator says."""
     rows = [row.asDict() for row in estimates.collect()]
-    return frame_of(estimates.sparkSession, chained(rows, earlier_clocks or Clocks()).days, CLOCK_DAYS)
+    days = bounded_days(chained(rows, earlier_clocks or Clocks()).days, clocks_within_us)
+    return frame_of(estimates.sparkSession, days, CLOCK_DAYS)
 
 
 def clock_offsets(clock_days: DataFrame) -> DataFrame:
@@ -201,31 +205,9 @@ def _observed(events: DataFrame) -> DataFrame:
     return events.where(F.col("ev").isin(*SHOWS_OBSERVED) & watched).select(DAY, "ns").distinct()
 
 
-def _look_differences(seen: DataFrame, sampled: DataFrame, servers: DataFrame) -> DataFrame:
-    """DAY, ns (of any one), at, difference, gap (ms between the looks), method."""
-    of_reference = sampled.where("ev = 'reg'").join(
-        F.broadcast(servers.where("ns = reference").select(DAY, "ns")), [DAY, "ns"], "left_semi"
-    )
-    early = F.greatest(F.col("ts") - F.col("since"), F.lit(0))
-    middles = seen.withColumn("early", early).select(
-        DAY, "ns", "boot", "seq", *MEMBER, (F.col("ts") - F.expr("early div 2")).alias("at"),
-        F.expr("early div 1000").alias("gap"),
-    )  # fmt: skip
-    difference = F.col("at") - F.col("ts")
-    nearest = F.min_by(difference, F.struct(F.abs(difference), -difference)).alias("difference")
-    return (
-        middles.join(of_reference.select(DAY, *MEMBER, "ts"), [DAY, *MEMBER], "inner")
-        .where(F.abs(difference) <= FAR_US)
-        .groupBy(DAY, "ns", "boot", "seq", "at", "gap")
-        .agg(nearest)
-        .select(DAY, F.lit("").alias("ns"), "at", "difference", "gap", F.lit(OBSERVED).alias("method"))
-    )
-
-
-def _of_observer(judged: DataFrame, observed: DataFrame) -> DataFrame:
-    """The row of each observed name server, of what ``_judged`` says of all of them; null where it says nothing."""
-    found = observed.join(F.broadcast(judged.drop("ns")), DAY, "left")
-    return found.withColumn("method", F.lit(OBSERVED)).select(*judged.columns)
+def _of_observer(found: DataFrame, observed: DataFrame) -> DataFrame:
+    """The row of each observed name server, of what was found of all of them; null where nothing was."""
+    return observed.join(F.broadcast(found), DAY, "left").withColumn("method", F.lit(OBSERVED))
 
 
 def _nearer(before: str, after: str) -> Column:
@@ -241,7 +223,6 @@ def _judged(differences: DataFrame) -> DataFrame:
     """DAY, ns, method, offset, samples, spread, agreeing, uncertainty, latest."""
     by = [DAY, "ns", "method"]
     is_version = F.col("method") == VERSIONS
-    half_looks = F.when(F.col("method") == OBSERVED, F.col("gap") * 500).otherwise(0)
     middle = differences.groupBy(*by).agg(F.round(F.median("difference")).cast("long").alias("offset"))
     away = F.abs(F.col("difference") - F.col("offset"))
     period = F.round(F.median("gap") * 1000).cast("long")
@@ -253,7 +234,7 @@ def _judged(differences: DataFrame) -> DataFrame:
         .agg(
             F.count("*").alias("samples"),
             F.round(F.median(away)).cast("long").alias("spread"),
-            F.count_if(away <= AGREE_US + half_looks).alias("agreeing"),
+            F.count_if(away <= AGREE_US).alias("agreeing"),
             F.coalesce(period, agreed).alias("uncertainty"),
             F.slice(versions, 1, SAMPLES_MIN)["difference"].alias("latest"),
         )

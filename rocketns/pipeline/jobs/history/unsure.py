@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.clocks import FAR_US, HEARTBEATS, OBSERVED
+from rocketns.journal.reading.clocks import HEARTBEATS, OBSERVED
+from rocketns.journal.reading.looks import FAR_US
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US
 

@@ -12,9 +12,10 @@ from rocketns.pipeline.batch.reporting import figures, findings, notes
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.frames import frame_of
-from rocketns.pipeline.report.words.clocks import clock_notes
+from rocketns.pipeline.report.words.clocks import clock_notes, given_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import Results
+from tests.pipeline.journals import SECOND as S
 
 DOUBTS = (None, LOST_RECORDS, CLOCKS)
 
@@ -84,7 +85,33 @@ def test_clocks_that_nothing_bounds_are_said_with_what_follows(
 ) -> None:
     [told] = clock_notes([{"ns": ns, "method": method, "uncertainty": us} for ns, method, us in clocks])
     assert told.startswith(said)
-    assert told.endswith("Differences that clocks alone may explain are not counted. They are marked “clocks”.")
+    assert "Differences that clocks alone may explain are not counted. They are marked “clocks”." in told
+    assert told.endswith("such as --clocks 1s.")
+
+
+def test_a_clock_that_was_measured_to_be_off_by_more_than_the_option_says_is_noted() -> None:
+    clocks = [clock("n1", "versions", 12, 20_000), clock("n2", "versions", 1, 20_000), clock("n3", "given", 0, 2 * S)]
+    assert clock_notes(clocks, 2 * S) == [
+        "The clock of n1 was measured to be 12 s off, more than the 2 s that the option --clocks says. What was "
+        "measured counts."
+    ]
+
+
+def test_clocks_that_only_the_option_bounds_are_named() -> None:
+    clocks = [
+        clock("n1", "reference", 0, 0), clock("n2", "given", 0, 2 * S), clock("n3", "observed", 0, 2 * S),
+        clock("n4", "observed", 1, 5 * S, samples=9), clock("n5", "observed", 0, 0),
+    ]  # fmt: skip
+    assert given_notes(clocks, None) == []
+    assert given_notes(clocks, 2 * S) == [
+        "The clocks of n2, n3 and of the reference are taken to differ by 2 s at most, as the option --clocks says. "
+        "The journals show nothing better."
+    ]
+
+
+def clock(ns: str, method: str, offset_s: float, uncertainty: int, samples: int = 0) -> dict[str, Any]:
+    """A row of OFFSETS."""
+    return {"ns": ns, "method": method, "offset": offset_s * S, "uncertainty": uncertainty, "samples": samples}
 
 
 def test_only_clocks_without_versions_are_noted(spark: SparkSession) -> None:

@@ -40,22 +40,55 @@ of_beats as (
     from (select *, row_number() over () as id from beats) a join beats b using (member)
     where b.ns = (from reference) and a.ns <> b.ns group by a.id, a.ns having min(abs(a.ts - b.ts)) <= 15000000
 ),
+keyed as (
+    select ns, boot, seq, ev, cause, ts, since, ['member', ev, cluster, broker, bid::text, addr] as key
+    from named semi join chosen using (member)
+    where ev in ('reg', 'down')
+    union all
+    select ns, boot, seq, ev, cause, ts, since, ['topic', broker, name.t] as key
+    from (select *, unnest(topics) as name from all_events
+          where ev = 'tput' and len(topics) between 1 and 8)
+),
+moments as (
+    select distinct key, ts as moment from keyed where since is null and ns = (from reference)
+        and (ev = 'reg' or (ev = 'down' and cause = 'unregister') or cause in ('heartbeat', 'topic'))
+),
+looked as (
+    select ns, boot, seq, key, greatest(ts - since, 0) as early, ts - greatest(ts - since, 0) // 2 as mid
+    from keyed where since is not null
+),
+near as (
+    select *, abs(mid - moment) as far from looked join moments using (key) where abs(mid - moment) <= 3600000000
+),
+mutual as (
+    from near n where not exists (
+        from near o where o.ns = n.ns and o.key = n.key and (
+            (o.boot = n.boot and o.seq = n.seq and (o.far, o.moment) < (n.far, n.moment))
+            or (o.moment = n.moment and (o.far, o.mid, o.boot, o.seq) < (n.far, n.mid, n.boot, n.seq))
+        )
+    )
+),
 of_looks as (
-    select arg_min(middle - r.ts, {'far': abs(middle - r.ts), 'later': r.ts > middle}) as difference,
-        any_value(s.looked) as gap
+    select best.early, best.mid, best.moment, best.mid + best.early // 2 - best.moment + 1000000 as high,
+        best.mid + best.early // 2 - best.early - best.moment - 1000000 as low
     from (
-        select *, row_number() over () as id, ts - greatest(ts - since, 0) // 2 as middle,
-            greatest(ts - since, 0) // 1000 as looked
-        from sampled where since is not null and ev = 'reg'
-    ) s join told r using (member)
-    where r.ns = (from reference) and r.ev = 'reg' group by id having min(abs(middle - r.ts)) <= 3600000000
+        select min({'far': far, 'moment': moment, 'mid': mid, 'early': early}) as best
+        from mutual group by ns, boot, seq
+    ) order by best.early, best.mid, best.moment limit 200
+),
+held as (
+    select a.low, count(*) as held, min(b.high) as until
+    from (select distinct low from of_looks) a join of_looks b on b.low <= a.low and a.low <= b.high group by a.low
+),
+meeting as (
+    select min(low) as low, max(until) as high, max(held) as held from held where held = (select max(held) from held)
 ),
 of_observer as (
-    select middle, count(*) as samples, round(median(abs(difference - middle)))::bigint as spread,
-        round(median(gap) * 1000)::bigint as uncertainty
-    from (select *, (select round(median(difference))::bigint from of_looks) as middle from of_looks) group by middle
-    having count(*) >= 3
-        and count(*) filter (abs(difference - middle) <= 1000000 + gap * 500) * 2 >= count(*)
+    select any_value(middle) as middle, count(*) as samples,
+        floor(median(abs(mid - moment - middle)) + 0.5)::bigint as spread,
+        any_value((high - low + 1) // 2)::bigint as uncertainty
+    from (select mid, moment from of_looks), (select *, floor((low + high) / 2)::bigint as middle from meeting)
+    having count(*) >= 3 and any_value(held) * 2 > count(*)
 ),
 all_differences as (
     select ns, difference, null as gap, 'versions' as method, 1 as preference, 3 as needed from of_versions
@@ -85,11 +118,36 @@ from watched left join of_observer on true,
 order by all
 """
 
+# The rows above, once somebody said that clocks differ by {within} us at most; ``known`` has their columns by name.
+BOUNDED = """
+with measured as (
+    select *, {within} + abs(off) as away,
+        case when method = 'heartbeats' then 1000000 else uncertainty end as exact,
+        method in ('versions', 'heartbeats', 'observed') and uncertainty is not null as told from known
+)
+select ns, off, samples, spread,
+    case when told and abs(off) - exact > {within} then method
+        when method in ('none', 'heartbeats') then 'given' else method end as method,
+    reference,
+    case when method in ('reference', 'versions') or (told and abs(off) - exact > {within}) then uncertainty
+        when method = 'none' then away
+        when method = 'heartbeats' and uncertainty - 1000000 - abs(off) > {within} then least(away, 1000000)
+        when method = 'heartbeats' then away else least(uncertainty, away) end as uncertainty
+from measured order by all
+"""
+NAMES = "ns, off, samples, spread, method, reference, uncertainty"
+
 # A record is of the day on which its file was opened.
 BY_FILE = """
     select * replace (last_value(if(ev = 'open', dt, null) ignore nulls) over records as dt) from raw_events
     window records as (partition by ns order by boot, seq)
 """
+
+
+def bounded(db: duckdb.DuckDBPyConnection, within: int) -> list[tuple[Any, ...]]:
+    """The rows of OFFSETS of one day with --clocks (us)."""
+    db.execute(f"create temp table known as select * from ({OFFSETS}) as of_day({NAMES})")
+    return duck_rows(db, BOUNDED.format(within=within))
 
 
 def of_days(db: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
 from rocketns.journal.reading.clocks import estimates as plain_estimates
 from rocketns.pipeline.contract.frames import Observation
@@ -55,16 +56,18 @@ def fleet(
     return {ns: journal.records for ns, journal in journals.items()}
 
 
-def offsets_of(spark: SparkSession, journals: Journals) -> dict[str, tuple[Any, ...]]:
+def offsets_of(spark: SparkSession, journals: Journals, within: int | None = None) -> dict[str, tuple[Any, ...]]:
     """offset in s, method, reference, uncertainty in s; held to the independent version and to what
-    `explain` does on the way."""
-    frame = clock_offsets(clock_days(estimates(cut(events_frame(spark, journals)))))
+    `explain` does on the way. ``within``: --clocks, us."""
+    days_frame = clock_days(estimates(cut(events_frame(spark, journals))), clocks_within_us=within)
+    frame = clock_offsets(days_frame)
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
     told = told_of(journals, "T")
-    days = chained(plain_estimates(told.days, told.shown(), told.heard), Clocks()).days
+    days = bounded_days(chained(plain_estimates(told.days, told.shown(), told.heard), Clocks()).days, within)
     assert sorted((day[1:] for day in days), key=repr) == found
-    assert found == duck_rows(duck_events(journals), duck.OFFSETS)
+    db = duck_events(journals)
+    assert found == (duck_rows(db, duck.OFFSETS) if within is None else duck.bounded(db, within))
     return {r[0]: (round(r[1] / SECOND, 1), r[4], r[5], r[6] and round(r[6] / SECOND, 2)) for r in found}
 
 
@@ -161,13 +164,60 @@ def watched(offset_s: float, look_s: int, registrations: int, servers: int = 1, 
 def test_registrations_tell_the_offset_of_an_observer_to_the_time_between_two_looks(spark: SparkSession) -> None:
     found = offsets_of(spark, watched(600, 5, 8, servers=2))
     assert found["w0"] == found["w1"]
-    offset, *known = found["w0"]
-    assert (known, abs(offset - 600) <= 2.5) == (["observed", "n1", 5], True)
+    offset, method, reference, uncertainty = found["w0"]
+    assert (method, reference, uncertainty <= 3.5, abs(offset - 600) <= uncertainty) == ("observed", "n1", True, True)
     assert found["n1"] == (0, "reference", "n1", 0)
+
+
+def topics_made(offset_s: float, servers: int, apart_s: Sequence[float] = (0, 0, 0)) -> Journals:
+    """Brokers that all know already get new topics, each a second after the other. The observer sees them 2 s later at
+    one of its looks, each so much later as is said."""
+    journals = watched(offset_s, 5, 0, servers) | fleet({"n1": 0}, versions=0)
+    for number, late in enumerate(apart_s):
+        broker, sent = f"broker-{number}", NOON + 1000 * SECOND + number * SECOND
+        records = journals["n1"]
+        records.append({"boot": NOON // 1000, "seq": len(records) + 1, "ts": sent, "ev": "tput", "ns": "n1",
+                        "broker": broker, "cause": "heartbeat", "topics": [topic("T")]})  # fmt: skip
+        for server in range(servers):
+            records = journals[f"w{server}"]
+            ts = sent + int((offset_s + 2 + late) * SECOND)
+            records.append({"boot": NOON // 1000, "seq": len(records) + 1, "ts": ts, "since": ts - 5 * SECOND,
+                            "ev": "tput", "ns": f"w{server}", "broker": broker, "cause": "observed",
+                            "topics": [topic("T")]})  # fmt: skip
+    return journals
+
+
+def test_new_topics_tell_the_offset_of_an_observer_where_no_broker_comes(spark: SparkSession) -> None:
+    found = offsets_of(spark, topics_made(60, servers=2))
+    assert found["w0"] == found["w1"] == (59.5, "observed", "n1", 3.5)
+
+
+def test_a_topic_that_came_late_does_not_move_the_offset_of_an_observer(spark: SparkSession) -> None:
+    found = offsets_of(spark, topics_made(60, servers=1, apart_s=(0, 0, 300, -1)))
+    assert found["w0"] == (59, "observed", "n1", 3)
+
+
+def test_topics_that_do_not_agree_tell_nothing(spark: SparkSession) -> None:
+    assert offsets_of(spark, topics_made(60, servers=1, apart_s=(0, 0, 300, 300)))["w0"][1:] == ("observed", "n1", None)
 
 
 def test_two_registrations_are_too_few_for_an_observer(spark: SparkSession) -> None:
     assert offsets_of(spark, watched(600, 5, 2))["w0"] == (0, "observed", "n1", None)
+
+
+def test_two_registrations_and_the_word_of_the_operator_bound_the_clock_of_an_observer(spark: SparkSession) -> None:
+    assert offsets_of(spark, watched(0, 5, 2), SECOND)["w0"] == (0, "observed", "n1", 1)
+
+
+def test_the_word_of_the_operator_tells_which_period_the_offset_of_heartbeats_has(spark: SparkSession) -> None:
+    found = offsets_of(spark, fleet({"n1": 0, "n2": 0.5, "n3": -2.5}, versions=0), SECOND)
+    assert found["n2"] == (0.5, "given", "n1", 1)
+    assert found["n3"] == (-2.5, "heartbeats", "n1", 30)
+
+
+def test_what_versions_tell_counts_more_than_the_word_of_the_operator(spark: SparkSession) -> None:
+    found = offsets_of(spark, fleet({"n1": 0, "n2": 47.3}, versions=9), SECOND)
+    assert found["n2"] == (47.3, "versions", "n1", 0.02)
 
 
 def test_where_all_were_watched_the_clock_of_the_observer_is_the_only_one(spark: SparkSession) -> None:
