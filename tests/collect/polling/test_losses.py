@@ -351,7 +351,7 @@ def test_a_boot_ends_when_topics_can_be_known_and_nothing_of_them_is_a_change() 
         await asyncio.sleep(20)
         assert [restored for _, restored in bench.notes.begun] == [False, False]
         assert (len(bench.notes.ended), bench.upstream.phase, bench.notes.events) == (1, Phase.WATCHED, [])
-        assert list(bench.observed.tables.topic_queue_table) == ["T", "U"]
+        assert set(bench.observed.tables.topic_queue_table) == {"T", "U"}
         assert bench.notes.looked() is not None
 
     on(lambda: Bench(script()), test)

@@ -6,12 +6,12 @@ Parameters: topic, at, silent. ns, known, queues.
 ROUTES = """
 with boots as (
     select ns, boot, min(ts) as first_ts, max(ts) as last_ts, max(coalesce(since, ts)) filter (ev = 'stop') as stop_ts,
-        lead(boot) over (partition by ns order by boot) as later
+        bool_or(coalesce(no_topics, false)) as no_topics, lead(boot) over (partition by ns order by boot) as later
     from all_events group by ns, boot
 ),
 running as (
     select ns, boot from boots
-    where first_ts <= {at} and {at} < case when stop_ts is not null then stop_ts when later is not null then last_ts
+    where not no_topics and first_ts <= {at} and {at} < case when stop_ts is not null then stop_ts when later is not null then last_ts
         else last_ts + {silent} end
 ),
 told as (

@@ -27,7 +27,10 @@ DOCKER = "interop/docker/"
 ACCESS = "interop/access/"
 # Folders of scenarios with real brokers and clients, and the test of the golden bytes, which starts Java as they do.
 WITH_PROCESSES = (
-    *(f"interop/{room}/" for room in ("messages", "brokers", "outages", "operating", "collecting", "shadowing", "traffic")),
+    *(
+        f"interop/{room}/"
+        for room in ("messages", "brokers", "outages", "operating", "collecting", "shadowing", "traffic")
+    ),
     "interop/test_",
 )
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
