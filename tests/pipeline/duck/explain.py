@@ -11,8 +11,8 @@ with boots as (
 ),
 running as (
     select ns, boot from boots
-    where not no_topics and first_ts <= {at} and {at} < case when stop_ts is not null then stop_ts when later is not null then last_ts
-        else last_ts + {silent} end
+    where not no_topics and first_ts <= {at} and {at} < case
+        when stop_ts is not null then stop_ts when later is not null then last_ts else last_ts + {silent} end
 ),
 told as (
     select ns, broker, seq, ev, unnest(topics) as entry
