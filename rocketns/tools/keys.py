@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketns import files
-from rocketns.access.signing.key_signer import KeySigner
-from rocketns.access.signing.secret import Secret
 from rocketns.errors import RocketnsError
+
+if TYPE_CHECKING:
+    from rocketns.access.signing.key_signer import KeySigner
 
 TOOLS_YML_BYTES_MAX = 64 * 1024
 VARIABLES = ("ROCKETNS_ACCESS_KEY", "ROCKETNS_SECRET_KEY", "ROCKETNS_SECURITY_TOKEN")
@@ -44,6 +45,10 @@ def read_signer(path: str | None, environment: Mapping[str, str]) -> KeySigner |
 def _signer(source: str, access_key: str, secret_key: str, security_token: str = "") -> KeySigner:
     if not access_key.strip() or not secret_key.strip():
         raise KeysError(f"{source}: an access key and a secret key are needed to sign")
+    # A build reads the options for the completions of shells, before anything is compiled.
+    from rocketns.access.signing.key_signer import KeySigner
+    from rocketns.access.signing.secret import Secret
+
     return KeySigner(access_key, Secret(secret_key), security_token)
 
 

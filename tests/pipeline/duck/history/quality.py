@@ -12,7 +12,7 @@ from boots where not again and stop_ts is null and $t1 - last_ts > $silent
 union all
 select 'unknown', ns, boot, greatest(first_ts, $t0), coalesce(known, last_ts), 1
 from (select *, (select min(end_ts) from needed n where n.ns = b.ns and n.boot = b.boot) as known from boots b)
-where not begun and last_ts >= $t0 and coalesce(known > $t0 and not (observed and start_ts is not null), true)
+where not begun and last_ts >= $t0 and (known is null or (known > $t0 and not (observed and start_ts is not null)))
     and greatest(first_ts, $t0) < coalesce(known, last_ts)
 """
 
