@@ -6,7 +6,7 @@ import asyncio
 
 from rocketns.collect.polling.upstream import Pace, Phase
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, KvChanged, TopicsDeleted, TopicsPut
-from tests.collect.polling.virtual import BEGAN_S, Bench, on
+from tests.collect.polling.virtual import Bench, on
 from tests.tools.scripted import Scripted
 
 LATENCY_S = 0.001
