@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rocketns.collect import settings as limits
 from rocketns.collect.durations import duration
@@ -11,10 +11,8 @@ from rocketns.collect.names import NamesError, parse_names
 from rocketns.collect.settings import NAMESPACES, NAMESPACES_MAX, Settings
 from rocketns.config.texts.system import parse_definition, system_properties
 from rocketns.config.tls import TlsConfig
-from rocketns.tools.arguments import Parser
+from rocketns.tools.arguments import Parser, number
 from rocketns.tools.keys import add_keys_option, read_signer
-
-DIGITS_MAX = 15  # of a number
 
 ABOUT = """\
 Watch name servers, Java's or rocketns, from outside, and write for each the journal that rocketns writes itself: which
@@ -62,11 +60,11 @@ def build() -> Parser:
                         "the journals; by default HOST-PORT")  # fmt: skip
     parser.add_argument("--journal", required=True, metavar="PATH", help="folder of the journals; it is made")
     add_pace(parser)
-    parser.add_argument("--keep-bytes", type=_number(limits.KEEP_BYTES_MIN, limits.KEEP_BYTES_MAX), metavar="N",
+    parser.add_argument("--keep-bytes", type=number(limits.KEEP_BYTES_MIN, limits.KEEP_BYTES_MAX), metavar="N",
                         default=limits.KEEP_BYTES,
                         help="bytes of each name server's journal: the oldest files are deleted; by default "
                         "%(default)s (10 GiB)")  # fmt: skip
-    parser.add_argument("--keep-days", type=_number(0, limits.KEEP_DAYS_MAX), default=limits.KEEP_DAYS, metavar="N",
+    parser.add_argument("--keep-days", type=number(0, limits.KEEP_DAYS_MAX), default=limits.KEEP_DAYS, metavar="N",
                         help="older files are deleted; 0 is no limit; by default %(default)s")  # fmt: skip
     parser.add_argument("--for", dest="for_s", type=duration(limits.FOR_S_MIN, limits.FOR_S_MAX), metavar="TIME",
                         help="end after this time; by default at SIGTERM or SIGINT")  # fmt: skip
@@ -78,7 +76,7 @@ def add_pace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=duration(limits.INTERVAL_S_MIN, limits.INTERVAL_S_MAX), metavar="TIME",
                         default=limits.INTERVAL_S,
                         help="time between two looks at the brokers; by default 5s")  # fmt: skip
-    parser.add_argument("--requests-per-second", type=_number(limits.PER_SECOND_MIN, limits.PER_SECOND_MAX),
+    parser.add_argument("--requests-per-second", type=number(limits.PER_SECOND_MIN, limits.PER_SECOND_MAX),
                         default=limits.PER_SECOND, metavar="N",
                         help="requests of all kinds at each name server at most; a Java name server needs 1 to 2 ms of "
                         "CPU time for the route of a topic with 300 brokers; by default %(default)s")  # fmt: skip
@@ -93,14 +91,3 @@ def add_pace(parser: argparse.ArgumentParser) -> None:
                         metavar="<name>=<value>",
                         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
     add_keys_option(parser)
-
-
-def _number(low: int, high: int) -> Callable[[str], int]:
-    """A type for argparse: a number within these bounds."""
-
-    def parse(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX and low <= int(text) <= high):
-            raise argparse.ArgumentTypeError(f"{text}: a number from {low} to {high} expected")
-        return int(text)
-
-    return parse

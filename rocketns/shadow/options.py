@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
-from rocketns.addresses import split
 from rocketns.config.texts.system import parse_definition
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.switch import ALL
-from rocketns.tools.output import EXIT_UNREADABLE
+from rocketns.tools.arguments import Parser, address, number
 
-DEFAULT_PORT = 9876
+DEFAULT_PORT, PORT_MAX = 9876, 65_535
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 TIME = re.compile(r"([0-9]{1,6})([smhd])")
 
@@ -40,14 +37,6 @@ Signals:
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, but an error says how to get the help of the command."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options. SystemExit: 0 after help, 2 for a wrong option."""
     parsed = parser().parse_args(arguments)
@@ -60,8 +49,8 @@ def parser() -> Parser:
     made = Parser(prog="rocketns shadow", description=INTRODUCTION, epilog=EPILOG, allow_abbrev=False,
                   formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     add = made.add_argument
-    add("--upstream", required=True, type=_address, metavar="HOST:PORT", help="the name server that is in use")
-    add("-p", "--port", type=_port, default=DEFAULT_PORT, metavar="PORT",
+    add("--upstream", required=True, type=address, metavar="HOST:PORT", help="the name server that is in use")
+    add("-p", "--port", type=number(0, PORT_MAX), default=DEFAULT_PORT, metavar="PORT",
         help=f"where clients connect; by default {DEFAULT_PORT}")  # fmt: skip
     add("--bind", default="0.0.0.0", metavar="ADDR", help="the address for that; by default every one")
     add("-c", dest="config_file", metavar="FILE", help="Java properties file of rocketns' own half")
@@ -83,7 +72,7 @@ def _add_switch(made: Parser) -> None:
     add = made.add_mutually_exclusive_group().add_argument
     add("--serve", dest="serve_percent", action="store_const", const=ALL, default=0,
         help="let rocketns' answers go out from the start, as soon as it knows the brokers")  # fmt: skip
-    add("--serve-percent", dest="serve_percent", type=_percent, metavar="N",
+    add("--serve-percent", dest="serve_percent", type=number(0, ALL), metavar="N",
         help="likewise, to N %% of the connections")  # fmt: skip
     made.add_argument("--settle", dest="settle_s", type=_time, default=SETTLE_S, metavar="TIME",
                       help=f"the time that brokers have to register at a half; by default {SETTLE_S:g}s")  # fmt: skip
@@ -91,32 +80,13 @@ def _add_switch(made: Parser) -> None:
 
 def _add_comparing(made: Parser) -> None:
     add = made.add_argument
-    add("--reference", type=_address, metavar="HOST:PORT",
+    add("--reference", type=address, metavar="HOST:PORT",
         help="a second name server like the upstream: what the two say differently is noise")  # fmt: skip
     add("--record", metavar="FILE", help="write all pairs to this file, for `rocketns replay`")
     add("--record-hash-names", dest="hash_names", action="store_true",
         help="with --record: hash the names of topics, brokers and groups, and addresses")  # fmt: skip
     add("--report", metavar="FILE", help="write a page with the result at the end")
-    add("--status", type=_address, metavar="HOST:PORT", help="serve counts, /metrics and the switch over HTTP there")
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, port = split(text)
-    if port is None:
-        raise argparse.ArgumentTypeError(f"{text}: host:port expected")
-    return host, port
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 65535 expected")
-    return int(text)
-
-
-def _percent(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > ALL:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to {ALL} expected")
-    return int(text)
+    add("--status", type=address, metavar="HOST:PORT", help="serve counts, /metrics and the switch over HTTP there")
 
 
 def _time(text: str) -> float:

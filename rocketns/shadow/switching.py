@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import NoReturn
 
-from rocketns.addresses import split
 from rocketns.logtext import one_line
+from rocketns.shadow.switch import ALL
+from rocketns.tools.arguments import Parser, address, number
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, complain, print_text
 
 ANSWER_WITHIN_S = 5.0
 ANSWER_BYTES_MAX = 4096
 SERVE, PASS = "serve", "pass"
-ALL = 100
 INTRODUCTION = """\
 Say whose answers the clients of a `rocketns shadow` get: rocketns' (serve), or those of the name server behind it
 (pass). No connection is closed, and the other answers are still compared. Run it on the shadow's machine.
@@ -31,12 +29,6 @@ Exit status:
   {EXIT_DIFFERENT}  the shadow refuses; the message has its reason
   {EXIT_UNREADABLE}  the shadow does not answer, or a wrong option; the message says which
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -67,24 +59,11 @@ def _post(host: str, port: int, percent: int) -> tuple[int, str]:
 
 def parser() -> argparse.ArgumentParser:
     """The options of `rocketns switch`."""
-    made = _Parser(prog="rocketns switch", description=INTRODUCTION, epilog=EPILOG, allow_abbrev=False,
+    made = Parser(prog="rocketns switch", description=INTRODUCTION, epilog=EPILOG, allow_abbrev=False,
                    formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     made.add_argument("to", choices=(SERVE, PASS), help="whose answers go out")
-    made.add_argument("--status", required=True, type=_address, metavar="HOST:PORT",
+    made.add_argument("--status", required=True, type=address, metavar="HOST:PORT",
                       help="the status port of the shadow: its own option --status")  # fmt: skip
-    made.add_argument("--percent", type=_percent, default=ALL, metavar="N",
+    made.add_argument("--percent", type=number(1, ALL), default=ALL, metavar="N",
                       help=f"with serve: of the connections, 1 to {ALL}; by default all")  # fmt: skip
     return made
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, port = split(text)
-    if port is None:
-        raise argparse.ArgumentTypeError(f"{text}: host:port expected")
-    return host, port
-
-
-def _percent(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= ALL:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 1 to {ALL} expected")
-    return int(text)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NoReturn
 
+from rocketns.addresses import split
 from rocketns.config.texts.system import parse_definition
 from rocketns.tools.keys import add_keys_option
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
@@ -21,6 +22,7 @@ TIMEOUT_SECONDS = 10.0
 INTERVAL_SECONDS = 2.0
 PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
+DIGITS_MAX = 15  # of a number
 
 DIFF = """\
 Compare the brokers, the routes of all topics and the order configuration of several name servers, Java's or rocketns.
@@ -192,6 +194,25 @@ def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
     if not least <= len(addrs) <= SERVERS_MAX:
         return f"{least} to {SERVERS_MAX} name servers expected"
     return "a name server is named twice" if len(set(addrs)) < len(addrs) else ""
+
+
+def address(text: str) -> tuple[str, int]:
+    """A type for argparse: host and port."""
+    host, port = split(text)
+    if port is None:
+        raise argparse.ArgumentTypeError(f"{text}: HOST:PORT expected")
+    return host, port
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """A type for argparse: a number within these bounds."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX and low <= int(text) <= high):
+            raise argparse.ArgumentTypeError(f"{text}: a number from {low} to {high} expected")
+        return int(text)
+
+    return parse
 
 
 def _addr(text: str) -> str:

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocketns.addresses import split
 from rocketns.config.texts.system import parse_definition
 from rocketns.protocol.codes import RequestCode
-from rocketns.tools.arguments import Parser
+from rocketns.tools.arguments import Parser, address, number
 
 LANES_MAX = 256
 TIMEOUT_S, SETTLE_S = 10.0, 1.0
@@ -60,7 +59,7 @@ def build() -> argparse.ArgumentParser:
     when.add_argument("--rate", type=_number, default=0.0, metavar="N",
                       help="requests a second at most; by default the next one follows an answer at once")  # fmt: skip
     when.add_argument("--as-recorded", action="store_true", help="keep the recorded times between requests")
-    add("--connections", type=_lanes, default=1, metavar="N",
+    add("--connections", type=number(1, LANES_MAX), default=1, metavar="N",
         help="play so many recorded connections side by side, each in its order; by default all requests follow each "
         "other in the order in which they were answered")  # fmt: skip
     add("--settle", type=_number, default=SETTLE_S, metavar="SECONDS",
@@ -74,8 +73,7 @@ def build() -> argparse.ArgumentParser:
 
 
 def _address(text: str) -> str:
-    if split(text)[1] is None:
-        raise argparse.ArgumentTypeError(f"{text}: HOST:PORT expected")
+    address(text)
     return text
 
 
@@ -99,9 +97,3 @@ def _number(text: str) -> float:
     if not 0 <= number <= NUMBER_MAX:
         raise argparse.ArgumentTypeError(f"{text}: a number from 0 to {NUMBER_MAX:g} expected")
     return number
-
-
-def _lanes(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= LANES_MAX):
-        raise argparse.ArgumentTypeError(f"{text}: a number from 1 to {LANES_MAX} expected")
-    return int(text)
