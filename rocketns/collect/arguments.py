@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from rocketns.collect import settings as limits
 from rocketns.collect.durations import duration
 from rocketns.collect.names import NamesError, parse_names
-from rocketns.collect.settings import NAMESPACES, NAMESPACES_MAX, Settings
+from rocketns.collect.settings import NAMESPACES_MAX, Settings
 from rocketns.config.texts.system import parse_definition, system_properties
 from rocketns.config.tls import TlsConfig
+from rocketns.protocol.codes import KNOWN_NAMESPACES
 from rocketns.tools.arguments import Parser, number
 from rocketns.tools.keys import add_keys_option, read_signer
 
@@ -41,9 +42,9 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
         name_servers = parse_names(given.name_servers)
     except NamesError as error:
         parser.error(f"argument --name-servers: {error}")
-    namespaces = tuple(dict.fromkeys((*NAMESPACES, *given.kv)))
+    namespaces = tuple(dict.fromkeys((*KNOWN_NAMESPACES, *given.kv)))
     if len(namespaces) > NAMESPACES_MAX:
-        parser.error(f"argument --kv: at most {NAMESPACES_MAX - len(NAMESPACES)} namespaces are watched")
+        parser.error(f"argument --kv: at most {NAMESPACES_MAX - len(KNOWN_NAMESPACES)} namespaces are watched")
     return Settings(
         name_servers, given.journal, given.interval, given.requests_per_second, namespaces, given.brokers,
         given.for_s, given.timeout, TlsConfig.read(system_properties(environment, dict(given.system)), {}),
@@ -81,7 +82,7 @@ def add_pace(parser: argparse.ArgumentParser) -> None:
                         help="requests of all kinds at each name server at most; a Java name server needs 1 to 2 ms of "
                         "CPU time for the route of a topic with 300 brokers; by default %(default)s")  # fmt: skip
     parser.add_argument("--kv", action="append", default=[], metavar="NAME",
-                        help=f"a KV namespace to watch beside {' and '.join(NAMESPACES)}; may be given several "
+                        help=f"a KV namespace to watch beside {' and '.join(KNOWN_NAMESPACES)}; may be given several "
                         "times. No request lists namespaces")  # fmt: skip
     parser.add_argument("--brokers", action="store_true",
                         help="ask a broker that vanished from a name server, once, whether it still runs")  # fmt: skip

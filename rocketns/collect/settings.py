@@ -8,14 +8,12 @@ from rocketns.client.signer import Signer
 from rocketns.collect.names import Named
 from rocketns.config.journal import JournalConfig
 from rocketns.config.tls import TlsConfig
-from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
+from rocketns.protocol.codes import KNOWN_NAMESPACES
 
 INTERVAL_S, INTERVAL_S_MIN, INTERVAL_S_MAX = 5.0, 1.0, 300.0
 PER_SECOND, PER_SECOND_MIN, PER_SECOND_MAX = 50, 2, 2_000
 TIMEOUT_S, TIMEOUT_S_MIN, TIMEOUT_S_MAX = 5.0, 0.1, 60.0
 FOR_S_MIN, FOR_S_MAX = 1.0, 366 * 86_400.0
-# Namespaces that are always read: no request lists them. LMQ is that of rocketmq-mqtt.
-NAMESPACES = (NAMESPACE_ORDER_TOPIC_CONFIG, "LMQ")
 NAMESPACES_MAX = 16
 # A hostile name server that shows other routes at each look fills as many bytes, and loses its own history for it.
 KEEP_BYTES, KEEP_BYTES_MIN, KEEP_BYTES_MAX = 10 * 1024**3, 8 * 1024**2, 1 << 40
@@ -35,7 +33,7 @@ class Settings:
     journal: str
     interval_s: float = INTERVAL_S
     per_second: int = PER_SECOND
-    namespaces: tuple[str, ...] = NAMESPACES
+    namespaces: tuple[str, ...] = KNOWN_NAMESPACES
     ask_brokers: bool = False
     for_s: float | None = None
     timeout_s: float = TIMEOUT_S

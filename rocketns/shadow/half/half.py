@@ -15,7 +15,7 @@ from pathlib import Path
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import properties
-from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.codes import KNOWN_NAMESPACES, SerializeType
 from rocketns.shadow.children import Child, ChildLines, Process, spawned
 from rocketns.shadow.half.settings import settings, taken_from
 
@@ -24,8 +24,6 @@ log = logging.getLogger("rocketns.shadow")
 UNUSED = " is accepted but not used by rocketns "  # of properties that were taken over from the upstream
 STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
-# What is read of the upstream before each start of the half.
-NAMESPACES = ("ORDER_TOPIC_CONFIG", "LMQ")
 WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
 
 
@@ -101,7 +99,7 @@ class OwnHalf:
         """What cannot be read is as it was at the last start."""
         try:
             self._settings = taken_from(await self._upstream.configuration())
-            self._kv = {name: items for name in NAMESPACES if (items := await self._upstream.kv(name))}
+            self._kv = {name: items for name in KNOWN_NAMESPACES if (items := await self._upstream.kv(name))}
             self._has_read = True
         except UnusableError as error:
             log.warning("the upstream's configuration and KV items cannot be read (%s): rocketns' answers may differ "
