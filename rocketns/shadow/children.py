@@ -29,8 +29,9 @@ class Child:
     """
 
     def __init__(
-        self, name: str, spawn: Callable[[], Awaitable[Process]], line: Callable[[str], None], ended: Callable[[], None]
-    ) -> None:
+        self, name: str, spawn: Callable[[], Awaitable[Process]], line: Callable[[str], None],
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._name, self._spawn, self._line, self._ended = name, spawn, line, ended
         self.process: Process | None = None
         self._stops = False

@@ -22,7 +22,7 @@ class JudgeLink(asyncio.Protocol):
     def __init__(self, command: Sequence[str], heard: Callable[[bytes], None], began: Callable[[], None]) -> None:
         self._command, self._heard, self._began = tuple(command), heard, began
         self._transport: asyncio.Transport | None = None
-        self._child = Child("the judge", self._spawn, ChildLines("judge").log, self._ended)
+        self._child = Child("the judge", self._spawn, ChildLines("judge").log)
         self._task: asyncio.Task[None] | None = None
         self._untold = self._lost = 0
         self._closed = asyncio.Event()
@@ -76,13 +76,11 @@ class JudgeLink(asyncio.Protocol):
         self._heard(data)
 
     def connection_lost(self, _error: Exception | None) -> None:
+        """Behind what it told at last, which may be read only after the end of its process."""
         self._transport = None
         self._lost += self._untold
         self._untold = 0
         self._closed.set()
-
-    def _ended(self) -> None:
-        """What it told at last may still have to be read; its end of the stream comes behind that."""
 
     async def finish(self, within_s: float) -> None:
         """End it: it judges what it has, and tells its last counts."""

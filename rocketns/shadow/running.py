@@ -33,7 +33,7 @@ from rocketns.shadow.half.half import OwnHalf
 from rocketns.shadow.judge.starting import JudgeOptions, command
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair, own_began
+from rocketns.shadow.pairs import own_began
 from rocketns.shadow.relay.clients.plain import PlainClient
 from rocketns.shadow.relay.clients.secured import EitherClient
 from rocketns.shadow.relay.relay import Relay
@@ -114,7 +114,7 @@ class Shadow:
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
-            self.upstream, self.half, self.switch, self.send, frame_bytes_max=limits.frame_bytes_max,
+            self.upstream, self.half, self.switch, self.judge.send, frame_bytes_max=limits.frame_bytes_max,
             connections_max=connections_max(), sends_all=options.record is not None,
             proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls, ends_tls=self._ends_tls,
         )  # fmt: skip
@@ -195,10 +195,6 @@ class Shadow:
 
     # Pairs
 
-    def send(self, pair: Pair) -> bool:
-        """To the judge, if it has room."""
-        return self.judge.send(pair)
-
     def heard(self, data: bytes) -> None:
         """What the judge says: counts since it last did."""
         try:
@@ -226,7 +222,7 @@ class Shadow:
     def _tell_began(self) -> None:
         """Both the half and the judge may be started again."""
         if self.half.port is not None:
-            self.send(own_began(self.half.began_ms, f"127.0.0.1:{self.half.port}"))
+            self.judge.send(own_began(self.half.began_ms, f"127.0.0.1:{self.half.port}"))
 
 
 def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 
 # asyncio would take 256 KiB: 2,600 small requests, which keep all others waiting for a tenth of a second and longer.
 READ_BYTES_MAX = 32 * 1024
@@ -12,7 +13,7 @@ _buffer = bytearray(READ_BYTES_MAX)
 _view = memoryview(_buffer)
 
 
-class InTurns(asyncio.BufferedProtocol):
+class InTurns(asyncio.BufferedProtocol, ABC):
     """`data_received` gets READ_BYTES_MAX at a time. The relay has one event loop in its process."""
 
     def get_buffer(self, _sizehint: int) -> memoryview:
@@ -23,6 +24,6 @@ class InTurns(asyncio.BufferedProtocol):
         """So much was read."""
         self.data_received(bytes(_view[:nbytes]))
 
+    @abstractmethod
     def data_received(self, data: bytes) -> None:
         """Bytes of the peer."""
-        raise NotImplementedError
