@@ -11,19 +11,9 @@ from rocketns.collect.polling.upstream import Phase
 from rocketns.collect.progress import standing
 from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
-from tests.collect.polling.virtual import BEGAN_S, Bench, Notes, on, seconds
-from tests.tools.scripted import Scripted
+from tests.collect.polling.virtual import BEGAN_S, Bench, Notes, on, script, seconds, watched
 
 DOWN = "no answer"
-
-
-def script() -> Scripted:
-    return Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
-
-
-async def watched(bench: Bench) -> None:
-    await asyncio.sleep(12)
-    assert bench.upstream.phase is Phase.WATCHED
 
 
 def test_one_failure_is_no_loss() -> None:

@@ -6,25 +6,19 @@ import asyncio
 
 from rocketns.collect.polling.upstream import Pace, Phase
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, KvChanged, TopicsDeleted, TopicsPut
-from tests.collect.polling.virtual import Bench, on
-from tests.tools.scripted import Scripted
+from tests.collect.polling.virtual import Bench, on, script, watched
 
 LATENCY_S = 0.001
 
 
-def script() -> Scripted:
-    return Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
-
-
-async def watched(bench: Bench) -> None:
-    await asyncio.sleep(12)
-    assert bench.upstream.phase is Phase.WATCHED
+async def unchanged(bench: Bench) -> None:
+    await watched(bench)
     assert bench.notes.events == []
 
 
 def test_a_boot_begins_when_everything_was_read() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         ((began_s, restored),) = bench.notes.begun
         codes = {code: bench.requests(code)[0] for code in (105, 106, 206, 219, 319)}
         assert (restored, max(codes.values()) < began_s < 1) == (False, True)
@@ -36,7 +30,7 @@ def test_a_boot_begins_when_everything_was_read() -> None:
 
 def test_a_broker_that_goes_went_since_the_last_answer_that_had_it() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         gone_s = bench.now_s
         del bench.server.script.brokers["a"]
         del bench.server.script.topics["T"]["a"]
@@ -76,7 +70,7 @@ def test_a_broker_that_comes_has_its_topics_asked_at_once_and_had_none_before() 
 
 def test_a_topic_that_is_gone_went_since_the_last_list_that_had_it() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         gone_s = bench.now_s
         bench.server.script.wrong[105] = 2  # only the list says it
         del bench.server.script.topics["U"]
@@ -90,7 +84,7 @@ def test_a_topic_that_is_gone_went_since_the_last_list_that_had_it() -> None:
 
 def test_a_new_topic_came_since_the_last_list_without_it() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         came_s = bench.now_s
         bench.server.script.topics["N"] = {"a": {}}
         await asyncio.sleep(20)
@@ -103,7 +97,7 @@ def test_a_new_topic_came_since_the_last_list_without_it() -> None:
 
 def test_queues_changed_since_the_last_lookup() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         changed_s = bench.now_s
         bench.server.script.topics["U"]["b"]["perm"] = 4
         await asyncio.sleep(20)
@@ -117,7 +111,7 @@ def test_queues_changed_since_the_last_lookup() -> None:
 
 def test_kv_items_changed_within_a_minute() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         bench.server.script.order["U"] = "b:8"
         await asyncio.sleep(60)
         ((changed, since_s, ts_s),) = bench.told(KvChanged)
@@ -129,7 +123,7 @@ def test_kv_items_changed_within_a_minute() -> None:
 
 def test_the_other_name_servers_are_told_which_topics_changed() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         assert bench.fleet.told == []
         bench.server.script.topics["U"]["b"]["perm"] = 4
         await asyncio.sleep(20)
@@ -140,7 +134,7 @@ def test_the_other_name_servers_are_told_which_topics_changed() -> None:
 
 def test_a_topic_that_changed_elsewhere_is_asked_at_once() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         told_s = bench.now_s
         bench.server.script.topics["N"] = {"a": {}}
         bench.upstream.look_at(["N"])
@@ -157,7 +151,7 @@ def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
     """A lookup that was sent before the brokers were read, and is answered after them."""
 
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         bench.server.latencies[105] = 4.0
         await asyncio.sleep(6)  # the answers to two lookups are on their way
         bench.server.script.brokers["c"] = "10.0.0.3:1"
@@ -172,7 +166,7 @@ def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
 
 def test_a_topic_that_is_gone_does_not_come_back_with_an_older_answer() -> None:
     async def test(bench: Bench) -> None:
-        await watched(bench)
+        await unchanged(bench)
         bench.server.latencies[105] = 7.0
         await asyncio.sleep(6)  # the answers to lookups are on their way, and a list of topics comes before them
         del bench.server.script.topics["U"]

@@ -12,7 +12,7 @@ from rocketns.client.signer import Fields
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.upstream import Pace, Upstream
+from rocketns.collect.polling.upstream import Pace, Phase, Upstream
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import Event
 from tests.tools.scripted import Scripted
@@ -187,3 +187,14 @@ def on(bench: Callable[[], Bench], test: Callable[[Bench], Coroutine[Any, Any, N
 
     with asyncio.Runner(loop_factory=VirtualTime) as runner:
         runner.run(running())
+
+
+def script() -> Scripted:
+    """Two brokers, two topics and an item."""
+    return Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
+
+
+async def watched(bench: Bench) -> None:
+    """Until everything was read, and a while."""
+    await asyncio.sleep(12)
+    assert bench.upstream.phase is Phase.WATCHED

@@ -13,7 +13,7 @@ enableControllerInNamesrv=true
 kvConfigPath=/root/namesrv/kvConfig.json
 listenPort=9876
 orderMessageEnable=true
-rocketmqHome=/home/rocketmq
+rocketmqHome=/opt/rocketmq
 scanNotActiveBrokerInterval=0
 serverWorkerThreads=8
 somethingElse=1
@@ -24,7 +24,7 @@ supportActingMaster=true
 def test_the_half_takes_the_upstream_s_properties_without_places_and_what_it_would_not_start_with() -> None:
     taken = taken_from(JAVA)
     assert taken == {
-        "orderMessageEnable": "true", "rocketmqHome": "/home/rocketmq", "serverWorkerThreads": "8",
+        "orderMessageEnable": "true", "rocketmqHome": "/opt/rocketmq", "serverWorkerThreads": "8",
         "supportActingMaster": "true",
     }  # fmt: skip
 

@@ -90,6 +90,14 @@ class Peer:
         self.socket.close()
 
 
+def passed(client: Peer, up: Peer, opaque: int = 7) -> None:
+    """A request that the upstream answers. What the half does with it is the test's."""
+    client.send(request(opaque))
+    up.expect(request(opaque))
+    up.send(answer(opaque))
+    client.expect(answer(opaque))
+
+
 def sent_until_full(peer: Peer, frame: bytes) -> int:
     """How many bytes of such frames the other end takes in a second without news, `OFFERED_BYTES` at most."""
     peer.socket.settimeout(1.0)

@@ -9,7 +9,7 @@ import pytest
 from interop.harness.wire import eventually
 from rocketns.shadow.relay import relay
 from rocketns.shadow.relay.frames.budget import Budget
-from tests.shadow.relay.scene import STUCK_BYTES_MAX, WITHIN_S, Scene, answer, request, sent_until_full
+from tests.shadow.relay.scene import STUCK_BYTES_MAX, WITHIN_S, Scene, answer, passed, request, sent_until_full
 
 
 def test_a_client_s_bytes_reach_both_servers_before_its_frame_ends(scene: Scene) -> None:
@@ -307,10 +307,7 @@ def test_an_answer_of_the_half_that_comes_after_the_client_left_is_compared(scen
 def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(scene: Scene) -> None:
     client = scene.connect()
     up = scene.up.accept()
-    client.send(request(7))
-    up.expect(request(7))
-    up.send(answer(7))
-    client.expect(answer(7))
+    passed(client, up)
     client.close()
     up.close()
     own = scene.own.accept()
@@ -322,10 +319,7 @@ def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(
 
 def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_seconds(scene: Scene) -> None:
     client, up, _ = scene.connected()
-    client.send(request(7))
-    up.expect(request(7))
-    up.send(answer(7))
-    client.expect(answer(7))
+    passed(client, up)
     client.close()
     up.close()
     scene.advance(11)
@@ -335,10 +329,7 @@ def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_second
 
 def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7))
-    up.expect(request(7))
-    up.send(answer(7))
-    client.expect(answer(7))
+    passed(client, up)
     client.close()
     up.close()
     own.close()
@@ -360,10 +351,7 @@ def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.
     monkeypatch.setattr(relay, "LINGERING_MAX", 0)
     scene = Scene()
     client, up, _ = scene.connected()
-    client.send(request(7))
-    up.expect(request(7))
-    up.send(answer(7))
-    client.expect(answer(7))
+    passed(client, up)
     client.close()
     up.close()
     eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
@@ -372,10 +360,7 @@ def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.
 
 def test_the_end_waits_for_answers_that_are_due(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7))
-    up.expect(request(7))
-    up.send(answer(7))
-    client.expect(answer(7))
+    passed(client, up)
     eventually(lambda: scene.call(scene.relay.pairing.waits_since, float("inf")))
     waiting = scene.start(scene.relay.wait_for_answers(WITHIN_S))
     own.send(answer(7))

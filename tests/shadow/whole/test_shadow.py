@@ -12,16 +12,9 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.process import Process
-from interop.harness.servers import JavaNameServer, NameServer, ReactorServer
+from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import eventually
 from tests.shadow.whole.shadows import READY, Shadow, register, routed
-
-
-@pytest.fixture
-def upstream(tmp_path: Path) -> Iterator[NameServer]:
-    started = ReactorServer(tmp_path / "upstream")
-    yield started
-    started.kill()
 
 
 @pytest.fixture

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from interop.harness import codes
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 from tests.shadow.whole.shadows import Shadow, register
 from tests.support.certificates import Files, authority
 from tests.support.tlsclient import TlsClient
 from tests.support.tlsfiles import as_options, tls_properties
-
-
-@pytest.fixture
-def upstream(tmp_path: Path) -> Iterator[NameServer]:
-    started = ReactorServer(tmp_path / "upstream")
-    yield started
-    started.kill()
 
 
 def test_tls_without_keys_reaches_the_upstream_and_is_not_compared(tmp_path: Path, upstream: NameServer) -> None:
