@@ -1,4 +1,4 @@
-"""``python -m interop.traffic.capture``: record the corpus anew, from real clients and the Java name server 5.5.0."""
+"""``python -m interop.traffic.capture``: record the corpus again, from real clients and the Java name server 5.5.0."""
 
 from __future__ import annotations
 

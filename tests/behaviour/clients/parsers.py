@@ -1,4 +1,4 @@
-"""How clients with parsers of their own read answers: the rule of each, written anew in a few lines, and its source.
+"""How clients with parsers of their own read answers: the rule of each, rewritten in a few lines, and its source.
 
 A reader raises where the client would fail, and returns what the client then works with.
 """
