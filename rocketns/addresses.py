@@ -1,9 +1,10 @@
-"""Host addresses as texts: with and without brackets and ports, and IPv4 addresses of sockets for both families."""
+"""Host addresses as texts: with and without brackets and ports, in lists, IPv4 ones of sockets for both families."""
 
 from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 
 from rocketns.javatext import parse_int
@@ -14,6 +15,40 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 _HALF_DIGITS = 16  # of the first 64 bits of an IPv6 address, as `host_of` writes them
 _IPV4_MAPPED = bytes(10) + b"\xff\xff"  # the prefix of an IPv4 address written as IPv6
+# Lists as people type them, also with the comma, the semicolon and the mark between words of Chinese keyboards. No
+# address, network, host name, name of a property or cipher suite has any of these characters.
+_SEPARATORS = re.compile("[,;\\s\uff0c\uff1b\u3001]+")
+_PORT = re.compile(r"[0-9]{1,5}")
+_LABEL = re.compile(r"(?!-)[\w-]{1,63}(?<!-)")
+HOST_CHARACTERS_MAX = 253
+
+
+def listed(text: str) -> list[str]:
+    """The items of a list. Commas, semicolons and blanks separate them, also several together."""
+    return [item for item in _SEPARATORS.split(text) if item]
+
+
+def is_host(host: str) -> bool:
+    """Whether it can be a host: an IPv6 address with or without brackets, an IPv4 address, or a name of labels."""
+    if ":" in host or host.startswith("["):
+        found = literal(host)
+        return isinstance(found, ipaddress.IPv6Address) or (found is not None and ":" in host)
+    labels = host.removesuffix(".").split(".")
+    if not all(_LABEL.fullmatch(label) for label in labels) or len(host) > HOST_CHARACTERS_MAX:
+        return False
+    # No name ends with a label of digits, so this must be an address.
+    return not labels[-1].isdecimal() or literal(host) is not None
+
+
+def read_server(text: str) -> tuple[str, int] | None:
+    """Host without brackets, and port. None for a text that cannot be a server: no port, a network, a number, a list.
+
+    An IPv6 address may have brackets or none: its port is behind the last colon, as RocketMQ reads it.
+    """
+    host, colon, port = text.rpartition(":")
+    if not (colon and is_host(host) and _PORT.fullmatch(port) and 0 < int(port) < 65_536):
+        return None
+    return bare(host), int(port)
 
 
 def bare(host: str) -> str:

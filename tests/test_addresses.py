@@ -1,10 +1,10 @@
-"""Which addresses count as one host."""
+"""Which addresses count as one host, how lists are separated, and what can be a host and a port."""
 
 from __future__ import annotations
 
 import pytest
 
-from rocketns.addresses import host_of, shown_host
+from rocketns.addresses import host_of, listed, read_server, shown_host
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,44 @@ def test_the_host_of_an_address(address: str, host: str) -> None:
 def test_a_host_as_people_read_it(address: str, host: str) -> None:
     """An access rule can name it."""
     assert shown_host(address) == host
+
+
+@pytest.mark.parametrize(
+    "text", ["a:1,b:2", "a:1;b:2", "a:1 b:2", " a:1 ;, b:2;", "a:1\n\tb:2", "a:1\uff0cb:2", "a:1\u3001b:2"]
+)
+def test_commas_semicolons_and_blanks_separate_the_items_of_a_list(text: str) -> None:
+    assert listed(text) == ["a:1", "b:2"]
+
+
+def test_a_list_without_items_is_empty() -> None:
+    assert listed(" ,; ") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "server"),
+    [
+        ("ns-1.example.com:9876", ("ns-1.example.com", 9876)),
+        ("ns_1.:65535", ("ns_1.", 65535)),
+        ("10.0.0.1:1", ("10.0.0.1", 1)),
+        ("[::1]:9876", ("::1", 9876)),
+        ("::1:9876", ("::1", 9876)),
+        ("[fe80::1%eth0]:9876", ("fe80::1%eth0", 9876)),
+        ("fe80::1%eth0:9876", ("fe80::1%eth0", 9876)),
+        ("[::ffff:10.0.0.1]:9876", ("::ffff:10.0.0.1", 9876)),
+    ],
+)
+def test_a_host_and_a_port_are_read(text: str, server: tuple[str, int]) -> None:
+    assert read_server(text) == server
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "a", ":9876", "9876", "1:9876", "a:0", "a:65536", "a:99999", "a:9876x", "a:\u0661", "a:1;b:2", "a:1,b:2",
+        "10.0.0.0/8", "10.0.0.0/8:9876", "10.0.0.256:9876", "127.1:9876", "http://a:9876", "a..b:1", "-a:1", "a-:1",
+        "[::1:9876", "::1]:9876", "[10.0.0.1]:9876", "[a]:9876", "a:b:9876", "2001:db8::1:", f"{'a' * 64}:1",
+        f"{'a.' * 127}a:1",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_host_and_a_port_is_none(text: str) -> None:
+    assert read_server(text) is None

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rocketns.addresses import bare, split, with_port
+from rocketns.addresses import bare, listed, read_server, with_port
 from rocketns.config.journal import NS_SAFE
 from rocketns.errors import RocketnsError
 
 NAME_SERVERS_MAX = 16
-_SEPARATORS = re.compile(r"[,;\s]+")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _NS_CHARS_MAX = 100
 
@@ -28,7 +27,7 @@ class Named(NamedTuple):
 
 def parse_names(text: str) -> list[Named]:
     """The name servers of a list. NamesError names the one that is wrong."""
-    found = [_named(one) for one in _SEPARATORS.split(text) if one]
+    found = [_named(one) for one in listed(text)]
     if not 1 <= len(found) <= NAME_SERVERS_MAX:
         raise NamesError(f"1 to {NAME_SERVERS_MAX} name servers expected, not {len(found)}")
     for key in ("ns", "addr"):
@@ -41,10 +40,11 @@ def parse_names(text: str) -> list[Named]:
 
 def _named(text: str) -> Named:
     name, equals, addr = text.rpartition("=")
-    host, port = split(addr)
-    if port is None:
+    server = read_server(addr)
+    if server is None:
         raise NamesError(f"{text}: HOST:PORT or NAME=HOST:PORT expected")
     if equals and not NS_SAFE.fullmatch(name):
         raise NamesError(f"{text}: the name may only have letters, digits, '.', '_' and '-', at most 128")
+    host, port = server
     ns = name or f"{_UNSAFE.sub('-', bare(host))[:_NS_CHARS_MAX]}-{port}"
     return Named(ns, with_port(host, port))

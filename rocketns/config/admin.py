@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rocketns.addresses import listed
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
 from rocketns.config.texts.networks import Network, read_networks
 from rocketns.errors import StartupError
@@ -61,7 +62,7 @@ class AdminConfig(OwnConfig):
     @property
     def host_names(self) -> list[str]:
         """``adminHosts`` one by one."""
-        return [text.strip() for text in self.admin_hosts.split(";") if text.strip()]
+        return listed(self.admin_hosts)
 
     @property
     def drain_networks(self) -> list[Network]:

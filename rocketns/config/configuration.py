@@ -8,12 +8,14 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
+from rocketns.addresses import listed
 from rocketns.config import properties
 from rocketns.config.checks import ineffective, refused
 from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.limits import Limits
 from rocketns.config.properties import Effect
 from rocketns.config.sections import OwnSections
+from rocketns.config.texts.addresses import check_addresses
 from rocketns.config.texts.system import IPV4_ONLY
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
@@ -87,6 +89,8 @@ class Configuration(OwnSections):
         self.serialize_type = _serialize_type(system, environment)
         self.ipv4_only = parse_boolean(system.get(IPV4_ONLY))
         self.product_name_servers = _product_name_servers(system, environment)
+        if self.namesrv.cluster_test:
+            check_addresses("rocketmq.namesrv.addr, or NAMESRV_ADDR,", self.product_name_servers)
         if self.namesrv.enable_controller_in_namesrv:
             raise StartupError(CONTROLLER_REFUSED)
         self._black_list = self._read_black_list()
@@ -112,7 +116,7 @@ class Configuration(OwnSections):
         return properties.declared(self.namesrv) | properties.declared(self.netty)
 
     def _read_black_list(self) -> frozenset[str]:
-        return frozenset(refused.BLACK_LIST) | frozenset(self.namesrv.config_black_list.split(";"))
+        return frozenset(refused.BLACK_LIST) | frozenset(listed(self.namesrv.config_black_list))
 
     def items(self) -> dict[str, str]:
         """Every property that has a value, as text, sorted by key."""
@@ -205,7 +209,7 @@ def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -
 def _product_name_servers(system: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
     """NameServerAddressUtils.getNameServerAddresses, for the cluster-test mode."""
     text = system.get("rocketmq.namesrv.addr", environment.get("NAMESRV_ADDR", ""))
-    return [addr.strip() for addr in text.split(";") if addr.strip()]
+    return listed(text)
 
 
 def _parse_update(body: bytes) -> dict[str, str]:

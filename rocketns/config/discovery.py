@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocketns.addresses import ANY_ADDRESS, bare, with_port
+from rocketns.addresses import ANY_ADDRESS, bare, is_host, listed, with_port
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
-from rocketns.config.texts.addresses import check_address, check_addresses, split_addresses
+from rocketns.config.texts.addresses import check_address, check_addresses
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int, trim
 
@@ -81,13 +81,13 @@ class DiscoveryConfig(OwnConfig):
     def reread(self, given: Mapping[str, str]) -> None:
         """Take ``peers`` from the changed file. StartupError, and no change, if it is not a list of addresses."""
         text = trim(given.get(f"{PREFIX}peers", ""))
-        check_addresses(f"{PREFIX}peers", split_addresses(text))
+        check_addresses(f"{PREFIX}peers", listed(text))
         self.peers = text
 
     @property
     def peer_addresses(self) -> list[str]:
         """``peers`` one by one."""
-        return split_addresses(self.peers)
+        return listed(self.peers)
 
     def own_address(self, bind_address: str, port: int) -> str:
         """Where others reach this name server; empty if it listens at every address and no property names one."""
@@ -100,6 +100,6 @@ class DiscoveryConfig(OwnConfig):
         """Host and port of the address server; a port alone means the name server's ``bind_address``."""
         host, _, port_text = self.address_server.rpartition(":")
         port = parse_int(port_text)
-        if port is None or not 0 <= port < 65_536 or " " in host:
+        if port is None or not 0 <= port < 65_536 or not (is_host(host) or host == ""):
             raise StartupError(f"{PREFIX}addressServer is {self.address_server!r}, but must be host:port or a port")
         return bare(host) or bind_address, port

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 
 from rocketns.errors import StartupError
 from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_boolean, parse_long, trim
+from rocketns.languages import N_, texts
 
 PREFIX = "rocketns."
+_ = texts("help")
 
 
 class Effect(Enum):
@@ -20,6 +22,14 @@ class Effect(Enum):
     CONNECTION = "for new connections"
     START = "at start"
     UNUSED = "not used"
+
+
+EFFECTS = {
+    Effect.LIVE: N_("takes effect at once"),
+    Effect.CONNECTION: N_("takes effect for new connections"),
+    Effect.START: N_("takes effect at start"),
+    Effect.UNUSED: N_("not used"),
+}
 
 
 def prop(default: Any, doc: str, effect: Effect, *, unit: str = "", at_limit: str = "", long: bool = False,
@@ -121,7 +131,7 @@ def bounds_text(declaration: Field[Any]) -> str:
     least, most = declaration.metadata["type_range"]
     if declaration.type != "int" or (low, high) == (least, most):
         return ""
-    return f"at least {low}" if high == most else f"{low} to {high}"
+    return (_("at least %(low)d") if high == most else _("%(low)d to %(high)d")) % {"low": low, "high": high}
 
 
 def default_text(declaration: Field[Any]) -> str:
@@ -133,10 +143,9 @@ def default_text(declaration: Field[Any]) -> str:
 def described(declaration: Field[Any]) -> str:
     """A line of the help: meaning, unit, range, what happens at the limit, and when a change takes effect."""
     metadata = declaration.metadata
-    measured = ", ".join(text for text in (metadata["unit"], bounds_text(declaration)) if text)
-    limit = metadata["at_limit"]
-    effect = "not used" if metadata["effect"] is Effect.UNUSED else f"takes effect {metadata['effect'].value}"
-    return "; ".join(text for text in (metadata["doc"], measured, limit and f"at the limit: {limit}", effect) if text)
+    measured = _(", ").join(text for text in (_(metadata["unit"]), bounds_text(declaration)) if text)
+    limit = metadata["at_limit"] and _("at the limit: %(action)s") % {"action": _(metadata["at_limit"])}
+    return _("; ").join(text for text in (_(metadata["doc"]), measured, limit, _(EFFECTS[metadata["effect"]])) if text)
 
 
 def may_keep(declaration: Field[Any], value: Any) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocketns.addresses import listed
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
-from rocketns.config.texts.addresses import check_addresses, split_addresses
+from rocketns.config.texts.addresses import check_addresses
 from rocketns.config.texts.networks import Network, read_networks
 
 START = Effect.START
@@ -70,4 +71,4 @@ class RestoreConfig(OwnConfig):
     @property
     def seeds(self) -> list[str]:
         """``seedServers`` one by one."""
-        return split_addresses(self.seed_servers)
+        return listed(self.seed_servers)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from rocketns.addresses import listed
 from rocketns.config import properties
 from rocketns.config.texts.system import SystemProperty
 from rocketns.javatext import parse_boolean
@@ -93,8 +94,8 @@ class TlsConfig:
             client_auth=_choice(ClientAuth, merged.get("tls.server.need.client.auth", "").lower(), ClientAuth.NONE),
             server=_side(merged, "tls.server.", "authClient"),
             client=_side(merged, "tls.client.", "authServer"),
-            ciphers=_listed(merged.get("tls.ciphers", "")),
-            protocols=_listed(merged.get("tls.protocols", "")),
+            ciphers=tuple(listed(merged.get("tls.ciphers", ""))),
+            protocols=tuple(listed(merged.get("tls.protocols", ""))),
         )
 
 
@@ -112,10 +113,6 @@ def _side(merged: Mapping[str, str], prefix: str, verify: str) -> TlsSide:
     return TlsSide(
         text("keyPath"), text("keyPassword"), text("certPath"), text("trustCertPath"), parse_boolean(text(verify))
     )
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _read_file(path: Path) -> dict[str, str]:

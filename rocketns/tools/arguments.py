@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import NoReturn
+from itertools import chain
+from typing import Any, NoReturn
 
-from rocketns.addresses import split
+from rocketns.addresses import listed, read_server
 from rocketns.config.texts.system import parse_definition
+from rocketns.languages import parsers, texts
 from rocketns.tools.keys import add_keys_option
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
+_ = texts("help")
 DEFAULT_ADDR = "127.0.0.1:9876"
-ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
 SERVERS_MIN, SERVERS_MAX = 2, 16
 SETTLE_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
@@ -74,12 +75,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
+        hint = _("'%(program)s --help' explains every option.") % {"program": self.prog}
+        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n{hint}\n")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options; ``command`` is the first word. SystemExit: 0 after help, 2 after a usage error."""
-    return build().parse_args(arguments)
+    return parsers.parse(build, arguments, "help")
 
 
 def build() -> Parser:
@@ -100,6 +102,7 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_access(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
+    parsers.add_language_option(completion)
 
 
 def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -129,20 +132,20 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     diff = _command(commands, "diff", "compare name servers", DIFF)
-    diff.add_argument("addrs", nargs="+", type=_addr, metavar="HOST:PORT",
-                      help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}")  # fmt: skip
-    diff.add_argument("--settle", type=_seconds, default=SETTLE_SECONDS, metavar="SECONDS",
+    diff.add_argument("addrs", nargs="+", type=_addrs, action=_Together, metavar="HOST:PORT",
+                      help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}: several words, or one list")  # fmt: skip
+    diff.add_argument("--settle", type=seconds, default=SETTLE_SECONDS, metavar="SECONDS",
                       help="time that a difference must last; 0 counts each; by default %(default)g")  # fmt: skip
-    diff.add_argument("--lookups-per-second", type=_seconds, default=0, metavar="N",
+    diff.add_argument("--lookups-per-second", type=seconds, default=0, metavar="N",
                       help="lookups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
     _add_common(diff)
 
 
 def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
     top = _command(commands, "top", "show name servers side by side, again and again", TOP)
-    top.add_argument("addrs", nargs="*", type=_addr, default=[DEFAULT_ADDR], metavar="HOST:PORT",
+    top.add_argument("addrs", nargs="*", type=_addrs, action=_Together, default=[DEFAULT_ADDR], metavar="HOST:PORT",
                      help=f"the name servers, at most {SERVERS_MAX}; by default {DEFAULT_ADDR}")  # fmt: skip
-    top.add_argument("--interval", type=_seconds, default=INTERVAL_SECONDS, metavar="SECONDS",
+    top.add_argument("--interval", type=seconds, default=INTERVAL_SECONDS, metavar="SECONDS",
                      help="time between two rounds; by default %(default)g")  # fmt: skip
     top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
     _add_common(top)
@@ -156,6 +159,7 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     check.add_argument("file", metavar="FILE", help="the policy, as rocketns.accessFile")
     check.add_argument("request", nargs="*", metavar="NAME=VALUE", help="a request")
     check.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parsers.add_language_option(check)
     suggest = _command(things, "suggest", "print the policy that would have allowed what was refused", SUGGEST)
     suggest.add_argument("--journal", action="append", required=True, metavar="PATH",
                          help="a folder of journals, or a file of one; may be given several times")  # fmt: skip
@@ -164,12 +168,14 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     suggest.add_argument("--networks", type=_prefix, metavar="BITS",
                          help="join the IPv4 addresses of each network of so many bits, such as 24. By default "
                          "only addresses that were seen are allowed. A host of IPv6 is its 64 bits")  # fmt: skip
+    parsers.add_language_option(suggest)
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
-    statuses = "".join(f"  {status}  {meaning}\n" for status, meaning in EXIT_STATUSES[name])
+    statuses = "".join(f"  {status}  {_(meaning)}\n" for status, meaning in EXIT_STATUSES[name])
+    title = _("%(title)s:") % {"title": _("Exit status")}
     return commands.add_parser(
-        name, help=doc, description=about or doc, epilog=f"Exit status:\n{statuses}", allow_abbrev=False,
+        name, help=doc, description=about or doc, epilog=f"{title}\n{statuses}", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
 
@@ -181,12 +187,13 @@ def _add_addr(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("--timeout", type=_seconds, default=TIMEOUT_SECONDS, metavar="SECONDS",
+    parser.add_argument("--timeout", type=seconds, default=TIMEOUT_SECONDS, metavar="SECONDS",
                         help="time for each answer; by default %(default)g")  # fmt: skip
     parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
                         metavar="<name>=<value>",
                         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
     add_keys_option(parser)
+    parsers.add_language_option(parser)
 
 
 def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
@@ -198,10 +205,11 @@ def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
 
 def address(text: str) -> tuple[str, int]:
     """A type for argparse: host and port."""
-    host, port = split(text)
-    if port is None:
-        raise argparse.ArgumentTypeError(f"{text}: HOST:PORT expected")
-    return host, port
+    found = read_server(text)
+    if found is None:
+        one = "one " if len(listed(text)) > 1 else ""
+        raise argparse.ArgumentTypeError(f"{text}: {one}HOST:PORT expected")
+    return found
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
@@ -216,9 +224,23 @@ def number(low: int, high: int) -> Callable[[str], int]:
 
 
 def _addr(text: str) -> str:
-    if not ADDRESS.fullmatch(text) or not 0 < int(text.rpartition(":")[2]) < 65_536:
-        raise argparse.ArgumentTypeError(f"{text}: HOST:PORT expected")
+    address(text)
     return text
+
+
+def _addrs(text: str) -> list[str]:
+    return [_addr(item) for item in listed(text) or [text]]
+
+
+class _Together(argparse.Action):
+    """The name servers of several words, each of which may be a list."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        del parser, option
+        words = [[one] if isinstance(one, str) else one for one in values]  # the default has one name server a word
+        setattr(namespace, self.dest, list(chain.from_iterable(words)))
 
 
 def _instant(text: str) -> datetime:
@@ -235,7 +257,8 @@ def _prefix(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A type for argparse: seconds, a day at most."""
     try:
         number = float(text)
     except ValueError:

@@ -1,25 +1,16 @@
-"""Texts with the addresses of name servers: ``host:port;host:port``."""
+"""Texts with the addresses of name servers: ``host:port;host:port``, as `rocketns.addresses.listed` separates them."""
 
 from __future__ import annotations
 
-import re
-
+from rocketns.addresses import read_server
 from rocketns.errors import StartupError
 
-# RocketMQ splits at the last colon, so an IPv6 address may stand in brackets or without them, with a scope or without.
-ADDRESS = re.compile(r"\S+:[0-9]{1,5}")
 SERVERS_MAX = 16
-
-
-def split_addresses(text: str) -> list[str]:
-    """The addresses of a list one by one, as they are written."""
-    return [addr.strip() for addr in text.split(";") if addr.strip()]
 
 
 def check_address(name: str, addr: str) -> None:
     """StartupError, which names the property, unless the text is ``host:port``."""
-    _, _, port = addr.rpartition(":")
-    if not ADDRESS.fullmatch(addr) or not 0 < int(port) < 65_536:
+    if read_server(addr) is None:
         raise StartupError(f"{name} has {addr!r}, but each must be host:port")
 
 

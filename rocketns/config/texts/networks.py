@@ -1,23 +1,22 @@
-"""Texts with networks: ``10.0.0.0/8;192.0.2.7``; commas and blanks separate them, too."""
+"""Texts with networks: ``10.0.0.0/8;192.0.2.7``, as `rocketns.addresses.listed` separates them."""
 
 from __future__ import annotations
 
 import ipaddress
-import re
 
+from rocketns.addresses import listed
 from rocketns.errors import StartupError
 
 NETWORKS_MAX = 64
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_SEPARATORS = re.compile(r"[;,\s]+")
 _IPV4_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 
 
 def read_networks(name: str, text: str) -> list[Network]:
     """The networks one by one. StartupError, which names the property, if one is none, or for too many."""
-    texts = [one for one in _SEPARATORS.split(text) if one]
+    texts = listed(text)
     if len(texts) > NETWORKS_MAX:
         raise StartupError(f"{name} names {len(texts)} networks, but at most {NETWORKS_MAX} are allowed")
     try:
