@@ -7,28 +7,58 @@ take them, and a difference is kept and shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.digests import queues_digest, read_route
 from rocketns.fleet.group_view import GroupView, group_views
-from rocketns.fleet.suspects import SUSPECTS_MAX
-from rocketns.protocol.body.route import BrokerData
+from rocketns.fleet.queue_view import QueueDifference, delta, read_queues
+from rocketns.fleet.suspects import SUSPECTS_MAX, Value
+from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.protocol.body.route_decoding import decode_cluster_info, decode_kv_table, decode_topic_list
 from rocketns.protocol.names import is_too_long
 
 ROUTE_VALUES_MAX = 200_000
 HEX_DIGITS_MAX = 16
+# Broker groups that only the peer knows, of which topics may follow. This name server's own are bounded by its tables.
+ONE_SIDED_MAX = 10_000
 
-Differing = list[tuple[str, GroupView | int | None, GroupView | int | None]]
+Differing = list[tuple[str, Value | None, Value | None]]
+# Changes of a topic's digest, and what one topic with that change was found to differ in: so do all others.
+Explained = Mapping[int, QueueDifference]
 
 
-def differing_groups(own: Mapping[str, GroupView], body: bytes, name_bytes_max: int) -> tuple[int, int, Differing]:
-    """Of an answer to 106: the peer's groups, how many differ, and the first of those as (name, own, theirs)."""
+class GroupsFound(NamedTuple):
+    """``groups`` of the peer, how many ``differ``, the first of those, and the names that only one of the two knows."""
+
+    groups: int
+    differ: int
+    differing: Differing[GroupView]
+    one_sided: frozenset[str]
+
+
+class TopicsFound(NamedTuple):
+    """How many ``differ``, and how many in each way that is explained. The first, and the first that only follow."""
+
+    differ: int
+    alike: Counter[int]
+    differing: Differing[int]
+    followers: Differing[int]
+
+
+def differing_groups(own: Mapping[str, GroupView], body: bytes, name_bytes_max: int) -> GroupsFound:
+    """Of an answer to 106. Differences are (name, own, theirs)."""
     groups = decode_cluster_info(body)
     theirs = group_views({name: group for name, group in groups.items() if _fits(name, group, name_bytes_max)})
     names = [name for name in sorted(own.keys() | theirs.keys()) if own.get(name) != theirs.get(name)]
-    return len(theirs), len(names), [(name, own.get(name), theirs.get(name)) for name in names[:SUSPECTS_MAX]]
+    only_theirs = [name for name in names if name not in own][:ONE_SIDED_MAX]
+    one_sided = frozenset((*only_theirs, *(name for name in names if name not in theirs)))
+    return GroupsFound(len(theirs), len(names), _differing(own, theirs, names), one_sided)
+
+
+def _differing(own: Mapping[str, Value], theirs: Mapping[str, Value], names: Sequence[str]) -> Differing[Value]:
+    return [(name, own.get(name), theirs.get(name)) for name in names[:SUSPECTS_MAX]]
 
 
 def _fits(name: str, group: BrokerData, name_bytes_max: int) -> bool:
@@ -36,12 +66,18 @@ def _fits(name: str, group: BrokerData, name_bytes_max: int) -> bool:
     return not any(text is not None and is_too_long(text, name_bytes_max) for text in texts)
 
 
-def differing_digests(own: Mapping[str, int], body: bytes, name_bytes_max: int) -> tuple[int, Differing]:
-    """Of an answer with the digests of one bucket: how many differ, and the first of those."""
+def differing_digests(own: Mapping[str, int], body: bytes, name_bytes_max: int, explained: Explained) -> TopicsFound:
+    """Of an answer with the digests of one bucket."""
     digests = decode_kv_table(body)
     theirs = {topic: _number(text) for topic, text in digests.items() if not is_too_long(topic, name_bytes_max)}
     names = [name for name in sorted(own.keys() | theirs.keys()) if own.get(name) != theirs.get(name)]
-    return len(names), [(name, own.get(name), theirs.get(name)) for name in names[:SUSPECTS_MAX]]
+    deltas = {name: delta(own.get(name), theirs.get(name)) for name in names}
+    following = {change for change, detail in explained.items() if detail.follows}
+    return TopicsFound(
+        len(names), Counter(change for change in deltas.values() if change in explained),
+        _differing(own, theirs, [name for name in names if deltas[name] not in following]),
+        _differing(own, theirs, [name for name in names if deltas[name] in following]),
+    )  # fmt: skip
 
 
 def _number(text: str) -> int:
@@ -59,6 +95,6 @@ def topic_names(own: Iterable[str], body: bytes, name_bytes_max: int) -> tuple[l
     return theirs, sorted(set(theirs).symmetric_difference(own))[:SUSPECTS_MAX]
 
 
-def route_digest(body: bytes) -> int | None:
-    """Of an answer to 105: the digest of its queues; None if it has none."""
-    return queues_digest(read_route(body, ROUTE_VALUES_MAX)) or None
+def route_queues(body: bytes, name_bytes_max: int, own: int | None) -> tuple[int | None, dict[str, QueueData]]:
+    """Of an answer to 105: see `read_queues`."""
+    return read_queues(body, ROUTE_VALUES_MAX, name_bytes_max, own)

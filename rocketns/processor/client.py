@@ -26,6 +26,8 @@ def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, p
     if context.lookups is not None:
         context.lookups.count(header.topic, peer.address, command.language, command.version, route is None)
     if route is None:
+        if context.missing is not None:
+            context.missing.note(header.topic, peer, now)
         raise TopicNotExist(header.topic, context.release.faq)
     if config.order_message_enable:
         route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, header.topic)

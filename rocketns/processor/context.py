@@ -18,6 +18,7 @@ from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
+from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.principals.bounds import Bounds
 from rocketns.routeinfo.tables import RouteTables
@@ -37,6 +38,12 @@ class LookupCounter(Protocol):
     def count(
         self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool
     ) -> None: ...
+
+
+class MissingTopics(Protocol):
+    """Notes which topics without a route are asked for, and by whom."""
+
+    def note(self, topic: str | None, peer: Connection, now: Now) -> None: ...
 
 
 class RegistrationReader(Protocol):
@@ -110,13 +117,13 @@ class NamesrvContext:
     """The state of one name server. ``events`` collects the effects of mutations until `take_events`.
 
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
-    counts lookups, None counts none. Without a ``registration_reader`` every
-    registration is decoded in full. ``writer`` writes the two files that requests change: ``config_file`` and the file
-    of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain, ``restoring`` while the tables are
-    filled. ``release`` is the release of RocketMQ that answers follow. ``guard`` says who may do what.
-    ``beyond_bounds`` and ``observed_beyond_bounds`` are registrations with more than their principal may register.
-    ``principal`` and ``access_key`` are those of the request that is being processed, None where its sender is not
-    known; ``trail`` makes events of admin requests.
+    counts lookups, None counts none. ``missing`` notes those without a route, None notes none. Without a
+    ``registration_reader`` every registration is decoded in full. ``writer`` writes the two files that requests
+    change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful shutdown and a
+    drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers follow.
+    ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are registrations with more than
+    their principal may register. ``principal`` and ``access_key`` are those of the request that is being processed,
+    None where its sender is not known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration
@@ -125,6 +132,7 @@ class NamesrvContext:
     started_ms: int
     cluster_test: bool = False
     lookups: LookupCounter | None = None
+    missing: MissingTopics | None = None
     registration_reader: RegistrationReader | None = None
     route_digests: RouteDigests | None = None
     writer: FileWriter = field(default_factory=FileWriter)

@@ -26,6 +26,7 @@ from rocketns.server.control.expiry import Expiry
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.silence import MassSilence
 from rocketns.server.jobs import Jobs
+from rocketns.server.missing.watching import MissingWatch
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, Recorder
 from rocketns.server.publishing.known_topics import KnownTopicsReader
@@ -63,6 +64,7 @@ class Core:
         config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
         serialize_type = SerializeType[configuration.serialize_type]
         self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors
+        self.missing = MissingWatch(tables, clock, trusts_announced=bool(configuration.access.proxies))
         self.context = NamesrvContext(
             configuration,
             state.kv_config,
@@ -70,6 +72,7 @@ class Core:
             started_ms=clock.now().ms,
             cluster_test=config.cluster_test,
             lookups=outside.lookups,
+            missing=self.missing,
             registration_reader=KnownTopicsReader(self.publisher.slots),
             route_digests=self.publisher.digests,
             writer=outside.writer,

@@ -28,7 +28,9 @@ async def seeds_of(
     config: RestoreConfig, client: RemotingClient, serialize_type: SerializeType, own_port: int
 ) -> list[NameServer]:
     """The name servers of ``seedServers``, but this one."""
-    others, _ = await others_and_own(config.seeds, own_port)
+    others, own = await others_and_own(config.seeds, own_port)
+    if own and not others:
+        log.warning("rocketns.seedServers names only this name server (%s): no routes are read", ", ".join(own))
     return [NameServer(client, addr, serialize_type) for addr in others]
 
 

@@ -15,6 +15,7 @@ from rocketns._fast.connections.admission cimport may_look_up
 from rocketns._fast.connections.rates cimport OF_KNOWN, OF_STRANGERS, take
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
+from rocketns._fast.routes.missing cimport note_missed
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
 from rocketns._fast.codec.refusing.request_head cimport UNANSWERED, RequestHead, read_head
@@ -99,8 +100,12 @@ cdef uint8_t find_layout(
 cdef inline void count(
     Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
 ) noexcept nogil:
-    """Reactor thread only, with `routes_mutex`. Count for the journal, if it wants that."""
+    """Reactor thread only, with `routes_mutex`. Note a topic without a route, and count for the journal if it wants that.
+    """
     cdef const char *client
+    if answer.is_absent:
+        note_missed(&reactor.missing, request, answer.topic_hash, &connection.peer, connection.host,
+                    id_of(reactor, connection))
     if reactor.counts.table != NULL and answer.size > 0:
         client = connection.address if reactor.shared.counts_clients else NULL
         count_lookup(&reactor.counts, request, answer.topic_hash, client, connection.address_hash,

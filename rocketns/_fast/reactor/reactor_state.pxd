@@ -12,6 +12,7 @@ from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.connections.connection cimport Connection, unsent
 from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals
 from rocketns._fast.routes.lookup_counts cimport Counts
+from rocketns._fast.routes.missing cimport Missing
 from rocketns._fast.connections.rates cimport Rates
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
@@ -57,7 +58,6 @@ cdef struct Shared:
     Reactor *reactors[READERS_MAX]
     int reactor_count
     Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor, and of control's loop behind them
-    uint32_t counted_keys_max
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
     bint tells_clients  # whether control is told the language and version of a connection's first lookup
@@ -94,10 +94,11 @@ cdef struct Reactor:
     uint8_t *scratch_out
     # Control and other reactors write, this reactor takes. Under its own mutex.
     Queue inbox
-    # This reactor holds it while it reads `shared.routes` or writes `counts`. Control holds it while it writes
-    # `shared.routes`, or swaps `counts`.
+    # This reactor holds it while it reads `shared.routes` or writes `counts` and `missing`. Control holds it while it
+    # writes `shared.routes`, swaps `counts`, or empties `missing`.
     pthread_mutex_t routes_mutex
     Counts counts
+    Missing missing
     # This reactor holds it while it changes `connections` or `table_count`, control while it reads them. A connection is
     # freed only when it is off the table.
     pthread_mutex_t table_mutex

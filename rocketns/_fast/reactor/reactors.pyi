@@ -77,7 +77,7 @@ class Reactors:
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
     Control only: `listen`, `deliver`, `reply`, `done_with`, `hold_here`, `to_close_here`, `count_lookups`,
-    `measure_lookups`, `drain_lookups`, `stop`. A reactor's thread: `run`. Any thread: all others.
+    `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
     slots: RouteSlots
@@ -211,6 +211,13 @@ class Reactors:
         """Rows that were counted since the last call; and lookups and misses that found no room among the rows.
 
         A row: topic, client where counts are kept by client, language code or -1, version, lookups, misses.
+        """
+
+    def drain_missing(self) -> list[tuple[str, int, int, bytes | None, int]]:
+        """The topics without a route that reactors were asked for since the last call, at most 128 a reactor.
+
+        A row: topic, lookups, the connection that asked last, its address of 16 bytes, or None where that was announced
+        or is no IP address, and the number of the host that asked first. A topic may have a row of each reactor.
         """
 
     def stop(self) -> None:

@@ -19,7 +19,8 @@ from rocketns._fast.connections.connection cimport INPUT, OUTPUT
 from rocketns._fast.connections.delivery cimport deliver_one
 from rocketns._fast.connections.holders cimport HOSTS, add_held
 from rocketns._fast.connections.hosts cimport number_of
-from rocketns._fast.routes.lookup_counts cimport Counts, add_rows, free_counts, make_counts
+from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
+from rocketns._fast.routes.missing cimport take_missed
 from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
     ABORT,
@@ -48,7 +49,7 @@ from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, find_victim, loop_of
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.system.threads cimport (
-    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
+    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init
 )
 
 REACTORS_MAX = READERS_MAX
@@ -293,7 +294,7 @@ cdef class Reactors:
 
     def count_lookups(self, unsigned int keys_max, bint by_client):
         """Control, before `run`."""
-        self.shared.counted_keys_max, self.shared.counts_clients = keys_max, by_client
+        self.shared.counts_clients = by_client
         for number in range(self.count):
             if not make_counts(&self.shared.reactors[number].counts, keys_max, by_client):
                 raise MemoryError
@@ -324,22 +325,20 @@ cdef class Reactors:
         return measured
 
     def drain_lookups(self):
-        """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
-        cdef Counts old, new
+        """Control only."""
         cdef list rows = []
         cdef int64_t lookups = 0, misses = 0
         for number in range(self.count):
-            if not make_counts(&new, self.shared.counted_keys_max, self.shared.counts_clients):
-                raise MemoryError
-            pthread_mutex_lock(&self.shared.reactors[number].routes_mutex)
-            old = self.shared.reactors[number].counts
-            self.shared.reactors[number].counts = new
-            pthread_mutex_unlock(&self.shared.reactors[number].routes_mutex)
-            add_rows(rows, &old)
-            lookups += old.rest_lookups
-            misses += old.rest_misses
-            free_counts(&old)
+            take_counts(rows, &self.shared.reactors[number].counts, &self.shared.reactors[number].routes_mutex,
+                        &lookups, &misses)
         return rows, lookups, misses
+
+    def drain_missing(self):
+        """Control only."""
+        cdef list rows = []
+        for number in range(self.count):
+            take_missed(rows, &self.shared.reactors[number].missing, &self.shared.reactors[number].routes_mutex)
+        return rows
 
     def stop(self):
         """Control only."""

@@ -8,6 +8,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from rocketns._fast.codec.route_request cimport RouteRequest
+from rocketns._fast.system.threads cimport pthread_mutex_t
 
 cdef extern from *:
     """
@@ -45,6 +46,9 @@ cdef struct Counts:
 cdef bint make_counts(Counts *counts, uint32_t keys_max, bint by_client) noexcept nogil
 cdef void free_counts(Counts *counts) noexcept nogil
 cdef int add_rows(list rows, const Counts *counts) except -1
+cdef int take_counts(
+    list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses
+) except -1
 cdef Count *new_count(
     Counts *counts, uint64_t hash, const RouteRequest *request, const char *client
 ) noexcept nogil

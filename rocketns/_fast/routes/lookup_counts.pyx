@@ -3,6 +3,8 @@
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strdup
 
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+
 cdef enum:
     TABLE_MIN = 1024
 
@@ -85,4 +87,22 @@ cdef int add_rows(list rows, const Counts *counts) except -1:
             topic = count.topic[:count.topic_length].decode("ascii")
             client = None if count.client == NULL else count.client.decode("ascii", "replace")
             rows.append((topic, client, count.language_code, count.version, count.lookups, count.misses))
+    return 0
+
+
+cdef int take_counts(
+    list rows, Counts *counts, pthread_mutex_t *mutex, int64_t *lookups, int64_t *misses
+) except -1:
+    """Control only. Tables are made and freed outside the mutex, which the reactor holds for each lookup."""
+    cdef Counts old, new
+    if not make_counts(&new, counts.keys_max, counts.by_client):
+        raise MemoryError
+    pthread_mutex_lock(mutex)
+    old = counts[0]
+    counts[0] = new
+    pthread_mutex_unlock(mutex)
+    add_rows(rows, &old)
+    lookups[0] += old.rest_lookups
+    misses[0] += old.rest_misses
+    free_counts(&old)
     return 0

@@ -136,10 +136,13 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
     def is_late(self, handshake_ms_max: int) -> bool:
         """Whether the PROXY header or the TLS handshake before the first frame took longer. 0 is no limit.
 
-        A connection that begins with a 0 has neither: 0 is the first byte of a frame's length.
+        A connection that begins with a 0 has neither: 0 is the first byte of a frame's length. Nobody is late while the
+        server makes its certificate.
         """
         has_begun = self._tls is not None or (self._buffer and self._buffer[0] != 0)
         if self._handshake is None or not has_begun or not handshake_ms_max:
+            return False
+        if self._handshake.is_waiting and self._tls is None:
             return False
         return self._owner.now_ms() - self._began_ms >= handshake_ms_max
 
@@ -207,7 +210,7 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
             self._handshake = None
             self._go_to_a_reactor()
         elif handshake.is_tls and not handshake.is_waiting:
-            handshake.wait()
+            handshake.wait(self._owner.now_ms())
             self._owner.tls.when_ready(self._start_tls)
 
     def _go_to_a_reactor(self) -> None:
@@ -221,6 +224,8 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
     def _start_tls(self, context: Context | None) -> None:
         if not self.is_open:
             return
+        assert self._handshake is not None
+        self._began_ms += self._owner.now_ms() - self._handshake.waits_since_ms
         if context is None:
             self.close("it wants TLS, and there is no usable certificate")
             return

@@ -16,7 +16,16 @@ class Handshake:
     ``source`` is the peer's address that a PROXY header announced. ``is_waiting``: TLS waits for its context.
     """
 
-    __slots__ = ("_may_announce", "_mode", "_seen_proxy", "is_plain", "is_tls", "is_waiting", "source")
+    __slots__ = (
+        "_may_announce",
+        "_mode",
+        "_seen_proxy",
+        "is_plain",
+        "is_tls",
+        "is_waiting",
+        "source",
+        "waits_since_ms",
+    )
 
     def __init__(self, mode: TlsMode) -> None:
         self._mode = mode
@@ -24,12 +33,13 @@ class Handshake:
         self.is_plain = False
         self.is_tls = False
         self.is_waiting = False
+        self.waits_since_ms = 0
         self._may_announce = True
         self.source: str | None = None
 
-    def wait(self) -> None:
+    def wait(self, now_ms: int) -> None:
         """TLS begins when its context is ready."""
-        self.is_waiting = True
+        self.is_waiting, self.waits_since_ms = True, now_ms
 
     def refuse_proxies(self) -> None:
         """A PROXY header of this peer is an UntrustedProxy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from rocketns.access.classes import Access
@@ -151,6 +152,7 @@ class Answering:
     def _answer_from_product(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         """Cluster-test mode: ask the product environment, and answer ``reply`` if it does not know the topic either."""
 
+        request = replace(request, data=None)  # it would hold its whole frame while it waits
         began_ns = self._began_ns
 
         def answer(from_product: Reply | None) -> None:
@@ -158,7 +160,7 @@ class Answering:
             self._answer(connection, request, from_product or reply)
             connection.flush()
 
-        self._product.ask(request, answer)
+        self._product.ask(request, connection, answer)
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()

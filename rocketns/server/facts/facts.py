@@ -18,6 +18,7 @@ from rocketns.server.control.measures import BOUNDS_S, Measures
 from rocketns.server.core import Core
 from rocketns.server.facts.connections import ConnectionFacts
 from rocketns.server.fleet.watching import FleetWatch
+from rocketns.server.missing.asked import Asked
 from rocketns.server.publishing.delivery import Watcher
 from rocketns.server.tls.contexts import TlsContexts
 
@@ -157,6 +158,15 @@ class Facts:
         context = self._core.context
         observed = context.observed_beyond_bounds.count
         return {Mode.ENFORCE.word: context.beyond_bounds.count, Mode.OBSERVE.word: observed}
+
+    @property
+    def missing_topics(self) -> int:
+        """Topics without a route that were asked for within the last hour."""
+        return self._core.missing.asked.missing
+
+    def asked_topics(self) -> list[Asked]:
+        """These topics."""
+        return list(self._core.missing.asked.all_missing())
 
     @property
     def waiting_requests(self) -> int:

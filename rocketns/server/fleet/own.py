@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from rocketns.fleet.group_view import GroupView, group_view
+from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.publishing.route_digests import SlotDigests
 
@@ -47,6 +49,10 @@ class OwnTables:
 
     def topic(self, topic: str) -> int | None:
         return self._digests.topic(topic)
+
+    def queues(self, topic: str) -> Mapping[str, QueueData]:
+        """The queues of a topic by broker, as the tables have them at this moment."""
+        return self._tables.topic_queue_table.get(topic, {})
 
     def counts(self) -> tuple[int, int]:
         """Broker groups and topics."""

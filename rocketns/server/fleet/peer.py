@@ -1,32 +1,32 @@
 """Reads one other name server, Java's or rocketns, in rounds. Control only; what is long runs on another thread.
 
-A round has its brokers (106). Then, of rocketns, the digests of its 256 buckets of topics, and the topics of those that
-differ. Of any other server: every few seconds the names of its topics (206), and in each round the routes of some of
-them in turn, and of all that are suspected.
+A round has its brokers (106). Then, of rocketns, the digests of its 256 buckets of topics, the topics of those that
+differ, and the routes of some of these (`details`). Of any other server: every few seconds the names of its topics
+(206), and in each round the routes of some of them in turn, and of all that are suspected.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError
-from rocketns.fleet.answers import Differing, differing_digests, differing_groups, route_digest, topic_names
+from rocketns.fleet.answers import Differing, TopicsFound, differing_digests, differing_groups, topic_names
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import Member
 from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.javatext import parse_int
+from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
+from rocketns.server.fleet.details import LOOKUPS_WITHIN_S, Details
 
 TOPIC_NAMES_EVERY_MS = 10_000
-# A slow peer must not delay the next look at its brokers.
-LOOKUPS_WITHIN_S = 1.0
 SWITCHED_OFF = (ResponseCode.SYSTEM_ERROR,)
 ROCKETNS, OTHER = "rocketns", "other"
 
@@ -39,6 +39,7 @@ class OwnRoutes(Protocol):
     def buckets(self) -> bytes: ...
     def topics(self, bucket: int) -> dict[str, int]: ...
     def topic(self, topic: str) -> int | None: ...
+    def queues(self, topic: str) -> Mapping[str, QueueData]: ...
 
 
 class Peer:
@@ -53,6 +54,7 @@ class Peer:
     ) -> None:  # fmt: skip
         self.addr = server.addr
         self.suspects = Suspects()
+        self.details = Details(server, own, name_bytes_max)
         self._server = server
         self._own = own
         self._lookups_max = lookups_max
@@ -74,6 +76,7 @@ class Peer:
         except (UnusableError, BodyDecodeError) as error:
             self._set_error(str(error))
             self.suspects.clear()
+            self.details.set_alike(Counter())
             self._differing = dict.fromkeys(self._differing, 0)
             self._groups = self._topics = None
             self._kind = ""  # another program may come up at the address
@@ -90,24 +93,25 @@ class Peer:
         """How it is."""
         return Member(
             self.addr, self._kind, self._error, self._since_ms, self._read_ms, self._groups, self._topics,
-            self._differing[FactKind.BROKER], self._differing[FactKind.TOPIC],
+            self._differing[FactKind.BROKER], self._differing[FactKind.TOPIC], self.details.following,
         )  # fmt: skip
 
     async def _read_groups(self) -> None:
         answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {})
         own = await self._own.groups()
         found = await asyncio.to_thread(differing_groups, own, answer.body or b"", self._name_bytes_max)
-        self._groups, self._differing[FactKind.BROKER], differing = found
-        self._judge(FactKind.BROKER, differing)
+        self._groups, self._differing[FactKind.BROKER] = found.groups, found.differ
+        self.details.set_one_sided(found.one_sided, self.suspects)
+        self.suspects.keep(FactKind.BROKER, (name for name, _, _ in found.differing))
+        for name, own_group, theirs in found.differing:
+            self.suspects.judge(Item(FactKind.BROKER, name), own_group, theirs, self._epoch_ms())
 
-    def _judge(
-        self, kind: FactKind, differing: Iterable[tuple[str, GroupView | int | None, GroupView | int | None]]
-    ) -> None:
-        """All things of a kind were read; these differ."""
-        found = list(differing)
-        self.suspects.keep(kind, (name for name, _, _ in found))
+    def _judge_topics(self, found: Differing[int]) -> None:
+        """All topics were read; these differ."""
+        self.suspects.keep(FactKind.TOPIC, (name for name, _, _ in found))
         for name, own, theirs in found:
-            self.suspects.judge(Item(kind, name), own, theirs, self._epoch_ms())
+            detail = self.details.known(own, theirs)
+            self.suspects.judge(Item(FactKind.TOPIC, name), own, theirs, self._epoch_ms(), detail)
 
     async def _read_topics(self) -> None:
         if self._kind == OTHER:
@@ -125,22 +129,31 @@ class Peer:
     async def _read_buckets(self, theirs: bytes) -> None:
         if len(theirs) != DIGEST_BYTES * DIGEST_BUCKETS:
             raise UnusableError("its digests have a wrong length")
-        own, count = self._own.buckets(), 0
-        differing: Differing = []
+        own, count, alike = self._own.buckets(), 0, Counter[int]()
+        differing: Differing[int] = []
+        followers: Differing[int] = []
         places = range(0, len(own), DIGEST_BYTES)
         for place in [one for one in places if own[one : one + DIGEST_BYTES] != theirs[one : one + DIGEST_BYTES]]:
-            bucket = place // DIGEST_BYTES
-            answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
-            if answer.code in SWITCHED_OFF:
+            found = await self._read_bucket(place // DIGEST_BYTES)
+            if found is None:
                 self._forget_topics()
                 return
-            topics = self._own.topics(bucket)
-            most = self._name_bytes_max
-            more, some = await asyncio.to_thread(differing_digests, topics, answer.body or b"", most)
-            count += more
-            differing += self.suspects.worth(FactKind.TOPIC, some, SUSPECTS_MAX - len(differing))
+            count += found.differ
+            alike += found.alike
+            differing += self.suspects.worth(FactKind.TOPIC, found.differing, SUSPECTS_MAX - len(differing))
+            followers += found.followers[: SUSPECTS_MAX - len(followers)]
         self._differing[FactKind.TOPIC] = count
-        self._judge(FactKind.TOPIC, differing)
+        self.details.set_alike(alike)
+        self._judge_topics(differing + followers)
+        await self.details.read(self.suspects, self._lookups_max)
+
+    async def _read_bucket(self, bucket: int) -> TopicsFound | None:
+        """None if the peer gives no names of topics."""
+        answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {"bucket": str(bucket)}, SWITCHED_OFF)
+        if answer.code in SWITCHED_OFF:
+            return None
+        own, body = self._own.topics(bucket), answer.body or b""
+        return await asyncio.to_thread(differing_digests, own, body, self._name_bytes_max, self.details.explained)
 
     async def _read_other(self) -> None:
         """The names if they are due, suspected topics, and some more in turn."""
@@ -153,7 +166,9 @@ class Peer:
             if not waiting or loop.time() > ends_s:
                 break
             await self._read_route(waiting.popleft())
-        self._differing[FactKind.TOPIC] = sum(item.kind is FactKind.TOPIC for item, _ in self.suspects.lasting())
+        lasting = [one for item, one in self.suspects.lasting() if item.kind is FactKind.TOPIC]
+        self._differing[FactKind.TOPIC] = len(lasting)
+        self.details.set_alike(Counter(one.detail.delta for one in lasting if one.detail is not None))
 
     async def _read_names(self) -> None:
         self._names_due_ms = self._epoch_ms() + TOPIC_NAMES_EVERY_MS
@@ -171,10 +186,10 @@ class Peer:
     def _forget_topics(self) -> None:
         """The peer gives no names of topics (enableAllTopicList=false). Its brokers are compared all the same."""
         self._topics, self._differing[FactKind.TOPIC] = None, 0
+        self.details.set_alike(Counter())
         self.suspects.keep(FactKind.TOPIC, ())
         self._turn.clear()
 
     async def _read_route(self, topic: str) -> None:
-        body = await self._server.route_body(topic)
-        theirs = None if body is None else await asyncio.to_thread(route_digest, body)
-        self.suspects.judge(Item(FactKind.TOPIC, topic), self._own.topic(topic), theirs, self._epoch_ms())
+        detail = await self.details.of_topic(topic)
+        self.suspects.judge(Item(FactKind.TOPIC, topic), *detail.digests, self._epoch_ms(), detail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rocketns.client.connection import OutgoingConnection
 from rocketns.client.name_server import NameServer
@@ -12,8 +12,7 @@ from rocketns.client.own import others_and_own
 from rocketns.client.remoting_client import MakeConnection, RemotingClient
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import FactKind, Item
-from rocketns.fleet.group_view import GroupView
-from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
+from rocketns.fleet.state import OWN, Disagreement, FleetState, Member
 from rocketns.fleet.suspects import View
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import SerializeType
@@ -21,6 +20,7 @@ from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.server.clock import Clock
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.peer import Peer
+from rocketns.server.fleet.sides import disagreement, follows
 
 log = logging.getLogger("rocketns.fleet")
 
@@ -33,9 +33,6 @@ ANSWER_WITHIN_S = 2.0
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 DISAGREEMENTS_MAX = 200
 EVENTS_AT_ONCE_MAX = 20
-# How much of a group is shown: the state has 200 disagreements.
-ADDRESSES_SHOWN_MAX = 16
-SIDE_CHARACTERS_MAX = 2_000
 
 Deliver = Callable[[list[Event], Now], object]
 
@@ -128,7 +125,8 @@ class FleetWatch:
         since = self._suspected()
         readable = [peer for peer in self._peers.values() if peer.member().is_readable]
         found = [(item, sides) for item in since if len(sides := self._sides(item, readable)) > 1]
-        listed = [_disagreement(item, since[item], sides) for item, sides in found[:DISAGREEMENTS_MAX]]
+        chosen = sorted(found, key=lambda one: bool(follows(one[0], readable)))[:DISAGREEMENTS_MAX]  # causes first
+        listed = [disagreement(item, since[item], sides, readable, self._own) for item, sides in chosen]
         members = (self._own_member(), *(peer.member() for peer in self._peers.values()))
         self.state = FleetState(self._epoch_ms(), members, tuple(listed), len(found) - len(listed))
         if events := self._changes(listed):
@@ -175,19 +173,3 @@ class FleetWatch:
 
     def _epoch_ms(self) -> int:
         return self._clock.now().epoch_ms
-
-
-def _disagreement(item: Item, since_ms: int, sides: Mapping[View, list[str]]) -> Disagreement:
-    shown = tuple(Side(_shown(view), tuple(members)) for view, members in sides.items())
-    return Disagreement(item.kind, item.name, since_ms, shown)
-
-
-def _shown(view: View) -> str:
-    if view is None:
-        return "missing"
-    if not isinstance(view, GroupView):
-        return f"digest {view:x}"
-    text = view._replace(addrs=view.addrs[:ADDRESSES_SHOWN_MAX]).text()
-    more = len(view.addrs) - ADDRESSES_SHOWN_MAX
-    whole = f"{text} and {more} more" if more > 0 else text
-    return whole if len(whole) <= SIDE_CHARACTERS_MAX else f"{whole[:SIDE_CHARACTERS_MAX]}…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
@@ -13,15 +14,28 @@ from rocketns.protocol.body.route_decoding import decode_topic_route_data
 from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
+from rocketns.server.outgoing.line import Asker, Line
 
 log = logging.getLogger("rocketns.product")
 
 TIMEOUT_S = 5.0  # DefaultMQAdminExt
-LOOKUPS_MAX = 1024
+LOOKUPS_MAX = 1024  # that wait
+# So few are sent at a time that a busy machine answers each before its time is up.
+SENT_MAX = 32
 # A larger route of a topic is not read.
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
+# Of the ext fields of a lookup, which wait with it. A larger lookup is answered as if there were no route.
+LOOKUP_CHARACTERS_MAX = 8 * 1024
+LOG_INTERVAL_S = 1.0  # peers choose how many lookups fail
 
 Answer = Callable[[Reply | None], None]
+
+
+@dataclass(slots=True, frozen=True)
+class _Lookup:
+    topic: str
+    command: RemotingCommand
+    answer: Answer
 
 
 class ProductEnvironment:
@@ -34,25 +48,40 @@ class ProductEnvironment:
         self._addresses = addresses
         self._serialize_type = serialize_type
         self._version = version
-        self._asking: set[asyncio.Task[None]] = set()
+        self._waiting: Line[_Lookup] = Line(LOOKUPS_MAX)
+        self._sent: set[asyncio.Task[None]] = set()
+        self._logged_s: float | None = None
+        self._unlogged = 0
 
-    def ask(self, command: RemotingCommand, answer: Answer) -> None:
+    def ask(self, command: RemotingCommand, asker: Asker, answer: Answer) -> None:
         """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later."""
         topic = command.ext("topic")
-        if topic is None or not self._addresses or len(self._asking) >= LOOKUPS_MAX:
+        if topic is None or not self._addresses or _is_too_large(command):
             answer(None)
             return
-        task = asyncio.get_running_loop().create_task(self._ask(topic, command, answer))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
+        given_up = self._waiting.put(asker, _Lookup(topic, command, answer))
+        if given_up is not None:
+            given_up.answer(None)
+        self._send()
 
-    async def _ask(self, topic: str, command: RemotingCommand, answer: Answer) -> None:
+    def _send(self) -> None:
+        while len(self._sent) < SENT_MAX and (lookup := self._waiting.take()) is not None:
+            task = asyncio.get_running_loop().create_task(self._ask(lookup))
+            self._sent.add(task)
+            task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._sent.discard(task)
+        if not task.cancelled():
+            self._send()
+
+    async def _ask(self, lookup: _Lookup) -> None:
         found = None
         try:
-            found = await self._first_answer(topic, command)
+            found = await self._first_answer(lookup.topic, lookup.command)
         except Exception:
             log.exception("the product environment's answer cannot be used")
-        answer(found)
+        lookup.answer(found)
 
     async def _first_answer(self, topic: str, command: RemotingCommand) -> Reply | None:
         """The reply of the first name server that answers."""
@@ -60,8 +89,17 @@ class ProductEnvironment:
             try:
                 return await self._ask_one(addr, topic, command)
             except RocketnsError as error:
-                log.info("get route info by topic from product environment failed: %s", error)
+                self._log_failure(error)
         return None
+
+    def _log_failure(self, error: RocketnsError) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if self._logged_s is not None and now_s - self._logged_s < LOG_INTERVAL_S:
+            self._unlogged += 1
+            return
+        others = f" ({self._unlogged} more failed since the last such line)" if self._unlogged else ""
+        self._logged_s, self._unlogged = now_s, 0
+        log.info("get route info by topic from product environment failed: %s%s", error, others)
 
     async def _ask_one(self, addr: str, topic: str, command: RemotingCommand) -> Reply | None:
         fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
@@ -74,3 +112,8 @@ class ProductEnvironment:
             return route_reply(command, decode_topic_route_data(response.body), standard=False)
 
         return await self._client.invoke_reading(addr, opaque, frame, TIMEOUT_S, read, ANSWER_BYTES_MAX)
+
+
+def _is_too_large(command: RemotingCommand) -> bool:
+    fields = command.ext_fields or {}
+    return sum(len(key) + len(value or "") for key, value in fields.items()) > LOOKUP_CHARACTERS_MAX

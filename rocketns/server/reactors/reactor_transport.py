@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import socket
 import threading
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rocketns._fast.reactor.reactors import Reactors
+from rocketns.addresses import host_of
 from rocketns.config import Configuration
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.control.control import Control
+from rocketns.server.missing.asked import Counted, Peer
 from rocketns.server.reactors.reactor_connection import ReactorConnection
 from rocketns.server.requests.peek import seems_lookup
 from rocketns.server.stall import IdleAllowance, Stall
@@ -26,6 +29,13 @@ OTHER = LanguageCode.OTHER.name
 LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
+
+
+def _gone(packed: bytes) -> Peer:
+    """A peer whose connection has ended: its port is not known any more."""
+    found = ipaddress.IPv6Address(packed)
+    host = str(found.ipv4_mapped or found)
+    return Peer(host_of(f"{host}:0"), host)
 
 
 class ReactorTransport:
@@ -145,6 +155,15 @@ class ReactorTransport:
 
     def handed_off(self, descriptor: int) -> None:
         self._asyncio_transport.take(socket.socket(fileno=descriptor))
+
+    def drain_missing(self) -> Iterator[Counted]:
+        """The lookups without a route that reactors answered since the last call. Control only."""
+        for topic, lookups, number, address, owner in self._reactors.drain_missing():
+            connection = self._connections.get(number)  # it may have gone
+            if connection is not None:
+                yield topic, lookups, Peer(connection.place[1], connection.address), owner
+            else:
+                yield topic, lookups, None if address is None else _gone(address), owner
 
     def close_idle(self) -> None:
         """End the connections that were idle for their limit."""

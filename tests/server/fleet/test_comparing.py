@@ -22,7 +22,7 @@ from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.events import Event, FleetDiffers
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
-from rocketns.server.fleet import watching
+from rocketns.server.fleet import sides, watching
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.publishing.route_digests import SlotDigests
@@ -233,8 +233,8 @@ def test_a_side_shows_a_part_of_a_large_group() -> None:
     """What a stranger registers must not fill the state, which has 200 disagreements."""
     many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)
     long = GroupView("c" * 1_000_000, ((0, "10.0.0.1:1"),), None, False)
-    assert watching._shown(many).endswith(f"15=10.0.0.1:15 and {100_000 - watching.ADDRESSES_SHOWN_MAX} more")
-    assert len(watching._shown(long)) == watching.SIDE_CHARACTERS_MAX + 1
+    assert sides._group_side(many, ()).value.endswith(f"15=10.0.0.1:15 and {100_000 - sides.ADDRESSES_SHOWN_MAX} more")
+    assert len(sides._group_side(long, ()).value) == sides.SIDE_CHARACTERS_MAX + 1
 
 
 def test_a_peer_that_is_no_longer_named_is_not_read() -> None:

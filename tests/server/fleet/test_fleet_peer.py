@@ -11,6 +11,7 @@ import pytest
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
+from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.server.fleet.peer import Peer
@@ -22,6 +23,9 @@ class Other:
     """A rocketns whose digests all differ from those of `Own`."""
 
     addr = "10.0.0.9:1"
+
+    async def route_body(self, _topic: str) -> None:
+        """It has changed since."""
 
     async def ask(self, code: int, fields: dict[str, str], _also: object = ()) -> RemotingCommand:
         body: bytes = b'{"brokerAddrTable":{}}'
@@ -40,6 +44,12 @@ class Own:
         return bytes(8 * DIGEST_BUCKETS)
 
     def topics(self, _bucket: int) -> dict[str, int]:
+        return {}
+
+    def topic(self, _topic: str) -> int | None:
+        return None
+
+    def queues(self, _topic: str) -> dict[str, QueueData]:
         return {}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from dataclasses import dataclass
 
 import pytest
 
@@ -11,11 +13,23 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.server.outgoing import product_environment
-from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.outgoing.product_environment import LOOKUP_CHARACTERS_MAX, ProductEnvironment
 from tests.client.peers import CLOSED, answer, peer, run, serving
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
 LOOKUP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Asker:
+    """A connection that looks up a topic."""
+
+    host: str = "127.0.0.1"
+    announced: str = ""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.host, self.announced or self.host
 
 
 async def ask(
@@ -23,7 +37,7 @@ async def ask(
     serialize_type: SerializeType = SerializeType.JSON,
 ) -> Reply | None:  # fmt: skip
     found: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-    ProductEnvironment(client, addrs, serialize_type).ask(command, found.set_result)
+    ProductEnvironment(client, addrs, serialize_type).ask(command, Asker(), found.set_result)
     return await found
 
 
@@ -105,15 +119,66 @@ def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lookups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: requests over the limit are answered at once, as not found."""
+    """B248: what is over the limit of waiting ones is answered at once, as not found."""
     monkeypatch.setattr(product_environment, "LOOKUPS_MAX", 2)
+    monkeypatch.setattr(product_environment, "SENT_MAX", 3)
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
             routes, answers = ProductEnvironment(client, [one.addr], SerializeType.JSON), list[Reply | None]()
-            for _ in range(3):
-                routes.ask(LOOKUP, answers.append)
+            for _ in range(6):
+                routes.ask(LOOKUP, Asker(), answers.append)
             assert answers == [None]
+
+    run(test)
+
+
+def test_a_lookup_that_has_waited_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B248: with one sent at a time, all are answered."""
+    monkeypatch.setattr(product_environment, "SENT_MAX", 1)
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(serving(route)) as one:
+            routes = ProductEnvironment(client, [one.addr], SerializeType.JSON)
+            found = [asyncio.get_running_loop().create_future() for _ in range(3)]
+            for future in found:
+                routes.ask(LOOKUP, Asker(), future.set_result)
+            assert await asyncio.gather(*found) == [Reply(body=ROUTE)] * 3
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("characters", "is_asked"), [(LOOKUP_CHARACTERS_MAX, True), (LOOKUP_CHARACTERS_MAX + 1, False)]
+)
+def test_a_large_lookup_does_not_wait(characters: int, is_asked: bool) -> None:
+    """B248: it is answered at once, as not found: lookups that wait hold little memory."""
+    large = RemotingCommand(105, 513, 1, 0, {"topic": "T", "more": "x" * (characters - len("topicTmore"))}, None)
+
+    async def test(client: RemotingClient) -> None:
+        async with peer(serving(route)) as one:
+            assert (await ask(client, [one.addr], large) is not None) == is_asked
+            assert len(one.connections) == is_asked
+
+    run(test)
+
+
+def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many lookups there are. The next line says how many had none."""
+    monkeypatch.setattr(product_environment, "LOG_INTERVAL_S", 3600.0)  # a busy machine may be slow
+
+    async def test(client: RemotingClient) -> None:
+        routes = ProductEnvironment(client, [CLOSED], SerializeType.JSON)
+        with caplog.at_level(logging.INFO, "rocketns.product"):
+            for wanted in (20, 1):
+                found = [asyncio.get_running_loop().create_future() for _ in range(wanted)]
+                for future in found:
+                    routes.ask(LOOKUP, Asker(), future.set_result)
+                assert await asyncio.gather(*found) == [None] * wanted
+                routes._logged_s = None
+        lines = [message for message in caplog.messages if message.startswith("get route info")]
+        assert len(lines) == 2
+        assert lines[-1].endswith(" (19 more failed since the last such line)")
 
     run(test)
 

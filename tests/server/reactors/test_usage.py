@@ -56,7 +56,8 @@ def second_window(meter: Meter) -> Usage:
 def test_the_share_of_a_busy_thread_is_its_own() -> None:
     with threads() as started:
         idle, busy = second_window(Meter(started)).shares
-    assert 0 <= idle < 0.05 < busy < 1.1
+    assert 0 <= idle < busy / 2  # where others have the cores, little is left for it
+    assert busy < 1.1
 
 
 def test_too_short_a_window_says_nothing() -> None:

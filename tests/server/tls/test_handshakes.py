@@ -97,7 +97,7 @@ def test_after_a_turn_a_port_rests_in_proportion_to_it() -> None:
             loop.call_soon(turn)
 
         handshakes = Handshakes(lambda: room.now_ns, rest=3.0)
-        with mock.patch.object(loop, "call_at", at):
+        with mock.patch.object(loop, "time", return_value=0.0), mock.patch.object(loop, "call_at", at):
             for _ in range(6):
                 handshakes.want(Peer(room, "a"))
             while len(room.served) < 6:

@@ -1,0 +1,60 @@
+"""Why a topic has no route, as far as the tables say."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from rocketns.protocol.codes import SYNC_BROKER_MEMBER_GROUP_PREFIX
+from rocketns.protocol.topic_validator import CREATION_TOPIC, SELF_TEST_TOPIC, is_valid
+from rocketns.routeinfo.tables import RouteTables
+
+# Never missing: a client asks for the first one after its own topic, which is noted. Every broker has the second one,
+# so tools probe with it, among them `rocketns doctor`.
+PROBED = frozenset((CREATION_TOPIC, SELF_TEST_TOPIC))
+# What brokers make for a consumer group, or for each other: clients ask for them before they exist.
+GROUP_PREFIXES = ("%RETRY%", "%DLQ%", SYNC_BROKER_MEMBER_GROUP_PREFIX)
+SYSTEM_PREFIXES = ("rmq_sys_", "RMQ_SYS_", "%SYS%", "%LMQ%")
+SYSTEM_TOPICS = frozenset((
+    *PROBED, "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "TRANS_CHECK_MAX_TIME_TOPIC", "OFFSET_MOVED_EVENT",
+))  # fmt: skip
+
+
+class MissingReason(StrEnum):
+    """Why a topic has no route."""
+
+    NO_BROKERS = "noBrokers"
+    NOT_A_NAME = "notAName"
+    GROUP = "group"
+    BROKERS_GONE = "brokersGone"
+    SYSTEM = "system"
+    CREATED = "created"
+    ABSENT = "absent"
+
+
+# Nothing to say in the log: others make these topics, and clients ask for them again and again until then.
+QUIET = frozenset((MissingReason.GROUP,))
+
+
+def why_missing(tables: RouteTables, topic: str, *, creates: bool) -> MissingReason:
+    """Control only. The first reason of the list above that holds. ``creates``: some broker creates topics."""
+    if not tables.broker_addr_table:
+        return MissingReason.NO_BROKERS
+    if topic.startswith(GROUP_PREFIXES):
+        return MissingReason.GROUP
+    if not is_valid(topic):
+        return MissingReason.NOT_A_NAME
+    if tables.topic_queue_table.get(topic):
+        return MissingReason.BROKERS_GONE
+    if topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIXES):
+        return MissingReason.SYSTEM
+    return MissingReason.CREATED if creates else MissingReason.ABSENT
+
+
+def creating_groups(tables: RouteTables) -> list[str]:
+    """Control only. The broker groups that create a topic at its first message."""
+    return [name for name in tables.topic_queue_table.get(CREATION_TOPIC, ()) if name in tables.broker_addr_table]
+
+
+def has_route(tables: RouteTables, topic: str) -> bool:
+    """Control only. As `view.pick_up_route`, without making the route."""
+    return any(name in tables.broker_addr_table for name in tables.topic_queue_table.get(topic, ()))

@@ -1,0 +1,1 @@
+"""Topics that are asked for and have no route."""
