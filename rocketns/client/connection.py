@@ -118,13 +118,18 @@ class OutgoingConnection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         self.lost(self._reason)
 
-    def lost(self, reason: str = "", *, failed: bool = False, error: type[NotSentError] = NotSentError) -> None:
-        """Forget the connection, and fail the requests that wait for its answers."""
+    def lost(
+        self, reason: str = "", *, failed: bool = False, error: type[NotSentError] = NotSentError,
+        cause: Exception | None = None,
+    ) -> None:  # fmt: skip
+        """Forget the connection, and fail the requests that wait for its answers. ``cause`` is the error's cause."""
         self.keep_nothing()
         self._forget(self, failed or self._is_failed)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        self.answers.fail_all(error(reason or f"the connection to {self.address} ended"))
+        failure = error(reason or f"the connection to {self.address} ended")
+        failure.__cause__ = cause
+        self.answers.fail_all(failure)
 
     def _note_use(self) -> None:
         """Only what is sent, or was asked for, keeps the connection open."""

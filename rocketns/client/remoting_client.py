@@ -156,7 +156,7 @@ class RemotingClient:
             reason = str(error) or "timeout"
             log.log(self._failures, "createChannel: connect remote host[%s] failed: %s", addr, reason)
             why = RefusedError if isinstance(error, ConnectionRefusedError) else NotSentError
-            connection.lost(f"connecting to {addr} failed: {reason}", failed=True, error=why)
+            connection.lost(f"connecting to {addr} failed: {reason}", failed=True, error=why, cause=error)
 
     async def _target(self, addr: str, announced_by: str | None, is_announced: bool) -> tuple[str, int]:
         """Host and port. What a peer announced is resolved and looked at first, so that its host is an IP address."""

@@ -36,7 +36,7 @@ async def ask(client: RemotingClient, count: int, say: Answers) -> list[object]:
         await writer.drain()
 
     async with peer(serve) as one:
-        asked = (client.invoke(one.addr, opaque, sent, 1.0) for opaque, sent in requests)
+        asked = (client.invoke(one.addr, opaque, sent, WAIT_S) for opaque, sent in requests)
         found = await asyncio.gather(*asked, return_exceptions=True)
     return [answer if isinstance(answer, BaseException) else answer.ext("for") == str(opaque)
             for answer, (opaque, _) in zip(found, requests, strict=True)]  # fmt: skip

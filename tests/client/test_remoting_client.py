@@ -7,7 +7,7 @@ from socket import AF_INET
 
 import pytest
 
-from rocketns.client import connection
+from rocketns.client import connection, places
 from rocketns.client.connection import NotSentError
 from rocketns.client.remoting_client import RemotingClient
 from tests.client.peers import CLOSED, HERE, NOBODY, WAIT_S, peer, run
@@ -166,7 +166,9 @@ def test_names_of_hosts_share_their_announcers_account() -> None:
     run(test, outgoing_connections_per_host_max=2)
 
 
-def test_an_address_that_failed_is_not_tried_again_at_once() -> None:
+def test_an_address_that_failed_is_not_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "REST_S", WAIT_S)
+
     async def test(client: RemotingClient) -> None:
         client.invoke_oneway(CLOSED, b"a", HERE)
         await settled(client, 0)
@@ -199,12 +201,14 @@ def test_addresses_that_were_announced_elsewhere(monkeypatch: pytest.MonkeyPatch
 def test_a_silent_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """B192: Java closes it after 120 s, too."""
     assert connection.IDLE_S == 120
-    monkeypatch.setattr(connection, "IDLE_S", 0.05)
 
     async def test(client: RemotingClient) -> None:
         async with peer() as one:
             client.invoke_oneway(one.addr, b"a", HERE)
             await one.until(lambda: one.received == b"a")
+            monkeypatch.setattr(connection, "IDLE_S", 0.05)
+            client.invoke_oneway(one.addr, b"b", HERE)
+            await one.until(lambda: one.received == b"ab")
             while client._connections:
                 await asyncio.sleep(0.005)
 

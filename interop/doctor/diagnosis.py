@@ -1,0 +1,132 @@
+"""One examination by `rocketns doctor`, as JSON and as text, and what is expected of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from interop.doctor.network import Machine
+from interop.doctor.site import address_of
+from interop.harness.servers import NameServer
+
+WELL, ILL = 0, 1
+TIMEOUT_S = 120
+# Requests that count as a broker's sign of life, change something, or cost a Java name server much.
+NEVER = {
+    "REGISTER_BROKER", "UNREGISTER_BROKER", "BROKER_HEARTBEAT", "QUERY_DATA_VERSION", "PUT_KV_CONFIG",
+    "DELETE_KV_CONFIG", "WIPE_WRITE_PERM_OF_BROKER", "ADD_WRITE_PERM_OF_BROKER", "REGISTER_TOPIC_IN_NAMESRV",
+    "DELETE_TOPIC_IN_NAMESRV", "GET_TOPICS_BY_CLUSTER", "UPDATE_NAMESRV_CONFIG",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The fault of a fleet: the checks that may name it, and words that the first finding must have, in any case."""
+
+    checks: tuple[str, ...]
+    sentence: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """``text`` is what people see, ``report`` the same as JSON. Both had the same exit status."""
+
+    words: tuple[str, ...]
+    status: int
+    report: dict[str, Any]
+    text: str
+
+    @property
+    def first(self) -> dict[str, Any]:
+        return dict(self.report["findings"][0])
+
+    def of(self, state: str) -> list[dict[str, Any]]:
+        return [one for one in self.report["findings"] if one["state"] == state]
+
+    def says(self, *finding_words: str) -> bool:
+        """Whether the findings that are not well have these words."""
+        lines = " ".join(_all_of(one) for one in self.report["findings"] if one["state"] != "well").lower()
+        return all(word.lower() in lines for word in finding_words)
+
+    def commands(self, beginning: str = "mqadmin ") -> list[str]:
+        """The commands of the first finding that begin so."""
+        return [line for line in self.first["commands"] if line.startswith(beginning)]
+
+    def requests(self) -> dict[str, dict[str, int]]:
+        """Kind of peer → kind of request → the most that was sent to one of them."""
+        found: dict[str, dict[str, int]] = {}
+        for one in self.report["requests"]:
+            most = found.setdefault(one["to"], {})
+            for sent in one["sent"].values():
+                for kind, count in sent.items():
+                    most[kind] = max(most.get(kind, 0), count)
+        return found
+
+    def names_first(self, cause: Cause) -> None:
+        """Check that the fault is the first finding, in both forms, and that no request was sent too often."""
+        self.is_in_order()
+        first = self.first
+        assert (self.status, first["state"]) == (ILL, "ill"), self.text
+        assert first["check"] in cause.checks, f"{first['check']} is first, not {cause.checks}\n{self.text}"
+        _has(first["sentence"], cause.sentence, self.text)
+        _has(" ".join(first["evidence"]), cause.evidence, self.text)
+        _has(" ".join(first["commands"]), cause.commands, self.text)
+
+    def is_well(self) -> None:
+        """Check that nothing is wrong, in both forms, and that no request was sent too often."""
+        self.is_in_order()
+        assert not self.of("ill"), self.text
+        assert self.status == WELL, self.text
+
+    def is_in_order(self) -> None:
+        """Check that the text begins with the same cause, and that the numbers of requests are kept."""
+        if self.first["state"] != "well":
+            assert self.first["sentence"] in self.text.splitlines()[0], f"{self.first}\n{self.text}"
+            assert all(command in self.text for command in self.first["commands"]), f"{self.first}\n{self.text}"
+        for kind in self.report["requests"]:
+            for addr, sent in kind["sent"].items():
+                over = {name: n for name, n in sent.items() if n > kind["mostToEach"].get(name, 0)}
+                assert not over | {name: n for name, n in sent.items() if name in NEVER}, (addr, over, sent)
+
+
+def examine(machine: Machine, servers: Iterable[NameServer] | str, *words: str) -> Diagnosis:
+    """Run the doctor on a machine, once for each form."""
+    addresses = servers.split() if isinstance(servers, str) else [address_of(one) for one in servers]
+    command = ("doctor", *addresses, *words)
+    with ThreadPoolExecutor(2) as pool:
+        in_json, as_text = pool.map(_ran, (machine, machine), ((*command, "--json"), command))
+    assert in_json.stdout, in_json.stderr
+    assert in_json.returncode == as_text.returncode, f"{in_json.stdout}\n{as_text.stdout}{as_text.stderr}"
+    assert not in_json.stderr + as_text.stderr, in_json.stderr + as_text.stderr
+    return Diagnosis(command, in_json.returncode, json.loads(in_json.stdout), as_text.stdout)
+
+
+def _ran(machine: Machine, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rocketns", *words]
+    with machine.inside():
+        return subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            env=os.environ | {"LC_ALL": "C.UTF-8"},
+        )
+
+
+def _has(text: str, words: Iterable[str], whole: str) -> None:
+    missing = [word for word in words if word.lower() not in text.lower()]
+    assert not missing, f"{missing} not in {text!r}\n{whole}"
+
+
+def _all_of(finding: dict[str, Any]) -> str:
+    return " ".join([finding["sentence"], *finding["evidence"], *finding["commands"]])

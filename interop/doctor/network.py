@@ -1,0 +1,157 @@
+"""Machines that share this kernel: each is a network namespace with an address on one switch.
+
+A namespace has no name: it ends with the last process in it and the descriptor that is held here, so a run that is
+killed leaves nothing behind. What is sent elsewhere than to the machines is dropped by the switch without an answer, as
+firewalls do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+LEFT_OUT = "fleets for the doctor left out, none is built: "
+HERE = Path("/proc/thread-self/ns/net")
+CLONE_NEWNET = 0x40000000
+PREFIX = "10.20.0."
+GATEWAY = f"{PREFIX}1"
+# What Docker gives its first container.
+CONTAINER, BRIDGE, CONTAINERS = "172.17.0.2", "172.17.0.1", "172.17.0.0/16"
+COMMAND_TIMEOUT_S = 30
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Machine:
+    """A machine at ``address``, with a loopback interface. A name tells it apart in messages."""
+
+    def __init__(self, name: str, address: str = "") -> None:
+        self.name, self.address = name, address
+        self._namespace = _new_namespace()
+        self.run("ip link set lo up")
+
+    @property
+    def path(self) -> str:
+        """What ``ip`` takes in place of a namespace's name."""
+        return f"/proc/{os.getpid()}/fd/{self._namespace}"
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Meanwhile sockets and processes that this thread makes are on the machine."""
+        outside = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _enter(self._namespace)
+            yield
+        finally:
+            _enter(outside)
+            os.close(outside)
+
+    def run(self, *commands: str) -> None:
+        """Run commands on it, one after the other; CalledProcessError with what a failed one printed."""
+        with self.inside():
+            for command in commands:
+                subprocess.run(command.split(), check=True, timeout=COMMAND_TIMEOUT_S, capture_output=True, text=True)
+
+    def unplug(self) -> None:
+        """Take it off the network. Its connections learn nothing of it."""
+        self.run("ip link set eth0 down")
+
+    def plug_in(self) -> None:
+        self.run("ip link set eth0 up", f"ip route replace default via {GATEWAY}")
+
+    def close(self) -> None:
+        os.close(self._namespace)
+
+
+class Network:
+    """A switch and the machines that are plugged into it. Its end lets go of them."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._switch = self._added(Machine("switch", GATEWAY))
+        self._switch.run(
+            "ip link add switch type bridge", "ip link set switch up", f"ip addr add {GATEWAY}/24 dev switch",
+            "sysctl -qw net.ipv4.ip_forward=1", "ip route add blackhole default",
+        )  # fmt: skip
+        self._ports = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def machine(self, name: str, number: int) -> Machine:
+        """A machine with the network's address of that number."""
+        machine = self._added(Machine(name, f"{PREFIX}{number}"))
+        self._plug(machine, self._switch, "switch", 24, GATEWAY)
+        return machine
+
+    def container(self, name: str, host: Machine) -> Machine:
+        """A container of a machine with Docker: it reaches everybody by its host's address, and nobody reaches it."""
+        host.run(
+            "ip link add docker0 type bridge", "ip link set docker0 up", f"ip addr add {BRIDGE}/16 dev docker0",
+            "sysctl -qw net.ipv4.ip_forward=1",
+            f"iptables -t nat -A POSTROUTING -s {CONTAINERS} ! -o docker0 -j MASQUERADE",
+        )  # fmt: skip
+        machine = self._added(Machine(name, CONTAINER))
+        self._plug(machine, host, "docker0", 16, BRIDGE)
+        return machine
+
+    def _plug(self, machine: Machine, into: Machine, bridge: str, bits: int, gateway: str) -> None:
+        self._ports += 1
+        port = f"port{self._ports}"
+        machine.run(
+            f"ip link add eth0 type veth peer name {port} netns {into.path}",
+            f"ip addr add {machine.address}/{bits} dev eth0", "ip link set eth0 up",
+        )  # fmt: skip
+        into.run(f"ip link set {port} master {bridge}", f"ip link set {port} up")
+        machine.run(f"ip route add default via {gateway}")
+
+    def _added(self, machine: Machine) -> Machine:
+        self._stack.callback(machine.close)
+        return machine
+
+
+@cache
+def why_no_network() -> str:
+    """Why no machines can be made here, or nothing."""
+    if missing := [program for program in ("ip", "iptables", "sysctl") if shutil.which(program) is None]:
+        return f"not found on the PATH: {', '.join(missing)}"
+    try:
+        with Network() as network:
+            network.container("container", network.machine("host", 2))
+    except subprocess.CalledProcessError as error:
+        return f"{' '.join(error.cmd)}: {error.stderr.strip()}"
+    except OSError as error:
+        return f"no network namespace can be made: {error.strerror}"
+    return ""
+
+
+def _new_namespace() -> int:
+    """A descriptor of a new namespace, which a thread of its own enters."""
+    made: list[int | OSError] = []
+    thread = threading.Thread(target=lambda: made.append(_leave_for_a_new_one()))
+    thread.start()
+    thread.join()
+    if isinstance(made[0], OSError):
+        raise made[0]
+    return made[0]
+
+
+def _leave_for_a_new_one() -> int | OSError:
+    if _libc.unshare(CLONE_NEWNET):
+        return OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _enter(namespace: int) -> None:
+    if _libc.setns(namespace, CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,0 +1,1 @@
+"""Gathers the facts, within a stated number of requests."""

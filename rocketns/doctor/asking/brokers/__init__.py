@@ -1,0 +1,1 @@
+"""Asks the addresses that brokers announce, and the brokers behind them."""

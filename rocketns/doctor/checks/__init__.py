@@ -1,0 +1,1 @@
+"""The checks: each is one function from facts to findings, in one table."""

@@ -1,0 +1,1 @@
+"""Checks of what only brokers know: their addresses, configuration, consumer groups."""

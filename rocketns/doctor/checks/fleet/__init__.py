@@ -1,0 +1,1 @@
+"""Checks of the broker groups that name servers show."""

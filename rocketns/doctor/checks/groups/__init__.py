@@ -1,0 +1,1 @@
+"""Checks of the consumer groups that were asked for."""

@@ -1,0 +1,98 @@
+"""How checks write lists and commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable
+
+from rocketns.doctor.facts.facts import Facts
+from rocketns.doctor.facts.name_servers import NameServerFacts
+from rocketns.doctor.facts.reach import Outcome, Place
+from rocketns.doctor.words import N_, _
+from rocketns.fleet.group_view import GroupView
+
+NAMES_MAX = 5
+# What no shell reads as more than a word.
+_PLAIN = re.compile(r"[\w.%|:@/+-]*")
+
+
+def listed(names: Iterable[str], most: int = NAMES_MAX) -> str:
+    """The first names in order, and how many more there are."""
+    ordered = sorted(names)
+    shown = _(", ").join(ordered[:most])
+    left = len(ordered) - most
+    if left <= 0:
+        return shown
+    return _.plural("%(names)s and %(n)d more", "%(names)s and %(n)d more", left) % {"names": shown, "n": left}
+
+
+def addrs(name_servers: Collection[NameServerFacts]) -> str:
+    """Their addresses, in the order of the command line."""
+    return _(", ").join(one.addr for one in name_servers)
+
+
+def namesrv_addr(facts: Facts) -> str:
+    """The list of name servers as clients and brokers write it."""
+    return ";".join(facts.options.name_servers)
+
+
+def mqadmin(facts: Facts, command: str, *words: str) -> str:
+    """A command of mqadmin, which asks the name servers that can be read; all, where none can."""
+    asked = ";".join(one.addr for one in facts.readable) or namesrv_addr(facts)
+    return shlex.join(("mqadmin", command, "-n", asked, *words))
+
+
+def again(facts: Facts, *more: str) -> str:
+    """The command that asks the same once more, with other options added, which need no quotes."""
+    asked = facts.options
+    words = ["rocketns", "doctor", namesrv_addr(facts)]
+    given = (("--topic", asked.topics), ("--group", asked.groups), ("--broker", asked.brokers))
+    words += [word for option, values in given for value in values for word in (option, value)]
+    words += ["--from-client"] if asked.from_client and "--from-client" not in more else []
+    words += ["-Dtls.enable=true"] if asked.tls and "-Dtls.enable=true" not in more else []
+    return " ".join((shlex.join(words), *more))
+
+
+def setting(name: str, value: str) -> str:
+    """A line of broker.conf. A value of a peer that a shell could run is a comment: lines are copied."""
+    line = f"{name}={value}"
+    return line if _PLAIN.fullmatch(value) else f"# {line}"
+
+
+def members(group: GroupView) -> str:
+    """The members of a broker group: ``0=10.0.0.1:10911 1=10.0.0.2:10911``."""
+    return " ".join(f"{broker_id}={addr}" for broker_id, addr in group.addrs)
+
+
+OUTCOMES = {
+    Outcome.ANSWERED: N_("answered"),
+    Outcome.REFUSED: N_("refused"),
+    Outcome.TIMED_OUT: N_("timed out"),
+    Outcome.UNREACHABLE: N_("unreachable"),
+    Outcome.NO_HOST: N_("no machine answers"),
+    Outcome.UNRESOLVED: N_("no address"),
+    Outcome.SILENT: N_("silent"),
+    Outcome.CLOSED: N_("closed"),
+    Outcome.SPEAKS_TLS: N_("speaks TLS"),
+    Outcome.SPEAKS_PLAIN: N_("speaks plain"),
+    Outcome.OTHER_PROTOCOL: N_("another protocol"),
+}
+PLACES = {
+    Place.LOOPBACK: N_("loopback"),
+    Place.CONTAINER: N_("container network"),
+    Place.LINK_LOCAL: N_("link-local"),
+    Place.PRIVATE: N_("private network"),
+    Place.PUBLIC: N_("public"),
+    Place.UNKNOWN: N_("unknown place"),
+}
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """For evidence."""
+    return _(OUTCOMES.get(outcome, outcome))
+
+
+def place_text(place: Place) -> str:
+    """For evidence."""
+    return _(PLACES.get(place, place))

@@ -1,0 +1,1 @@
+"""Checks of the topics that were asked for: missing, misspelt, not writable."""

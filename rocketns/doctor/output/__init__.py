@@ -1,0 +1,1 @@
+"""The report as text for people and as JSON for programs."""

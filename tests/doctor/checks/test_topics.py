@@ -1,0 +1,235 @@
+"""What is said of a topic that clients find no route of."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+
+from interop.harness import codes
+from rocketns.doctor.checks.topic import misspelt
+from rocketns.doctor.facts.brokers import BrokerFacts
+from rocketns.doctor.facts.facts import Facts
+from rocketns.doctor.facts.name_servers import NameServerFacts
+from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts.reach import Outcome
+from rocketns.doctor.finding import State
+from rocketns.doctor.running import run
+from tests.doctor.examples.parts import NS_1, fleet, name_server
+from tests.doctor.standin import CREATION, ONE, SYSTEM, TWO, StandIn, examined, found, ill, well
+
+
+def without_creation() -> StandIn:
+    one = well()
+    del one.topics["TBW102"]
+    return one
+
+
+def test_a_topic_that_every_name_server_has_is_well() -> None:
+    report = examined(well(), well(), topics=("Orders",))
+    assert (ill(report), report.exit_status) == ([], 0)
+
+
+def test_a_topic_that_no_broker_has_is_missing_and_the_command_creates_it() -> None:
+    report = examined(well(), topics=("Payments",))
+    (addr,) = [one.addr for one in report.facts.name_servers]
+    assert ill(report) == ["topic-missing"]
+    assert found(report, "topic-missing").commands[0] == f"mqadmin updateTopic -n {addr} -c c -t Payments"
+
+
+def test_of_a_missing_topic_it_is_said_which_fleet_was_asked() -> None:
+    """The client's list may be that of another fleet."""
+    assert any(
+        "broker-a, broker-b" in line for line in found(examined(well(), topics=("X",)), "topic-missing").evidence
+    )
+
+
+def test_automatic_creation_that_is_off_is_the_cause_of_a_missing_topic() -> None:
+    report = examined(without_creation(), topics=("Payments",))
+    assert ill(report) == ["automatic-creation", "topic-missing"]
+    assert "broker-a, broker-b" in found(report, "automatic-creation").evidence[0]
+
+
+def test_brokers_that_create_no_topics_are_named_where_others_do() -> None:
+    one = without_creation()
+    one.topics["TBW102"] = {"broker-a": {}}
+    report = examined(one, topics=("Payments",))
+    assert ill(report) == ["topic-missing", "automatic-creation"]
+    assert "broker-b creates no topics" in found(report, "automatic-creation").sentence
+
+
+def test_nothing_is_said_of_automatic_creation_where_no_broker_is() -> None:
+    report = examined(StandIn(), topics=("Payments",))
+    assert "automatic-creation" in report.skipped
+
+
+def test_nothing_is_said_of_automatic_creation_where_its_topic_was_not_answered() -> None:
+    facts = fleet(name_server(NS_1, routes={"Payments": None}), topic="Payments")
+    assert "automatic-creation" in run(facts).skipped
+
+
+def test_automatic_creation_does_not_matter_to_a_topic_that_exists() -> None:
+    assert ill(examined(without_creation(), topics=("Orders",))) == []
+
+
+@pytest.mark.parametrize("typed", ["orders", "Oders", "Order", "Ordres", "Order-s"])
+def test_a_misspelt_topic_is_the_cause_even_where_no_broker_creates_topics(typed: str) -> None:
+    report = examined(without_creation(), topics=(typed,))
+    assert ill(report)[0] == "misspelt"
+    assert "but Orders" in found(report, "misspelt").sentence
+
+
+@pytest.mark.parametrize(("typed", "other"), [("Orders2", "Orders1"), ("TopicB", "TopicA")])
+def test_the_next_one_of_a_series_is_no_misspelling(typed: str, other: str) -> None:
+    """Such a topic was rather never created. The near name is said after that."""
+    report = examined(well(**{other: {"broker-a": {}}}), topics=(typed,))
+    assert ill(report) == ["topic-missing", "misspelt"]
+
+
+def test_a_topic_named_without_its_namespace_is_found() -> None:
+    report = examined(well(**{"MQ_INST_1%Refunds": {"broker-a": {}}}), topics=("Refunds",))
+    assert "without its namespace" in found(report, "misspelt").sentence
+
+
+def test_a_name_that_no_topic_can_have_is_named() -> None:
+    report = examined(well(), topics=("my topic",))
+    assert ill(report)[0] == "misspelt"
+
+
+def test_near_names_cannot_be_told_where_topics_are_not_listed() -> None:
+    one = well()
+    one.wrong = {codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1}
+    report = examined(one, topics=("oders",))
+    assert (ill(report), found(report, "misspelt").state) == (["topic-missing"], State.UNKNOWN)
+
+
+def test_near_names_among_100_000_topics_take_some_seconds_at_most() -> None:
+    names = frozenset(f"team-{number % 300}-orders-{number}" for number in range(100_000))
+    facts = Facts(Options(("a:1",), ("x",)), (NameServerFacts("a:1", Outcome.ANSWERED, groups={}, topics=names),))
+    began = process_time()
+    assert misspelt.near("Team-7-order-307", facts)[0] == "team-7-orders-307"
+    assert process_time() - began < 5
+
+
+def test_a_name_server_that_lacks_a_topic_is_named_with_the_broker_it_lacks() -> None:
+    other = well()
+    del other.brokers["broker-b"]
+    other.topics = {"Orders": {"broker-a": {}}, "TBW102": {"broker-a": {}}, "SELF_TEST_TOPIC": {"broker-a": {}}}
+    report = examined(well(OnlyB={"broker-b": {}}), other, topics=("OnlyB",))
+    first, second = (one.addr for one in report.facts.name_servers)
+    assert ill(report) == ["topic-on-some-name-servers", "name-servers-agree"]
+    assert found(report, "topic-on-some-name-servers").sentence.startswith(
+        f"The name server {second} has no route of the topic OnlyB, which {first} has: the broker broker-b"
+    )
+
+
+def test_a_topic_that_only_one_name_server_got_yet_is_named() -> None:
+    report = examined(well(New={"broker-b": {}}), well(), topics=("New",))
+    assert "is registered there" in found(report, "topic-on-some-name-servers").sentence
+
+
+def test_a_wiped_broker_is_the_cause_where_the_topic_has_no_other() -> None:
+    wiped = {"broker-a": {"perm": 4}}
+    one = well(OnlyA=wiped)
+    one.topics["SELF_TEST_TOPIC"] = {"broker-a": {"perm": 4}, "broker-b": {}}
+    report = examined(one, topics=("OnlyA",))
+    (addr,) = [one.addr for one in report.facts.name_servers]
+    assert ill(report) == ["permission-wiped"]
+    assert found(report, "permission-wiped").commands == (f"mqadmin addWritePerm -n {addr} -b broker-a",)
+
+
+def test_a_wiped_broker_of_other_topics_is_said_to_be_elsewhere() -> None:
+    one = well(OnlyB={"broker-b": {}})
+    one.topics["SELF_TEST_TOPIC"] = {"broker-a": {"perm": 4}, "broker-b": {}}
+    report = examined(one, topics=("OnlyB",))
+    assert (ill(report), found(report, "permission-wiped").weight.name) == (["permission-wiped"], "ELSEWHERE")
+
+
+def test_a_read_only_topic_is_told_from_a_wiped_broker() -> None:
+    report = examined(well(Archive={"broker-a": {"perm": 4}, "broker-b": {"perm": 4}}), topics=("Archive",))
+    assert ill(report) == ["topic-read-only"]
+    assert found(report, "topic-read-only").commands[0].endswith(f"-b {ONE} -t Archive -p 6")
+
+
+def test_a_topic_that_cannot_be_read_is_named() -> None:
+    report = examined(well(Sink={"broker-a": {"perm": 2}}), topics=("Sink",))
+    assert "cannot be read" in found(report, "topic-read-only").sentence
+
+
+def test_a_topic_without_queues_to_write_is_named() -> None:
+    report = examined(well(Shrunk={"broker-a": {"writeQueueNums": 0}}), topics=("Shrunk",))
+    assert "updateTopic" in found(report, "topic-read-only").commands[0]
+
+
+def test_a_topic_that_automatic_creation_put_on_one_broker_is_noted() -> None:
+    created = {"broker-a": {"readQueueNums": 4, "writeQueueNums": 4}}
+    report = examined(well(Created=created), topics=("Created",))
+    assert (ill(report), found(report, "few-queues").weight.name) == (["few-queues"], "NOTE")
+
+
+def test_a_topic_that_was_created_on_one_broker_by_hand_is_well() -> None:
+    assert ill(examined(well(ByHand={"broker-a": {}}), topics=("ByHand",))) == []
+
+
+LOST = BrokerFacts("broker-a", 0, "c", ONE, topics={"Orders": None})
+
+
+def test_a_topic_that_its_broker_does_not_have_is_named() -> None:
+    report = examined(well(), topics=("Orders",), told=(LOST,))
+    assert ill(report) == ["topic-not-on-broker"]
+    assert f"-b {ONE} -t Orders" in found(report, "topic-not-on-broker").commands[0]
+
+
+def test_such_a_topic_raises_the_suspicion_of_two_masters_which_is_looked_into() -> None:
+    one = well()
+    one.later = [one.brokers, {"broker-a": {0: "10.0.0.9:10911"}, "broker-b": {0: TWO}}, one.brokers]
+    assert ill(examined(one, topics=("Orders",), told=(LOST,)))[0] == "two-masters"
+    assert one.asked.count(codes.GET_BROKER_CLUSTER_INFO) == 3
+
+
+def test_what_is_asked_is_not_called_well_without_an_answer() -> None:
+    one = StandIn({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {**SYSTEM, **CREATION})
+    one.wrong = {codes.GET_ROUTEINFO_BY_TOPIC: 1}
+    report = examined(one, topics=("Orders",))
+    assert (ill(report), found(report, "topic-missing").state) == (["name-server-reachable"], State.UNKNOWN)
+    assert {"misspelt", "topic-read-only"} <= set(report.skipped)
+
+
+@pytest.mark.parametrize(
+    ("topic", "words"),
+    [("%DLQ%readers", "failed to process"), ("%LMQ%x", "light message queue"),
+     ("SCHEDULE_TOPIC_XXXX", "for itself"), ("rmq_sys_wheel_timer", "for itself"), ("orders ", "# if it exists")],
+)  # fmt: skip
+def test_a_topic_that_nobody_can_create_has_no_command_to_create_it(topic: str, words: str) -> None:
+    commands = found(examined(well(), topics=(topic,)), "topic-missing").commands
+    assert not [line for line in commands if line.startswith("mqadmin")]
+    assert words in commands[0]
+
+
+def test_of_a_missing_retry_topic_the_group_is_to_be_asked_for() -> None:
+    report = examined(well(), topics=("%RETRY%readers",))
+    (addr,) = report.facts.options.name_servers
+    assert found(report, "topic-missing").commands[1] == f"rocketns doctor {addr} --group readers"
+
+
+def test_automatic_creation_is_not_why_a_dead_letter_topic_is_missing() -> None:
+    assert ill(examined(without_creation(), topics=("%DLQ%readers",))) == ["topic-missing"]
+
+
+def test_a_retry_topic_of_that_name_is_not_what_was_meant() -> None:
+    one = well(**{"%RETRY%payments": {"broker-a": {}}})
+    assert ill(examined(one, topics=("payments",))) == ["topic-missing"]
+
+
+def test_brokers_without_a_master_are_not_where_a_topic_lacks() -> None:
+    one = well(Created={"broker-a": {"readQueueNums": 4, "writeQueueNums": 4}})
+    one.brokers["broker-b"] = {1: TWO}
+    assert "few-queues" not in ill(examined(one, topics=("Created",)))
+
+
+def test_a_group_whose_slave_acts_as_master_is_not_wiped() -> None:
+    """A name server itself takes the permission to write from its routes."""
+    one = well()
+    one.brokers["broker-b"] = {1: TWO}
+    one.topics["SELF_TEST_TOPIC"] = {"broker-a": {}, "broker-b": {"perm": 4}}
+    assert ill(examined(one)) == ["slave-without-master"]

@@ -1,0 +1,205 @@
+"""Name servers and brokers on real sockets that count what they are asked, by request code.
+
+Their answers have the forms of Java's: those of brokers were recorded from RocketMQ 5.5.0 and 4.9.7
+(`interop/doctor/test_forms.py` compares them).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from interop.harness.wire import frame, json_header
+from rocketns.protocol.command import RemotingCommand
+from tests.client.peers import Peer, Serve, peer, serving
+
+NOT_SUPPORTED, TOPIC_NOT_EXIST, NO_GROUP, NOT_ONLINE, NO_PERMISSION = 3, 17, 26, 206, 16
+V5_5_0, V4_9_7 = 513, 407
+
+Reply = tuple[int, bytes]
+
+
+def as_json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+@dataclass
+class StandIn:
+    """``received``: by request code. ``peer`` has the connections, and the address while it listens."""
+
+    received: Counter[int] = field(default_factory=Counter)
+    fields: list[dict[str, str | None]] = field(default_factory=list)
+    version: int = V5_5_0
+    peer: Peer | None = None
+
+    @property
+    def addr(self) -> str:
+        assert self.peer is not None, "it does not listen"
+        return self.peer.addr
+
+    @property
+    def connects(self) -> int:
+        assert self.peer is not None, "it does not listen"
+        return len(self.peer.connections)
+
+    def answer(self, request: RemotingCommand) -> bytes:
+        """The frame that answers a request, which is counted."""
+        self.received[request.code] += 1
+        self.fields.append(dict(request.ext_fields or {}))
+        code, body = self.reply(request)
+        return frame(json_header(code, opaque=request.opaque, flag=1, version=self.version), body)
+
+    def reply(self, request: RemotingCommand) -> Reply:
+        """Response code and body."""
+        raise NotImplementedError
+
+
+@dataclass
+class FakeBroker(StandIn):
+    """A broker. ``settings`` are added to its configuration; ``groups`` and ``topics`` have its configurations by name,
+    ``consumers`` answers to 203 and ``offsets`` queues (topic, at the broker, consumed) by group."""
+
+    name: str = "broker-a"
+    broker_id: int = 0
+    cluster: str = "DefaultCluster"
+    settings: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    consumers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    offsets: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
+    ahead_s: float = 0.0
+
+    def reply(self, request: RemotingCommand) -> Reply:
+        asked: dict[int, Callable[[RemotingCommand], Reply]] = {
+            28: self._runtime, 26: self._configuration, 203: self._consumers, 208: self._offsets, 201: self._groups,
+            21: self._topics,
+        }  # fmt: skip
+        if self.version >= V5_5_0:
+            asked |= {351: self._topic, 352: self._group}
+        return asked[request.code](request) if request.code in asked else (NOT_SUPPORTED, b"")
+
+    def _groups(self, _request: RemotingCommand) -> Reply:
+        return 0, as_json({"dataVersion": {}, "subscriptionGroupTable": self.groups})
+
+    def _topics(self, _request: RemotingCommand) -> Reply:
+        return 0, as_json({"dataVersion": {}, "topicConfigTable": self.topics})
+
+    def _runtime(self, _request: RemotingCommand) -> Reply:
+        started_ms = int((time.time() + self.ahead_s) * 1000) - 93_784_000  # 1 day, 2 hours, 3 minutes, 4 seconds
+        return 0, as_json({"table": {
+            "bootTimestamp": str(started_ms), "runtime": "[ 1 days, 2 hours, 3 minutes, 4 seconds ]",
+            "brokerVersionDesc": "V5_5_0"}})  # fmt: skip
+
+    def _configuration(self, _request: RemotingCommand) -> Reply:
+        host, _, port = self.addr.rpartition(":")
+        lines = {"brokerName": self.name, "brokerId": self.broker_id, "brokerClusterName": self.cluster,
+                 "brokerIP1": host, "listenPort": port, "autoCreateTopicEnable": "true",
+                 "autoCreateSubscriptionGroup": "true", "useTLS": "false",
+                 "secretOfSomebody": "not to be kept"} | self.settings  # fmt: skip
+        return 0, "".join(f"{name}={text}\n" for name, text in lines.items()).encode()
+
+    def _topic(self, request: RemotingCommand) -> Reply:
+        found = self.topics.get(request.ext("topic") or "")
+        return (TOPIC_NOT_EXIST, b"") if found is None else (0, as_json(found))
+
+    def _group(self, request: RemotingCommand) -> Reply:
+        """As Java's, which creates it."""
+        name = request.ext("group") or ""
+        if name not in self.groups and self.settings.get("autoCreateSubscriptionGroup") != "false":
+            self.groups[name] = group(name)
+        return (0, as_json(self.groups[name])) if name in self.groups else (NO_GROUP, b"")
+
+    def _consumers(self, request: RemotingCommand) -> Reply:
+        found = self.consumers.get(request.ext("consumerGroup") or "")
+        return (NOT_ONLINE, b"") if found is None else (0, as_json(found))
+
+    def _offsets(self, request: RemotingCommand) -> Reply:
+        """Keys that are objects, as fastjson writes them."""
+        wanted = request.ext("topic")
+        queues = self.offsets.get(request.ext("consumerGroup") or "", [])
+        pairs = (
+            as_json({"brokerName": self.name, "queueId": number, "topic": topic}) + b":"
+            + as_json({"brokerOffset": at_broker, "consumerOffset": consumed, "lastTimestamp": 0})
+            for number, (topic, at_broker, consumed) in enumerate(queues) if wanted in (None, topic)
+        )  # fmt: skip
+        return 0, b'{"consumeTps":0.0,"offsetTable":{' + b",".join(pairs) + b"}}"
+
+
+def topic(name: str, perm: int = 6, queues: int = 4) -> dict[str, Any]:
+    return {"attributes": {}, "order": False, "perm": perm, "readQueueNums": queues, "topicFilterType": "SINGLE_TAG",
+            "topicName": name, "topicSysFlag": 0, "writeQueueNums": queues}  # fmt: skip
+
+
+def group(name: str, **settings: Any) -> dict[str, Any]:
+    return {"attributes": {}, "brokerId": 0, "consumeBroadcastEnable": True, "consumeEnable": True,
+            "consumeFromMinEnable": True, "consumeMessageOrderly": False, "groupName": name,
+            "groupRetryPolicy": {"type": "CUSTOMIZED"}, "notifyConsumerIdsChangedEnable": True, "retryMaxTimes": 16,
+            "retryQueueNums": 1, "whichBrokerWhenConsumeSlowly": 1} | settings  # fmt: skip
+
+
+def connected(*topics: str, model: str = "CLUSTERING") -> dict[str, Any]:
+    """What 203 answers for one consumer."""
+    subscribed = {one: {"expressionType": "TAG", "subString": "*", "topic": one} for one in topics}
+    return {"connectionSet": [{"clientAddr": "127.0.0.1:55020", "clientId": "192.0.2.2@1", "language": "JAVA",
+                               "version": V5_5_0}],
+            "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET", "consumeType": "CONSUME_PASSIVELY",
+            "messageModel": model, "subscriptionTable": subscribed}  # fmt: skip
+
+
+@dataclass
+class FakeNameServer(StandIn):
+    """``groups``: by broker name its cluster, and addresses by id. ``routes``: by topic the broker names."""
+
+    groups: dict[str, tuple[str, dict[int, str]]] = field(default_factory=dict)
+    routes: dict[str, list[str]] = field(default_factory=dict)
+
+    def shows(self, *brokers: FakeBroker, at: str | None = None) -> None:
+        """Have these brokers, at their own addresses or at another one, with their topics."""
+        for one in brokers:
+            _, addrs = self.groups.setdefault(one.name, (one.cluster, {}))
+            addrs[one.broker_id] = at or one.addr
+            for name in one.topics:
+                self.routes.setdefault(name, []).append(one.name)
+
+    def reply(self, request: RemotingCommand) -> Reply:
+        if request.code == 106:
+            return 0, as_json(self._cluster_info())
+        if request.code == 206:
+            return 0, as_json({"topicList": list(self.routes)})
+        if request.code == 319:
+            return 0, b"listenPort=9876\nclusterTest=false\n"
+        if request.code == 105:
+            names = self.routes.get(request.ext("topic") or "")
+            return (TOPIC_NOT_EXIST, b"") if names is None else (0, as_json(self._route(names)))
+        return NOT_SUPPORTED, b""
+
+    def _cluster_info(self) -> dict[str, Any]:
+        clusters: dict[str, list[str]] = {}
+        for name, (cluster, _) in self.groups.items():
+            clusters.setdefault(cluster, []).append(name)
+        table = {name: self._broker_data(name) for name in self.groups}
+        return {"brokerAddrTable": table, "clusterAddrTable": clusters}
+
+    def _broker_data(self, name: str) -> dict[str, Any]:
+        cluster, addrs = self.groups[name]
+        return {"brokerAddrs": addrs, "brokerName": name, "cluster": cluster, "enableActingMaster": False}
+
+    def _route(self, names: list[str]) -> dict[str, Any]:
+        queues = [{"brokerName": name, "perm": 6, "readQueueNums": 4, "topicSysFlag": 0, "writeQueueNums": 4}
+                  for name in names]  # fmt: skip
+        return {"brokerDatas": [self._broker_data(name) for name in names if name in self.groups],
+                "filterServerTable": {}, "queueDatas": queues}  # fmt: skip
+
+
+@asynccontextmanager
+async def listening(*standins: StandIn, serve: Serve | None = None) -> AsyncIterator[None]:
+    """They listen until the end. ``serve`` replaces what they answer."""
+    async with AsyncExitStack() as stack:
+        for one in standins:
+            one.peer = await stack.enter_async_context(peer(serve or serving(one.answer)))
+        yield
