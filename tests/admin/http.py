@@ -37,12 +37,12 @@ class Http:
         return socket.create_connection(("127.0.0.1", self.port), 60)
 
     def raw(self, data: bytes) -> bytes:
-        """The bytes that come back on a new connection until it closes, or until none come for a while."""
+        """The bytes that come back on a new connection until it closes, maybe before all data is sent."""
         with self.connect() as connection:
-            connection.sendall(data)
             connection.settimeout(60)
             got = b""
             try:
+                connection.sendall(data)
                 while part := connection.recv(65536):
                     got += part
             except ConnectionError:

@@ -67,7 +67,7 @@ def test_an_invalid_host_is_not_a_name_of_this_server(host: str) -> None:
     assert not Hosts(["127.0.0.1"]).has(host)
 
 
-@pytest.mark.parametrize("text", ["a:80", "http://a", "*", "a;b c", "..", ";".join(["a"] * 65)])
+@pytest.mark.parametrize("text", ["a:80", "http://a", "*", "a;b/c", "..", ";".join(["a"] * 65)])
 def test_names_that_are_none_stop_the_start(text: str) -> None:
     with pytest.raises(StartupError, match=r"rocketns\.adminHosts"):
         AdminConfig().update({"rocketns.adminHosts": text})

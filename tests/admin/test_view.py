@@ -44,7 +44,11 @@ def ask(managed: Managed) -> Callable[[Callable[[View], Coroutine[Any, Any, T]]]
 Ask = Callable[[Callable[[View], Coroutine[Any, Any, Any]]], Any]
 
 
-def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(ask: Ask) -> None:
+def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "COPY_AGE_S", 60.0)
+
     async def question(view: View) -> list[int]:
         return [*await asyncio.gather(*(view.copy(rows) for _ in range(10))), await view.copy(rows)]
 

@@ -6,7 +6,9 @@ from aiohttp import web
 
 from rocketns.admin.api.handlers import PATHS, add_handlers
 from rocketns.admin.api.tables import Source
+from rocketns.admin.recent.growing import Growing
 from rocketns.admin.recent.ring import Recent
+from rocketns.admin.recent.wiped import Wiped
 from rocketns.admin.view import View
 
 __all__ = ["PATHS", "SOURCE", "add"]
@@ -19,5 +21,5 @@ def add(app: web.Application, view: View) -> None:
     recent = Recent(view.facts.tables.broker_live_table)
     view.facts.watch(recent.watch)
     view.facts.tell_clients()
-    app[SOURCE] = Source(view, recent)
+    app[SOURCE] = Source(view, recent, Wiped(view, recent), Growing())
     add_handlers(app, app[SOURCE])

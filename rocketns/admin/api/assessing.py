@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocketns.admin.api.copies import Brokers
-from rocketns.admin.api.rows import Level, ReasonRow
+from rocketns.admin.api.reasons import reason
+from rocketns.admin.api.rows import Level, LostRow, MissingRow, ReasonRow
 from rocketns.admin.recent.ring import Recorded
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import FleetState
+from rocketns.languages import N_
+from rocketns.protocol.codes import MASTER_ID
+from rocketns.server.missing.reasons import MissingReason
 
 REASONS_MAX = 20
-NAMES_MAX = 5
+LOST_MAX = 100
 LOST_WITHIN_MS = 10 * 60_000
 STALLED_WITHIN_MS = 10 * 60_000
 DAY_MS = 86_400_000
 CERTIFICATE_DAYS = 14  # as the alert rule CertificateEnds
 LEVELS: tuple[Level, ...] = ("ok", "attention", "critical")
-NOUNS = {FactKind.BROKER: "broker", FactKind.TOPIC: "topic", FactKind.ORDER: "the order configuration of"}
 LOST_CAUSES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
+# Not of interest here: others make these topics, or the first message does, or the lack of brokers is the cause.
+EXPECTED = (MissingReason.GROUP, MissingReason.SYSTEM, MissingReason.CREATED, MissingReason.NO_BROKERS)
+STATES = (
+    ("late", N_("Heartbeats are late: %(names)s")),
+    ("unconfirmed", N_("Not confirmed, still in the routes: %(names)s")),
+    ("gone", N_("In the routes without a live entry: %(names)s")),
+)
+NOT_READY = (
+    N_("the routes are being restored"), N_("it starts"), N_("it drains"), N_("waitSecondsForService is not over"),
+)  # fmt: skip
+DISAGREE = {
+    FactKind.BROKER: N_("Name servers disagree about broker %(names)s"),
+    FactKind.TOPIC: N_("Name servers disagree about topic %(names)s"),
+    FactKind.ORDER: N_("Name servers disagree about the order configuration of %(names)s"),
+}
 
 
 def worst(reasons: Sequence[ReasonRow]) -> Level:
@@ -31,90 +50,112 @@ def worst(reasons: Sequence[ReasonRow]) -> Level:
 class Own:
     """What is true of this name server itself. ``journal_losing``: records lost since its buffer became full.
 
-    ``certificate_ends_ms`` is of the wall clock; None if TLS was not used yet.
+    ``certificate_ends_ms`` is of the wall clock; None if TLS was not used yet. ``refusing``: registrations were refused
+    lately, because the tables are full. ``connections_full``: no more are accepted.
     """
 
     not_ready: str | None = None
     journal_failing: bool = False
     journal_losing: int = 0
     certificate_ends_ms: int | None = None
+    refusing: bool = False
+    connections_full: int = 0
 
 
-def assess(
-    own: Own, brokers: Brokers, recent: Sequence[Recorded], fleet: FleetState, now_ms: int
-) -> tuple[ReasonRow, ...]:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is in the tables. ``missing``: topics that were asked for, the latest last."""
+
+    brokers: Brokers
+    lost: Sequence[LostRow] = ()
+    wiped: Sequence[str] = ()
+    missing: Sequence[MissingRow] = ()
+
+
+def assess(own: Own, seen: Seen, recent: Sequence[Recorded], fleet: FleetState, now_ms: int) -> tuple[ReasonRow, ...]:
     """The reasons, the worst first. ``now_ms`` is of the wall clock."""
-    reasons = _of_itself(own, now_ms)
-    if not brokers.rows:
-        reasons.append(ReasonRow("critical", "No broker is registered"))
-    if brokers.masterless:
-        reasons.append(ReasonRow("critical", f"No master: {_names(brokers.masterless)}"))
-    reasons += _of_brokers(brokers)
-    reasons += _of_recent(brokers, recent, now_ms)
-    reasons += _of_fleet(fleet)
+    reasons = [*_of_itself(own, now_ms), *_of_tables(seen), *_of_fleet(fleet), *_of_recent(recent, now_ms)]
     reasons.sort(key=lambda one: -LEVELS.index(one.level))
     return tuple(reasons[:REASONS_MAX])
 
 
-def _of_itself(own: Own, now_ms: int) -> list[ReasonRow]:
-    reasons = []
+def _of_itself(own: Own, now_ms: int) -> Iterator[ReasonRow]:
     if own.not_ready is not None:
-        reasons.append(ReasonRow("critical", f"This name server is not ready: {own.not_ready}"))
+        yield reason("critical", "notReady", N_("This name server is not ready"), detail=own.not_ready)
+    if own.refusing:
+        yield reason("critical", "refusing", N_("Registrations are refused: the route tables are full"))
+    if own.connections_full:
+        yield reason("critical", "connections", N_("The limit of connections is reached: %(n)s are open"),
+                     n=own.connections_full)  # fmt: skip
     if own.journal_failing:
-        reasons.append(ReasonRow("attention", "The journal cannot be written: the log says why"))
+        yield reason("attention", "journalFailing", N_("The journal cannot be written: the log says why"))
     if own.journal_losing:
-        reasons.append(ReasonRow("attention", f"The journal's buffer is full: {own.journal_losing:,} records are lost"))
-    if own.certificate_ends_ms is not None and own.certificate_ends_ms - now_ms < CERTIFICATE_DAYS * DAY_MS:
-        days = (own.certificate_ends_ms - now_ms) // DAY_MS
-        has_ended = own.certificate_ends_ms <= now_ms
-        text = "The TLS certificate has ended" if has_ended else f"The TLS certificate ends in {days} days"
-        reasons.append(ReasonRow("critical" if has_ended else "attention", text))
-    return reasons
+        yield reason("attention", "journalLosing", N_("The journal's buffer is full: %(n)s records are lost"),
+                     n=own.journal_losing)  # fmt: skip
+    if own.certificate_ends_ms is not None:
+        yield from _of_certificate(own.certificate_ends_ms - now_ms)
 
 
-def _of_brokers(brokers: Brokers) -> list[ReasonRow]:
-    reasons = []
-    for state, text in (("late", "Heartbeats are late"), ("unconfirmed", "Not confirmed, still in the routes"),
-                        ("gone", "In the routes without a live entry")):  # fmt: skip
-        names = [f"{row.broker}:{row.id}" for row in brokers.rows if row.state == state]
+def _of_certificate(left_ms: int) -> Iterator[ReasonRow]:
+    if left_ms <= 0:
+        yield reason("critical", "certificate", N_("The TLS certificate has ended"))
+    elif left_ms < CERTIFICATE_DAYS * DAY_MS:
+        yield reason("attention", "certificate", N_("The TLS certificate ends in %(n)s day"),
+                     many=N_("The TLS certificate ends in %(n)s days"), n=left_ms // DAY_MS)  # fmt: skip
+
+
+def _of_tables(seen: Seen) -> Iterator[ReasonRow]:
+    if not seen.brokers.rows:
+        yield reason("critical", "noBroker", N_("No broker is registered"))
+    if seen.lost:
+        yield reason("critical", "lost", N_("Lost in the last 10 minutes: %(names)s"),
+                     [f"{one.broker}:{one.id}" for one in seen.lost])  # fmt: skip
+    lost_masters = {one.broker for one in seen.lost if one.id == MASTER_ID}  # that is the cause
+    masterless = [name for name in seen.brokers.masterless if name not in lost_masters]
+    if masterless:
+        yield reason("critical", "noMaster", N_("No master: %(names)s"), masterless)
+    for state, message in STATES:
+        names = [f"{row.broker}:{row.id}" for row in seen.brokers.rows if row.state == state]
         if names:
-            reasons.append(ReasonRow("attention", f"{text}: {_names(names)}"))
-    return reasons
+            yield reason("attention", state, message, names)
+    if seen.wiped:
+        yield reason("attention", "wiped", N_("No topic takes messages, write permission is wiped: %(names)s"),
+                     seen.wiped)  # fmt: skip
+    topics = [one.topic for one in seen.missing if one.reason not in EXPECTED]
+    if topics:
+        yield reason("attention", "missing", N_("Asked for, and not there: %(names)s"), topics)
 
 
-def _of_recent(brokers: Brokers, recent: Sequence[Recorded], now_ms: int) -> list[ReasonRow]:
-    reasons = []
+def lost_brokers(brokers: Brokers, recent: Sequence[Recorded], now_ms: int) -> tuple[LostRow, ...]:
+    """Those that were lost lately and are not back, the latest first."""
     here = {(row.broker, row.id) for row in brokers.rows}
-    lost = dict.fromkeys(
-        f"{one.broker}:{one.id}"
-        for one in recent
-        if one.event == "down" and one.cause in LOST_CAUSES and now_ms - one.at < LOST_WITHIN_MS
-        and one.broker is not None and one.id is not None and (one.broker, one.id) not in here
-    )  # fmt: skip
-    if lost:
-        reasons.append(ReasonRow("critical", f"Lost in the last 10 minutes: {_names(list(lost))}"))
+    lost: dict[tuple[str, int], LostRow] = {}
+    for one in reversed(recent):
+        if now_ms - one.at >= LOST_WITHIN_MS or len(lost) == LOST_MAX:
+            break
+        if one.event == "down" and one.cause in LOST_CAUSES and one.broker is not None and one.id is not None:
+            key = one.broker, one.id
+            if key not in here and key not in lost:
+                lost[key] = LostRow(*key, one.address, one.cluster, one.at, str(one.cause))
+    return tuple(lost.values())
+
+
+def _of_recent(recent: Sequence[Recorded], now_ms: int) -> Iterator[ReasonRow]:
     stalls = [one for one in recent if one.event == "stall" and now_ms - one.at < STALLED_WITHIN_MS]
     if stalls:
-        longest_ms = max(one.amount or 0 for one in stalls)
-        reasons.append(ReasonRow("attention", f"This name server did not run for {longest_ms / 1000:.1f} s"))
-    return reasons
+        longest_s = math.ceil(max(one.amount or 0 for one in stalls) / 1000)
+        yield reason("attention", "stall", N_("This name server did not run for %(n)s second"),
+                     many=N_("This name server did not run for %(n)s seconds"), n=longest_s)  # fmt: skip
 
 
-def _of_fleet(fleet: FleetState) -> list[ReasonRow]:
-    reasons = [
-        ReasonRow("attention", f"The name server {one.addr} cannot be read: {one.error[:200]}")
-        for one in fleet.members
-        if not one.is_readable
-    ]
+def _of_fleet(fleet: FleetState) -> Iterator[ReasonRow]:
+    for one in fleet.members:
+        if not one.is_readable:
+            yield reason("attention", "unreadable", N_("The name server %(names)s cannot be read"), [one.addr],
+                         detail=one.error)  # fmt: skip
     for kind in FactKind:
-        names = [one.name for one in fleet.disagreements if one.kind is kind]
-        if names:
+        found = [one for one in fleet.disagreements if one.kind is kind and not one.follows]
+        if found:
             level: Level = "critical" if kind is FactKind.BROKER else "attention"
-            reasons.append(ReasonRow(level, f"Name servers disagree about {NOUNS[kind]} {_names(names)}"))
-    return reasons
-
-
-def _names(names: Sequence[str]) -> str:
-    more = len(names) - NAMES_MAX
-    shown = ", ".join(name[:80] for name in names[:NAMES_MAX])
-    return f"{shown} and {more} more" if more > 0 else shown
+            follow = sum(one.topics for one in found) if kind is FactKind.BROKER else 0
+            yield reason(level, f"disagree{kind.name.title()}", DISAGREE[kind], [one.name for one in found], n=follow)

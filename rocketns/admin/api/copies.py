@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, State, TopicRow
+from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, MissingRow, State, TopicRow
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
@@ -15,6 +15,8 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.facts.facts import Facts
+from rocketns.server.missing.asked import Asked
+from rocketns.server.missing.reasons import creating_groups, why_missing
 from rocketns.server.reactors.reactor_connection import ReactorConnection
 
 ROWS_AT_ONCE = 16
@@ -120,6 +122,30 @@ def _with_sums(row: TopicRow, queues: object) -> TopicRow:
         write += writes
         closed += not perm & PERM_WRITE
     return replace(row, read_queues=read, write_queues=write, not_writable=closed)
+
+
+def copy_missing(facts: Facts) -> Generator[None, None, tuple[MissingRow, ...]]:
+    """The topics that were asked for and have no route."""
+    creating = len(creating_groups(facts.tables))
+    rows: list[MissingRow] = []
+    topics = iter(facts.asked_topics())
+    while some := list(islice(topics, ROWS_AT_ONCE)):
+        rows += [_missing_row(facts, one, creating) for one in some]
+        yield
+    return tuple(rows)
+
+
+def _missing_row(facts: Facts, one: Asked, creating: int) -> MissingRow:
+    return MissingRow(
+        topic=one.topic,
+        since_ms=one.since_epoch_ms,
+        last_ms=one.last_epoch_ms,
+        lookups=one.lookups,
+        peers=one.latest_peers(),
+        nearest=one.nearest,
+        brokers_that_create=creating,
+        reason=why_missing(facts.tables, one.topic, creates=creating > 0),
+    )
 
 
 def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow, ...]]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from rocketns.fleet.state import Part
 from rocketns.routeinfo.doubt import Reason
+from rocketns.server.missing.reasons import MissingReason
 
 Text = str | None
 Role = Literal["master", "slave"]
@@ -148,6 +150,46 @@ class NameServerRow:
     topics: Annotated[int | None, "null while it is not known"]
     differing_brokers: Annotated[int, "broker groups about which it differs from this one"]
     differing_topics: Annotated[int, "topics about which it differs from this one"]
+    following_topics: Annotated[int, "of them, those that differ only in brokers which one of the two lacks"]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRow:
+    """A topic that was asked for, and has no route."""
+
+    topic: Annotated[str, "its name, as it was asked for"]
+    since_ms: Annotated[int, "the first lookup that found no route"]
+    last_ms: Annotated[int, "the last one"]
+    lookups: Annotated[int, "that found no route since then; under a flood of names at least so many"]
+    peers: Annotated[tuple[str, ...], "who asked, the latest first: one address of each host, 4 at most"]
+    nearest: Annotated[tuple[str, ...] | None, "the topics here with the nearest names, 3 at most; null while the "
+                       "server has not looked for them"]  # fmt: skip
+    brokers_that_create: Annotated[int, "broker groups that create a topic at its first message: they have TBW102"]
+    reason: Annotated[MissingReason, "noBrokers: no broker is registered here. notAName: no topic can have this name. "
+                      "group: a topic that brokers make for a consumer group. brokersGone: it has queues, but none of "
+                      "their brokers is registered. system: a topic of RocketMQ itself. created: the first message "
+                      "creates it. absent: no broker has it, and none creates it"]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SaidQueuesRow:
+    """What some name servers say of the queues of one broker group. The numbers are null where it has none."""
+
+    broker: str
+    read_queues: int | None
+    write_queues: int | None
+    permission: Annotated[int | None, "4 read, 2 write, 6 both"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideRow:
+    """What some name servers say of one thing."""
+
+    members: Annotated[tuple[str, ...], "their addresses"]
+    missing: Annotated[bool, "they lack it"]
+    cluster: Annotated[Text, "of a broker group"]
+    addresses: Annotated[dict[str, str], "of a broker group, by broker id: 16 at most"]
+    queues: Annotated[tuple[SaidQueuesRow, ...], "of a topic: on the broker groups where it differs, 16 at most"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +200,13 @@ class DisagreementRow:
     name: Annotated[str, "of the broker group, topic or item"]
     since: Annotated[int, "since when this name server knows of it"]
     says: Annotated[dict[str, str], "what each name server says, by its address"]
+    parts: Annotated[tuple[Part, ...], "what differs. missing: some lack it. brokers: some have no queues on a "
+                     "broker. flags: zone and acting master; unit of a topic. unread: the routes were not compared "
+                     "yet"]  # fmt: skip
+    follows: Annotated[tuple[str, ...], "the broker groups that some name servers lack, if a topic differs in nothing "
+                       "else"]  # fmt: skip
+    topics: Annotated[int, "of a broker group, topics that follow from it; of a topic, how many differ alike"]
+    sides: Annotated[tuple[SideRow, ...], "what is said, and by whom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +214,27 @@ class ReasonRow:
     """Something that an operator should know."""
 
     level: Level
-    text: str
+    text: Annotated[str, "a sentence in English"]
+    name: Annotated[str, "of this kind of trouble"]
+    message: Annotated[str, "the sentence with %(names)s and %(n)s for what comes from the tables; other languages are "
+                       "found by it"]  # fmt: skip
+    many: Annotated[Text, "its plural, for n other than 1"]
+    n: Annotated[int | None, "a number in the sentence, or how many topics follow from it"]
+    names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
+    more: Annotated[int, "further names"]
+    detail: Annotated[str, "why, in technical words"]
+
+
+@dataclass(frozen=True, slots=True)
+class LostRow:
+    """A broker that was lost in the last 10 minutes, and is not back."""
+
+    broker: str
+    id: int
+    address: Text
+    cluster: Text
+    at: Annotated[int, "when it left the routes"]
+    cause: Annotated[str, "as in the event down"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +254,10 @@ class StatusRow:
     late: int
     unconfirmed: int
     masterless: Annotated[int, "groups without a master"]
+    lost: Annotated[tuple[LostRow, ...], "the latest first, 100 at most"]
+    wiped: Annotated[tuple[str, ...], "groups of which no topic takes messages, 100 at most"]
     topics: int
+    missing_topics: Annotated[int, "topics without a route that were asked for within the last hour, see missing"]
     connections: int
     lookups: Annotated[int, "answered by reactors since the start"]
     lookups_missed: Annotated[int, "of them, those of topics without a route"]

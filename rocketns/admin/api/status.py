@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 from rocketns import __version__
-from rocketns.admin.api.assessing import Own, assess, worst
-from rocketns.admin.api.copies import copy_brokers
+from rocketns.admin.api.assessing import Own, Seen, assess, lost_brokers, worst
+from rocketns.admin.api.copies import copy_brokers, copy_missing
 from rocketns.admin.api.rows import StatusRow
 from rocketns.admin.api.tables import Source
 from rocketns.server.facts.facts import Facts
@@ -16,8 +17,12 @@ async def read_status(source: Source) -> StatusRow:
     """Busy if control does not answer."""
     facts, recent = source.view.facts, source.recent
     brokers = await source.view.copy(copy_brokers)
-    now, own = facts.now(), _own(facts)
-    reasons = assess(own, brokers, recent.events.copy(), facts.fleet, now.epoch_ms)
+    missing = await source.view.copy(copy_missing)
+    wiped = await source.wiped.names(asyncio.get_running_loop().time())
+    now, changes = facts.now(), recent.events.copy()
+    own = _own(facts, source.refusing.is_recent(facts.registrations_refused, now.ms))
+    lost = lost_brokers(brokers, changes, now.epoch_ms)
+    reasons = assess(own, Seen(brokers, lost, wiped, missing), changes, facts.fleet, now.epoch_ms)
     found, missed = facts.connections.lookups
     journal = facts.journal
     return StatusRow(
@@ -34,7 +39,10 @@ async def read_status(source: Source) -> StatusRow:
         late=sum(row.state == "late" for row in brokers.rows),
         unconfirmed=sum(row.state == "unconfirmed" for row in brokers.rows),
         masterless=len(brokers.masterless),
+        lost=lost,
+        wiped=wiped,
         topics=len(facts.tables.topic_queue_table),
+        missing_topics=facts.missing_topics,
         connections=facts.connections.open,
         lookups=found + missed,
         lookups_missed=missed,
@@ -48,11 +56,14 @@ async def read_status(source: Source) -> StatusRow:
     )
 
 
-def _own(facts: Facts) -> Own:
+def _own(facts: Facts, refusing: bool) -> Own:
     journal, ends_s = facts.journal, facts.certificate_ends_s
+    connections, most = facts.connections.open, facts.configuration.limits.connections_max
     return Own(
         not_ready=facts.why_not_ready(),
         journal_failing=journal is not None and journal.is_failing,
         journal_losing=0 if journal is None else journal.losing,
         certificate_ends_ms=None if ends_s is None or not math.isfinite(ends_s) else round(ends_s * 1000),
+        refusing=refusing,
+        connections_full=connections if connections >= most else 0,
     )

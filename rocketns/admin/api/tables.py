@@ -17,16 +17,23 @@ from rocketns.admin.api.rows import (
     DisagreementRow,
     KvRow,
     LimitRow,
+    MissingRow,
     NameServerRow,
     PropertyRow,
+    SaidQueuesRow,
+    SideRow,
     TopicRow,
 )
 from rocketns.admin.api.settings import limit_rows, property_rows
+from rocketns.admin.recent.growing import Growing
 from rocketns.admin.recent.ring import Recent
+from rocketns.admin.recent.wiped import Wiped
 from rocketns.admin.recent.words import EventRow, event_row
 from rocketns.admin.view import View
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
+from rocketns.fleet.state import MISSING, Side
+from rocketns.server.missing.reasons import MissingReason
 
 ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")
@@ -38,6 +45,8 @@ class Source:
 
     view: View
     recent: Recent
+    wiped: Wiped
+    refusing: Growing
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +148,7 @@ async def _name_servers(source: Source) -> Sequence[NameServerRow]:
     return [
         NameServerRow(
             one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
-            one.differing_brokers, one.differing_topics,
+            one.differing_brokers, one.differing_topics, one.following_topics,
         )
         for one in source.view.facts.fleet.members
     ]  # fmt: skip
@@ -150,9 +159,20 @@ async def _disagreements(source: Source) -> Sequence[DisagreementRow]:
         DisagreementRow(
             str(one.kind), one.name, one.since_epoch_ms,
             {member: side.value for side in one.sides for member in side.members},
+            one.parts, one.follows, one.topics, tuple(map(_side_row, one.sides)),
         )
         for one in source.view.facts.fleet.disagreements
     ]  # fmt: skip
+
+
+def _side_row(side: Side) -> SideRow:
+    queues = tuple(SaidQueuesRow(name, *((None,) * 3 if one is None else one[:3])) for name, one in side.queues or ())
+    addresses = {} if side.group is None else {str(broker_id): addr for broker_id, addr in side.group.addrs}
+    return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
+
+
+async def _missing(source: Source) -> Sequence[MissingRow]:
+    return await source.view.copy(copies.copy_missing)
 
 
 async def _config(source: Source) -> Sequence[PropertyRow]:
@@ -163,6 +183,13 @@ async def _limits(source: Source) -> Sequence[LimitRow]:
     return limit_rows(source.view.facts.configuration)
 
 
+_FOLLOWS = "topics that follow from this broker group; empty: only what follows from none"
+
+
+def _follows(text: str) -> Callable[[Any], bool]:
+    return lambda row: text in row.follows if text else not row.follows
+
+
 TABLES = (
     ApiTable("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
           (_search("cluster"),)),
@@ -171,6 +198,9 @@ TABLES = (
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
     ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"), (_search("topic"),), _with_queues),
+    ApiTable("missing", "Topics that were asked for, and have no route", MissingRow, _missing,
+          ("-last_ms", "since_ms", "topic", "lookups"),
+          (_search("topic"), _equals("reason", *MissingReason))),
     ApiTable("kv", "Items of the KV configuration", KvRow, _kv, ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
     ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
@@ -181,7 +211,8 @@ TABLES = (
     ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
-          ("since", "kind", "name"), (_search("name"), _equals("kind", *FactKind))),
+          ("since", "kind", "name"),
+          (_search("name"), _equals("kind", *FactKind), Filter("follows", _FOLLOWS, _follows))),
     ApiTable("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
 )  # fmt: skip

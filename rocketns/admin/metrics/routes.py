@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
 from rocketns.fleet.comparing import FactKind
+from rocketns.server.missing.asked import TOPICS_MAX
 
 
 def _brokers(scene: Scene) -> Iterator[Sample]:
@@ -43,6 +44,12 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_broker_groups", "Broker names.", single(lambda s: len(s.facts.tables.broker_addr_table))),
     gauge("rocketns_clusters", "Clusters.", single(lambda s: len(s.facts.tables.cluster_addr_table))),
     gauge("rocketns_topics", "Topics with a route.", single(lambda s: len(s.facts.tables.topic_queue_table))),
+    gauge(
+        "rocketns_missing_topics",
+        f"Topics without a route that clients asked for within the last hour, {TOPICS_MAX:,} at most. /api/v1/missing "
+        "lists them.",
+        single(lambda s: s.facts.missing_topics),
+    ),
     gauge("rocketns_route_entries", "Pairs of a topic and a broker that has it.", single(lambda s: s.sizes.entries)),
     gauge("rocketns_routes_held", "Routes as `rocketns.routesMax` counts them.",
           single(lambda s: s.facts.tables.routes)),

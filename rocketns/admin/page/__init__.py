@@ -6,7 +6,8 @@ from aiohttp import web
 
 from rocketns.admin.api import SOURCE
 from rocketns.admin.page import stream
-from rocketns.admin.page.files import FILES, add_files
+from rocketns.admin.page.files import PATHS as FILES
+from rocketns.admin.page.files import add_files
 from rocketns.admin.view import View
 
 PATHS = (*FILES, stream.PATH)

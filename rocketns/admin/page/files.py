@@ -7,6 +7,10 @@ from importlib.resources import files
 
 from aiohttp import web
 
+from rocketns.admin.page.choosing import chosen
+from rocketns.languages import CATALOGUES
+from rocketns.languages.choice import LANGUAGES
+
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # No script and no style in the page itself, nothing from anywhere else, and no text that becomes markup.
 POLICY = "; ".join([
@@ -14,16 +18,29 @@ POLICY = "; ".join([
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     "require-trusted-types-for 'script'", "trusted-types 'none'",
 ])  # fmt: skip
-FILES = {
-    "/" if file.name == "index.html" else f"/page/{file.name}": file
-    for file in files(__package__).joinpath("static").iterdir()
-}
+PAGE = "index.html"
+FILES = {f"/page/{file.name}": file for file in files(__package__).joinpath("static").iterdir() if file.name != PAGE}
+# The page's script says all texts, by the language of the document. These are its Chinese ones: without a build none.
+CHINESE = "/page/zh.json"
+PATHS = ("/", CHINESE, *FILES)
 
 
 def add_files(app: web.Application) -> None:
     """Before the server starts."""
     for path, file in FILES.items():
         app.router.add_get(path, partial(_file, file.read_bytes(), TYPES[file.name.rpartition(".")[2]]))
+    made = CATALOGUES / LANGUAGES["zh"] / "LC_MESSAGES" / "page.json"
+    app.router.add_get(CHINESE, partial(_file, made.read_bytes() if made.is_file() else b"{}", "application/json"))
+    english = files(__package__).joinpath("static", PAGE).read_bytes()
+    pages = {"en": english, "zh": english.replace(b'<html lang="en">', b'<html lang="zh-CN">', 1)}
+    app.router.add_get("/", partial(_page, pages))
+
+
+async def _page(pages: dict[str, bytes], request: web.Request) -> web.Response:
+    language = chosen(request.query.get("lang"), request.headers.get("Accept-Language", ""))
+    answer = await _file(pages[language], TYPES["html"], request)
+    answer.headers["Vary"] = "Accept-Language"
+    return answer
 
 
 async def _file(content: bytes, content_type: str, _: web.Request) -> web.Response:

@@ -15,6 +15,7 @@ WORDS = RECORDED | {
     "unregistered": "{who} was refused: it is not registered",
 }
 COUNTED = ("tput", "tdel", "map", "admin", "refused")
+TIMED = ("down", "doubt", "stall")
 WITHOUT_VALUE = {"kv": "was deleted", "config": "is set"}
 
 
@@ -35,6 +36,9 @@ class EventRow:
     count: Annotated[int | None, "of topics; of requests"]
     names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
                      "of admin and refused the request, and its principal or access key"]  # fmt: skip
+    ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length"]
+    detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin and refused "
+                      "what became of the request"]  # fmt: skip
 
 
 GONE = {
@@ -71,6 +75,8 @@ def event_row(change: Recorded) -> EventRow:
         cause=None if change.cause is None else str(change.cause),
         count=change.amount if change.event in COUNTED else None,
         names=change.names,
+        ms=change.amount if change.event in TIMED else None,
+        detail=change.detail,
     )
 
 

@@ -73,11 +73,13 @@ def read_tokens(content: bytes) -> Tokens:
 
 def _lines(content: bytes) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(content.split(b"\n"), 1):
+        if line.lstrip().startswith(b"#"):
+            continue  # a comment, in any language
         try:
             words = line.decode("ascii").split()
         except UnicodeDecodeError:
             raise TokensError(f"line {number}: only ASCII characters are allowed") from None
-        if words and not words[0].startswith("#"):
+        if words:
             yield number, words
 
 

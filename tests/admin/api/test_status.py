@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.admin.api.assessing import DAY_MS, Own, assess
+from rocketns.admin.api.assessing import DAY_MS, Own, Seen, assess
 from rocketns.admin.api.copies import Brokers
 from rocketns.fleet.state import FleetState
 from tests.admin.api.conftest import get
@@ -23,7 +23,7 @@ NOW_MS = 1_800_000_000_000
 
 def reasons(own: Own) -> list[tuple[str, str]]:
     """The reasons that the status gives, without "no broker is registered"."""
-    found = assess(own, Brokers((), 0, ()), (), FleetState(0), NOW_MS)
+    found = assess(own, Seen(Brokers((), 0, ())), (), FleetState(0), NOW_MS)
     return [(one.level, one.text) for one in found if (one.level, one.text) != NO_BROKER]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from typing import get_args
 
 from rocketns.admin.recent.ring import Recent
-from rocketns.admin.recent.words import WORDS, in_words
+from rocketns.admin.recent.words import WORDS, EventRow, event_row, in_words
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.doubt import Doubt, Reason
+from tests.check.source import ROOT
 
 DOUBT = Doubt(Reason.RESTORED, 0, 1, 0)
 CHANGE = e.TopicChange("T", None, queue_data(8, 8, 6, 0))
@@ -49,3 +52,21 @@ def test_each_kind_with_words_is_told() -> None:
     assert {one.event: in_words(one) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
     assert TOLD.keys() == WORDS.keys()
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
+
+
+def test_the_page_reads_only_columns_that_a_change_has() -> None:
+    script = (ROOT / "rocketns/admin/page/static/sentences.js").read_text("utf-8")
+    read = set(re.findall(r"\bchange\.(\w+)", script)) | {"address", "broker", "cluster", "id"}
+    assert read - {field.name for field in fields(EventRow)} == set()
+
+
+def test_a_change_has_its_time_or_its_number_never_one_as_the_other() -> None:
+    recent = Recent({})
+    recent.watch([TOLD["down"][0], TOLD["stall"][0], TOLD["refused"][0], TOLD["conflict"][0]], Now(0, 0))
+    rows = [event_row(one) for one in recent.events]
+    assert [(row.event, row.ms, row.count, row.detail) for row in rows] == [
+        ("down", 1_500, None, None),
+        ("stall", 2_000, None, None),
+        ("refused", None, 3, "was refused"),
+        ("conflict", None, None, "a:2"),
+    ]

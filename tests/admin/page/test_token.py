@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.admin.conftest import Managed
+from tests.admin.page.conftest import WITHIN_MS
 from tests.admin.population import Broker
 from tests.support.certificates import Files, authority
 from tests.support.tlsfiles import tls_properties
@@ -47,7 +48,7 @@ def browsing(chromium: Browser) -> Iterator[BrowserContext]:
 
 def opened(browsing: BrowserContext, managed: Managed, scheme: str = "http") -> Page:
     page = browsing.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(WITHIN_MS)
     page.goto(f"{scheme}://127.0.0.1:{managed.http.port}/")
     return page
 

@@ -42,6 +42,11 @@ def test_a_class_is_open_to_anyone_only_where_a_line_says_so() -> None:
     assert read_tokens(f"read {TOKEN}".encode()).anyone == set()
 
 
+def test_comments_are_in_any_language() -> None:
+    tokens = read_tokens(f"  # 运维人员：状态页和 API\nread {TOKEN}\n".encode())
+    assert tokens.classes_of(TOKEN.encode()) == {TokenClass.READ}
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [

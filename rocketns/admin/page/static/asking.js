@@ -2,6 +2,7 @@
 // the page asks for it.
 
 import {byId, setText} from "./dom.js";
+import {_, N_} from "./texts.js";
 
 const KEY = "rocketns-token";
 const SENDABLE = /^[\x21-\x7e]+$/;
@@ -38,7 +39,7 @@ export async function read(path, parameters = {}, signal = undefined) {
   return answer.json();
 }
 
-const why = (status) => status === 403 ? "This token lacks the class read." : "The server does not know this token.";
+const why = (status) => _(status === 403 ? N_("This token lacks the class read.") : N_("The server does not know this token."));
 
 function ask(problem) {
   if (isAsking) return;
@@ -54,13 +55,13 @@ function use(event) {
   event.preventDefault();
   const token = byId("token-text").value.trim();
   if (!SENDABLE.test(token)) {
-    setText(byId("token-why"), "A token has no spaces, and ASCII characters only.");
+    setText(byId("token-why"), _("A token has no spaces, and ASCII characters only."));
     return;
   }
   try {
     sessionStorage.setItem(KEY, token);
   } catch {
-    setText(byId("token-why"), "This browser keeps nothing for this page, so the token cannot be used.");
+    setText(byId("token-why"), _("This browser keeps nothing for this page, so the token cannot be used."));
     return;
   }
   location.reload();

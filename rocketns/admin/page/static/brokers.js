@@ -1,21 +1,23 @@
-// Brokers: a cell for each with its heartbeats as they come, and a table of some, the longest silent first.
+// Brokers: a cell for each with its heartbeats as they come. `brokertable.js` shows some of them in a table.
 
-import {byId, make, row, setText} from "./dom.js";
+import {byId, make} from "./dom.js";
 import {read} from "./asking.js";
-import {age, plural} from "./words.js";
+import {showTable} from "./brokertable.js";
+import {_, count} from "./texts.js";
 
 const READ_AT_ONCE = 500;
 const BROKERS_MAX = 3000;
 const CELLS_MAX = 600;
-const ROWS = innerWidth < 600 ? 10 : 25;
-const LATE = 0.55; // of its time-out, as in the server
+export const LATE = 0.55; // of its time-out, as in the server
 const BEAT_MS = 300;
 
 let brokers = new Map();
 let byAddress = new Map();
 let cells = new Map();
+let lost = [];
+let wiped = new Set();
+let masterless = new Set();
 let total = 0;
-let at = 0;
 let skewMs = 0; // of the server's clock against the browser's
 
 const key = (broker) => `${broker.broker}\n${broker.id}`;
@@ -25,18 +27,16 @@ export function setClock(serverMs) {
   skewMs = serverMs - Date.now();
 }
 
-const silentMs = (broker) => broker.lastHeartbeat === null ? null : Math.max(0, Date.now() + skewMs - broker.lastHeartbeat);
+export const silentMs = (broker) => broker.state === "lost" ? Date.now() + skewMs - broker.at
+  : broker.lastHeartbeat === null ? null : Math.max(0, Date.now() + skewMs - broker.lastHeartbeat);
 
-function stateOf(broker) {
-  if (broker.state === "gone" || broker.state === "unconfirmed") return broker.state;
-  return silentMs(broker) > broker.timeoutMs * LATE ? "late" : "live";
+// The worst trouble of a broker, or that it is live.
+export function stateOf(broker) {
+  if (broker.state === "lost" || broker.state === "gone" || broker.state === "unconfirmed") return broker.state;
+  if (masterless.has(broker.broker)) return "masterless";
+  if (silentMs(broker) > broker.timeoutMs * LATE) return "late";
+  return wiped.has(broker.broker) ? "wiped" : "live";
 }
-
-// The share of its time-out that is used up; those without a sign of life come first.
-const urgency = (broker) => {
-  const state = stateOf(broker);
-  return state === "gone" ? 9 : state === "unconfirmed" ? 8 : silentMs(broker) / broker.timeoutMs;
-};
 
 export async function readBrokers() {
   const found = [];
@@ -52,8 +52,17 @@ export async function readBrokers() {
     const place = addressKey(broker.cluster, broker.address);
     byAddress.set(place, [...(byAddress.get(place) ?? []), broker]);
   }
+  const withMaster = new Set(found.filter((broker) => broker.id === 0).map((broker) => broker.broker));
+  masterless = new Set(found.map((broker) => broker.broker).filter((name) => !withMaster.has(name)));
+  if (found.length < total) masterless = new Set(); // the master may be among those that were not read
   makeCells();
   showBrokers();
+}
+
+// Lost brokers are not in the routes: the status has them.
+export function onTroubles(status) {
+  lost = status.lost.map((one) => ({...one, state: "lost"}));
+  wiped = new Set(status.wiped);
 }
 
 function makeCells() {
@@ -79,68 +88,15 @@ function flash(cell) {
 }
 
 export function showBrokers() {
-  const states = {live: 0, late: 0, unconfirmed: 0, gone: 0};
-  for (const [name, broker] of brokers) {
-    const state = stateOf(broker);
-    states[state] += 1;
-    const cell = cells.get(name);
-    if (cell && cell.dataset.state !== state) {
+  const all = [...lost, ...brokers.values()].map((broker) => [stateOf(broker), broker]);
+  for (const [state, broker] of all) {
+    const cell = cells.get(key(broker));
+    if (cell && broker.state !== "lost" && cell.dataset.state !== state) {
       cell.dataset.state = state;
       cell.className = `cell ${state}`;
     }
   }
-  const more = total > cells.size ? ` The first ${cells.size} have a cell.` : "";
-  setText(byId("cells-text"), `${plural(states.live, "broker", "brokers")} live, ${states.late} late, ` +
-    `${states.unconfirmed} unconfirmed, ${states.gone} without a live entry.${more}`);
-  showTable();
-}
-
-function chosen() {
-  const wanted = byId("brokers-find").value.trim().toLowerCase();
-  const fields = (broker) => [broker.broker, broker.address, broker.cluster ?? "", broker.zone ?? ""];
-  return [...brokers.values()]
-    .filter((broker) => !wanted || fields(broker).some((field) => field.toLowerCase().includes(wanted)))
-    .map((broker) => [urgency(broker), broker])
-    .sort((one, other) => other[0] - one[0])
-    .map(([, broker]) => broker);
-}
-
-function showTable() {
-  const found = chosen();
-  at = Math.max(0, Math.min(at, Math.floor((found.length - 1) / ROWS) * ROWS));
-  const shown = found.slice(at, at + ROWS);
-  byId("brokers").replaceChildren(...shown.map(brokerRow));
-  const range = found.length > ROWS ? `${at + 1} to ${at + shown.length} of ` : "";
-  setText(byId("brokers-count"), `${range}${plural(found.length, "broker", "brokers")}`);
-  byId("brokers-back").disabled = at === 0;
-  byId("brokers-on").disabled = at + ROWS >= found.length;
-}
-
-function brokerRow(broker) {
-  const state = stateOf(broker);
-  const silent = silentMs(broker);
-  const heard = make("td", "", silent === null ? "never heard" : `${age(silent)} ago`);
-  if (broker.timeoutMs) heard.append(` of ${age(broker.timeoutMs)}`, bar(silent ?? broker.timeoutMs, broker));
-  const role = broker.role === "master" ? "master" : `slave ${broker.id}`;
-  return row(
-    make("td", "name", broker.broker, " ", make("span", "quiet", role)),
-    make("td", `state ${state}`, broker.unconfirmed ? `${state}: ${broker.unconfirmed}` : state),
-    heard,
-    make("td", "", broker.address),
-    make("td", "", broker.cluster ?? "–", broker.zone ? ` / ${broker.zone}` : ""),
-    make("td", "", broker.versionName ?? "–"),
-  );
-}
-
-function bar(silent, broker) {
-  const meter = make("meter", "bar");
-  Object.assign(meter, {min: 0, max: broker.timeoutMs, high: broker.timeoutMs * LATE, optimum: 0,
-    value: Math.min(silent, broker.timeoutMs), ariaLabel: "share of the time-out"});
-  return meter;
-}
-
-export function startBrokers() {
-  byId("brokers-find").addEventListener("input", () => { at = 0; showTable(); });
-  byId("brokers-back").addEventListener("click", () => { at -= ROWS; showTable(); });
-  byId("brokers-on").addEventListener("click", () => { at += ROWS; showTable(); });
+  byId("cells-text").hidden = total <= cells.size;
+  byId("cells-text").textContent = _("The first %(n)s have a cell.", {n: count(cells.size)});
+  showTable(all);
 }

@@ -2,20 +2,25 @@
 
 import {byId, make} from "./dom.js";
 import {read} from "./asking.js";
-import {clock} from "./words.js";
+import {sentence} from "./sentences.js";
+import {_, clock} from "./texts.js";
 
 const SHOWN = 20;
 let last = 0;
+let late = []; // changes since the list was asked for, the oldest first: its answer may lack them
 
 export async function readChanges() {
+  late = [];
   const page = await read("events", {limit: SHOWN});
   last = page.items[0]?.seq ?? 0;
   byId("changes").replaceChildren(...page.items.map(item));
-  if (!page.items.length) byId("changes").append(make("li", "none", make("span"), "Nothing since the start."));
+  if (!page.items.length) byId("changes").append(make("li", "none", make("span"), _("Nothing since the start.")));
+  onChanges(late);
 }
 
 // New changes, the oldest first.
 export function onChanges(changes) {
+  late = [...late, ...changes].slice(-SHOWN);
   const fresh = changes.filter((change) => change.seq > last);
   if (!fresh.length) return;
   last = fresh[fresh.length - 1].seq;
@@ -25,8 +30,10 @@ export function onChanges(changes) {
   while (list.children.length > SHOWN) list.lastChild.remove();
 }
 
-function item(change) {
-  const time = make("time", "", clock(change.at));
-  time.dateTime = new Date(change.at).toISOString();
-  return make("li", "", time, make("span", change.event, change.text));
+export function timeOf(at) {
+  const time = make("time", "", clock(at));
+  time.dateTime = new Date(at).toISOString();
+  return time;
 }
+
+const item = (change) => make("li", "", timeOf(change.at), make("span", change.event, sentence(change)));

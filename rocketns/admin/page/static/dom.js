@@ -6,7 +6,7 @@ export const byId = (id) => document.getElementById(id);
 export function make(tag, name = "", ...children) {
   const element = document.createElement(tag);
   if (name) element.className = name;
-  element.append(...children.flatMap((child) => child instanceof Node ? [child] : texts(String(child))));
+  element.append(...children.flatMap((child) => child instanceof Node ? [child] : parts(String(child))));
   return element;
 }
 
@@ -22,7 +22,7 @@ export function visible(text) {
 const LETTERS = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
 const RUN = new RegExp(`([${LETTERS}](?:[${LETTERS}0-9%.:/_-]*[${LETTERS}])?)`, "u");
 
-function texts(text) {
+function parts(text) {
   return visible(text).split(RUN).map((part, place) => place % 2 ? make("bdi", "", document.createTextNode(part)) : part);
 }
 

@@ -2,13 +2,16 @@
 
 import {byId, setText} from "./dom.js";
 import {asksForToken, read} from "./asking.js";
-import {onBeats, readBrokers, setClock, showBrokers, startBrokers} from "./brokers.js";
+import {onBeats, onTroubles, readBrokers, setClock, showBrokers} from "./brokers.js";
+import {startTable} from "./brokertable.js";
 import {onChanges, readChanges} from "./changes.js";
+import {showFigures} from "./figures.js";
 import {readFleet} from "./fleet.js";
+import {readMissing} from "./missing.js";
 import {follow} from "./stream.js";
+import {_, clock, translatePage, zone} from "./texts.js";
 import {startTopics} from "./topics.js";
-import {showStatus} from "./verdict.js";
-import {clock} from "./words.js";
+import {showVerdict} from "./verdict.js";
 
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;
@@ -17,18 +20,23 @@ const FLEET_MS = 3000;
 
 let heardMs = Date.now();
 let rereading = 0;
+let status = null;
 
-function onStatus(status) {
+function onStatus(now) {
+  status = now;
   heardMs = Date.now();
   setClock(status.now);
-  showStatus(status);
+  showVerdict(status);
+  showFigures(status);
+  onTroubles(status);
   showLive();
 }
 
 function showLive() {
   const lost = Date.now() - heardMs > LOST_MS;
   byId("live").classList.toggle("lost", lost);
-  setText(byId("live"), lost ? `no news since ${clock(heardMs)}: what is shown is old` : "live");
+  setText(byId("live"), lost
+    ? _("no news since %(time)s: what is shown is old", {time: clock(heardMs)}) : _("live updates"));
 }
 
 // Brokers came or went: read them again, once for many changes.
@@ -45,18 +53,34 @@ function takeChanges(changes) {
 }
 
 function start() {
-  startBrokers();
+  startTable();
   startTopics();
   reread();
   follow("/api/v1/stream", {status: onStatus, beats: onBeats, changes: takeChanges, gap: reread}, reread);
-  const fleet = () => { if (!document.hidden) readFleet().catch(() => undefined); };
+  const fleet = () => {
+    if (document.hidden || status === null) return;
+    Promise.all([readFleet(), readMissing(status)]).catch(() => undefined);
+  };
   fleet();
   setInterval(fleet, FLEET_MS);
   setInterval(() => { showLive(); if (!document.hidden) showBrokers(); }, REDRAW_MS);
 }
 
+// The other language has the same topic.
+function startSwitch() {
+  const keep = () => {
+    for (const link of byId("languages").children) link.hash = location.hash;
+  };
+  addEventListener("hashchange", keep);
+  keep();
+}
+
+translatePage();
+document.documentElement.classList.add("ready");
+startSwitch();
+setText(byId("zone"), _("times of %(zone)s", {zone: zone()}));
 // One request shows whether a token is missing. The page is loaded again when there is one.
 read("status").then(onStatus).catch(() => undefined).then(() => {
-  if (asksForToken()) setText(byId("live"), "waits for a token");
+  if (asksForToken()) setText(byId("live"), _("waits for a token"));
   else start();
 });

@@ -2,9 +2,10 @@
 
 import {byId, isolated, make, row, setText} from "./dom.js";
 import {read} from "./asking.js";
-import {count, plural} from "./words.js";
+import {_, N_, count, joined, plural} from "./texts.js";
 
 const SHOWN = 8;
+const ALLOWED = [N_("neither read nor write"), N_("read only"), N_("write only"), N_("read and write")];
 const WAIT_MS = 150;
 
 let timer = 0;
@@ -47,16 +48,20 @@ async function search() {
     const q = byId("find").value.trim();
     const page = await read("topics", {limit: SHOWN, ...(q ? {q: q.slice(0, 512)} : {})}, asking.signal);
     byId("topics").replaceChildren(...page.items.map(topicItem));
-    const more = page.total > page.items.length ? `, the first ${page.items.length} are shown` : "";
-    setText(byId("topics-count"), `${plural(page.total, "topic", "topics")}${more}`);
+    const total = plural("%(n)s topic", "%(n)s topics", page.total);
+    const shown = count(page.items.length);
+    setText(byId("topics-count"), page.total > page.items.length ? _("%(total)s, the first %(shown)s are shown", {total, shown})
+      : total);
   } catch (error) {
-    if (error.name !== "AbortError") setText(byId("topics-count"), "the name server does not answer");
+    if (error.name !== "AbortError") setText(byId("topics-count"), _("the name server does not answer"));
   }
 }
 
 function topicItem(topic) {
-  const closed = topic.notWritable ? `, ${count(topic.notWritable)} not writable` : "";
-  const facts = `${plural(topic.brokers, "group", "groups")}, ${count(topic.writeQueues)} queues${closed}`;
+  const facts = joined([
+    plural("%(n)s group", "%(n)s groups", topic.brokers), plural("%(n)s queue", "%(n)s queues", topic.writeQueues),
+    ...(topic.notWritable ? [_("%(n)s not writable", {n: count(topic.notWritable)})] : []),
+  ]);
   const button = make("button", "", make("span", "", topic.topic), make("span", "quiet", facts));
   button.type = "button";
   button.setAttribute("aria-current", String(topic.topic === chosen));
@@ -72,9 +77,9 @@ async function openLinked() {
   const place = byId("route");
   try {
     const route = await read("route", {topic: chosen});
-    place.replaceChildren(...(route === null ? [make("p", "critical-text", `${chosen} has no route.`)] : routeOf(route)));
+    place.replaceChildren(...(route === null ? [make("p", "critical-text", _("%(topic)s has no route.", {topic: chosen}))] : routeOf(route)));
   } catch {
-    place.replaceChildren(make("p", "critical-text", `The route of ${chosen} cannot be read.`));
+    place.replaceChildren(make("p", "critical-text", _("The route of %(topic)s cannot be read.", {topic: chosen})));
   }
 }
 
@@ -88,10 +93,13 @@ function decoded(text) {
 }
 
 const ROUTE_ROWS = 50;
+const HEADS = [
+  [N_("Group"), ""], [N_("Addresses"), ""], [N_("Read"), "number"], [N_("Write"), "number"], [N_("Permission"), ""],
+];
 
 function routeOf(route) {
-  const head = row(...["Group", "Addresses", "Read", "Write", "Permission"].map((name) => {
-    const cell = make("th", name === "Read" || name === "Write" ? "number" : "", name);
+  const head = row(...HEADS.map(([name, kind]) => {
+    const cell = make("th", kind, _(name));
     cell.scope = "col";
     return cell;
   }));
@@ -100,22 +108,22 @@ function routeOf(route) {
   const scroll = make("div", "scroll", table);
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", `Route of ${isolated(route.topic)}`);
+  scroll.setAttribute("aria-label", _("Route of %(topic)s", {topic: isolated(route.topic)}));
   const more = route.queues.length - ROUTE_ROWS;
   const notes = [
-    more > 0 ? `${count(more)} more groups are in the API.` : "",
-    route.orderConfiguration ? `Order configuration: ${route.orderConfiguration}` : "",
-    route.staticMappings ? `Static topic with ${count(route.staticMappings)} mappings.` : "",
+    more > 0 ? _("%(n)s more are in the API.", {n: count(more)}) : "",
+    route.orderConfiguration ? _("Order configuration: %(text)s", {text: route.orderConfiguration}) : "",
+    route.staticMappings ? _("Static topic with %(n)s mappings.", {n: count(route.staticMappings)}) : "",
   ].filter(Boolean);
   return [make("h3", "", route.topic), scroll, ...notes.map((note) => make("p", "quiet", note))];
 }
 
 function queueRow(queues) {
   const addresses = Object.entries(queues.addresses).map(([id, address]) => make("div", "", `${id}: ${address}`));
-  const allowed = [queues.readable ? "read" : "", queues.writable ? "write" : ""].filter(Boolean).join(", ") || "none";
+  const allowed = _(ALLOWED[(queues.readable ? 1 : 0) + (queues.writable ? 2 : 0)]);
   return row(
     make("td", "name", queues.broker),
-    addresses.length ? make("td", "", ...addresses) : make("td", "critical-text", "not registered"),
+    addresses.length ? make("td", "address", ...addresses) : make("td", "critical-text", _("not registered")),
     make("td", "number", count(queues.readQueues)),
     make("td", "number", count(queues.writeQueues)),
     make("td", queues.writable ? "" : "attention-text", allowed),

@@ -1,46 +1,30 @@
-// The top of the page: whether all is well, why not, and the numbers.
+// The top of the page: whether all is well, and each trouble in a sentence, the worst first.
 
 import {byId, isolated, make, setText} from "./dom.js";
-import {age, count} from "./words.js";
+import {_, N_, count, listed, plural} from "./texts.js";
 
-const WORDS = {ok: "All is well", attention: "Needs attention", critical: "Something is wrong"};
-let before = null;
+const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
 
-export function showStatus(status) {
+export function showVerdict(status) {
   setText(byId("name"), isolated(status.name));
   setText(byId("version"), status.version);
   byId("verdict").className = `verdict ${status.level}`;
-  setText(byId("verdict-title"), WORDS[status.level]);
+  setText(byId("verdict-title"), _(WORDS[status.level]));
   document.title = `${status.level === "ok" ? "" : "⚠ "}${isolated(status.name)} · rocketns`;
-  const reasons = status.reasons.map((reason) => reason.text);
-  if (reasons.join("\n") !== byId("reasons").dataset.shown) {
-    byId("reasons").dataset.shown = reasons.join("\n");
-    byId("reasons").replaceChildren(...reasons.map((text) => make("li", "", text)));
-  }
-  showFigures(status);
-  before = status;
+  const shown = JSON.stringify(status.reasons);
+  if (shown === byId("reasons").dataset.shown) return;
+  byId("reasons").dataset.shown = shown;
+  byId("reasons").replaceChildren(...status.reasons.map(trouble));
 }
 
-function perSecond(status, name) {
-  const ms = before === null ? 0 : status.now - before.now;
-  return ms > 0 ? count(Math.round((status[name] - before[name]) * 1000 / ms)) : "–";
+function trouble(reason) {
+  const message = reason.many !== null && reason.n !== 1 ? reason.many : reason.message;
+  const values = {names: listed(reason.names, reason.more), n: count(reason.n ?? 0)};
+  const item = make("li", reason.level, make("span", "", _(message, values)));
+  item.dataset.name = reason.name;
+  if (reason.name === "disagreeBroker" && reason.n) item.append(" ", make("span", "follows", following(reason.n)));
+  if (reason.detail) item.append(" ", make("code", "", _(reason.detail)));
+  return item;
 }
 
-function showFigures(status) {
-  const figures = [
-    ["brokers", count(status.brokers), status.brokers ? "" : "critical"],
-    ["late", count(status.late), status.late ? "attention" : ""],
-    ["unconfirmed", count(status.unconfirmed), status.unconfirmed ? "attention" : ""],
-    ["without master", count(status.masterless), status.masterless ? "critical" : ""],
-    ["clusters", count(status.clusters), ""],
-    ["broker groups", count(status.groups), ""],
-    ["topics", count(status.topics), ""],
-    ["connections", count(status.connections), ""],
-    ["lookups / s", perSecond(status, "lookups"), ""],
-    ["registrations / s", perSecond(status, "registrations"), ""],
-    ["requests waiting", count(status.waitingRequests), ""],
-    ["running for", age(status.now - status.started), ""],
-  ];
-  byId("figures").replaceChildren(...figures.map(([name, value, level]) =>
-    make("div", level, make("dt", "", name), make("dd", "", value))));
-}
+export const following = (n) => plural("%(n)s topic differs only because of it", "%(n)s topics differ only because of it", n);

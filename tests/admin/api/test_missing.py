@@ -1,0 +1,143 @@
+"""Topics that were asked for and have no route, over the wire: answered by reactors and by control."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from interop.harness import codes
+from interop.harness.wire import Client, eventually
+from tests.admin.api.conftest import get
+from tests.admin.conftest import Managed
+from tests.admin.population import Broker
+from tests.hostile.totals.crowd import apart, hosts
+from tests.support.proxyheaders import v1
+
+pytestmark = pytest.mark.usefixtures("no_old_numbers")
+
+FAQ = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
+NOTHING = f"No topic route info in name server for the topic: {{}}\nSee {FAQ} for further details."
+POLICY = """\
+[modes]
+lookup = "enforce"
+[principals.clients]
+networks = ["10.0.0.0/8"]
+may = ["lookup"]
+"""
+
+
+@pytest.fixture(params=[1, 0], ids=["reactors", "asyncio"])
+def served(request: pytest.FixtureRequest, start_managed: Callable[..., Managed]) -> Managed:
+    managed: Managed = start_managed({"rocketns.reactors": request.param})
+    return managed
+
+
+def look_up(client: Client, *topics: str) -> None:
+    for topic in topics:
+        answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        assert (answer.code, answer.remark) == (17, NOTHING.format(topic))
+
+
+def rows(managed: Managed, **parameters: object) -> list[dict[str, Any]]:
+    """After the next second, when names were looked for."""
+    managed.advance(1_000)
+
+    def read() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = orjson.loads(get(managed, "missing", **parameters).body)["items"]
+        return found
+
+    eventually(lambda: all(row["nearest"] is not None for row in read()))
+    return read()
+
+
+def test_a_topic_without_a_route_has_a_row_and_a_line(served: Managed, caplog: pytest.LogCaptureFixture) -> None:
+    with Broker(served, "a") as broker, served.connect() as client, caplog.at_level(logging.INFO, "rocketns.missing"):
+        broker.register(["OrderPaid", "TBW102"])
+        look_up(client, "OrderPayed", "OrderPayed")
+        [row] = rows(served)
+        peer = f"127.0.0.1:{client.socket.getsockname()[1]}"
+        assert row == {
+            "topic": "OrderPayed", "sinceMs": row["sinceMs"], "lastMs": row["sinceMs"], "lookups": 2, "peers": [peer],
+            "nearest": ["OrderPaid"], "brokersThatCreate": 1, "reason": "created",
+        }  # fmt: skip
+        assert orjson.loads(get(served, "status").body)["missingTopics"] == 1
+        assert served.scrape()("rocketns_missing_topics") == 1
+        [line] = [one for one in caplog.messages if one.startswith("no route for")]
+        assert line.startswith(
+            f"no route for the topic OrderPayed, which {peer} asked for: no broker has it. The first"
+        )
+
+
+def test_a_topic_that_comes_leaves_the_list(served: Managed) -> None:
+    with Broker(served, "a") as broker, served.connect() as client:
+        broker.register(["T"])
+        look_up(client, "Order")
+        assert [row["topic"] for row in rows(served)] == ["Order"]
+        broker.register(["T", "Order"])
+        assert rows(served) == []
+        assert orjson.loads(get(served, "status").body)["missingTopics"] == 0
+        assert served.scrape()("rocketns_missing_topics") == 0
+
+
+def test_a_peer_that_has_left_is_named_by_its_host(managed: Managed) -> None:
+    with managed.connect() as client:
+        look_up(client, "Order")
+    eventually(lambda: managed.scrape()("rocketns_connections_closed_total", reason="peer") == 1)
+    [row] = rows(managed)
+    assert row["peers"] == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("reactors", [1, 0])
+def test_who_asked_through_a_trusted_proxy_is_named_and_counts_alone(
+    start_managed: Callable[..., Managed], reactors: int
+) -> None:
+    managed = start_managed({"rocketns.reactors": reactors, "rocketns.trustedProxies": "127.0.0.0/8"})
+    with managed.connect() as flood, managed.connect() as client:
+        flood.send(v1("TCP4", "10.0.0.1", "127.0.0.1", 5, 9876))
+        client.send(v1("TCP4", "10.0.0.2", "127.0.0.1", 6, 9876))
+        look_up(flood, *(f"flood-{number}" for number in range(300)))
+        look_up(client, "Order")
+        look_up(flood, *(f"flood-{number}" for number in range(300, 600)))
+        found = {row["topic"]: row["peers"] for row in rows(managed, limit=500)}
+    assert [one.partition(":")[0] for one in found["Order"]] == ["10.0.0.2"]
+    assert {peers[0].partition(":")[0] for peers in found.values()} == {"10.0.0.1", "10.0.0.2"}
+
+
+def test_a_flood_of_names_leaves_others_theirs(served: Managed) -> None:
+    """More names than a reactor keeps in a second come before and after the one of another host."""
+    host = apart(hosts(9), "127.0.0.1", served)[0]
+    with served.connect() as flood, Client(served.port, source=host) as client:
+        look_up(flood, *(f"flood-{number}" for number in range(300)))
+        look_up(client, "Order")
+        look_up(flood, *(f"flood-{number}" for number in range(300, 600)))
+        served.advance(1_000)
+        found = {row["topic"]: row for row in rows(served, limit=500)}
+        assert "Order" in found
+        assert found["Order"]["peers"][0].startswith(host)
+        assert len(found) <= 2 * 32
+
+
+def test_rows_are_filtered_and_ordered(managed: Managed) -> None:
+    with Broker(managed, "a") as broker, managed.connect() as client:
+        broker.register(["T"])
+        look_up(client, "Order", "%RETRY%group")
+        rows(managed)
+        look_up(client, "%RETRY%group")
+        assert [row["topic"] for row in rows(managed)] == ["%RETRY%group", "Order"]
+        assert [row["topic"] for row in rows(managed, sort="topic")] == ["%RETRY%group", "Order"]
+        assert [row["topic"] for row in rows(managed, reason="absent")] == ["Order"]
+        assert [row["topic"] for row in rows(managed, q="GROUP")] == ["%RETRY%group"]
+
+
+def test_who_may_not_look_up_leaves_no_name(start_managed: Callable[..., Managed], tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY, "utf-8")
+    managed = start_managed({"rocketns.accessFile": policy})
+    with managed.connect() as client:
+        assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "Secret"}).code == 16
+        assert rows(managed) == []

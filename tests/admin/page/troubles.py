@@ -1,0 +1,194 @@
+"""The twelve commonest troubles of a fleet, planted on real servers.
+
+Which are the commonest, and why: brokers die, hang, or lose their master (1 to 3). Clients notice "no route" now and
+then where a broker registers at one of several name servers only, or a permission is changed at one of them, or one of
+them cannot be reached (4 to 6). Administrators wipe a permission before maintenance and forget it (7). A topic that
+nobody created is the commonest question about RocketMQ (8). And this name server itself may wait after its start, be
+full, not write its journal, or let its certificate end (9 to 12). A missing token is none of them: then the page shows
+nothing but the question for it (`test_token`).
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interop.harness import codes
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from interop.harness.wire import eventually
+from tests.admin.conftest import Managed
+from tests.admin.population import Broker
+from tests.client.peers import CLOSED
+from tests.support.certificates import Files, authority
+from tests.support.inprocess import TimedServer
+from tests.support.tlsfiles import tls_properties
+
+TOPICS = [f"order-{number:05}" for number in range(40)]
+
+
+@dataclass
+class Scene:
+    """A server, what else runs, and a folder for files. All ends with ``stack``."""
+
+    start: Callable[..., Managed]
+    folder: Path
+    stack: ExitStack
+
+    def brokers(self, server: Any, *names: str) -> list[Broker]:
+        """Masters with all the topics."""
+        made = [Broker(server, name, addr=f"10.0.0.{number}:10911") for number, name in enumerate(names, 1)]
+        return [self.stack.enter_context(one.register(TOPICS)) for one in made]
+
+    def other(self) -> TimedServer:
+        """Another name server."""
+        (self.folder / "other").mkdir()
+        server = TimedServer(self.folder / "other")
+        self.stack.callback(server.stop)
+        return server
+
+    def compared(self) -> tuple[Managed, TimedServer]:
+        """A server that compares itself with another one."""
+        other = self.other()
+        return self.start({"rocketns.peers": f"127.0.0.1:{other.port}"}), other
+
+
+def lost_broker(scene: Scene) -> Managed:
+    managed = scene.start()
+    _, lost = scene.brokers(managed, "broker-a", "broker-b")
+    lost.client.close()
+    eventually(lambda: managed.call(lambda: "broker-b" not in managed.controller.facts.tables.broker_addr_table))
+    return managed
+
+
+def late_broker(scene: Scene) -> Managed:
+    managed = scene.start()
+    first, _ = scene.brokers(managed, "broker-a", "broker-b")
+    managed.advance(70_000)
+    first.beat()
+    return managed
+
+
+def no_master(scene: Scene) -> Managed:
+    managed = scene.start()
+    scene.brokers(managed, "broker-a")
+    scene.stack.enter_context(Broker(managed, "broker-b", 1, addr="10.0.0.9:10911").register())
+    return managed
+
+
+def one_of_two_name_servers(scene: Scene) -> Managed:
+    managed, other = scene.compared()
+    scene.brokers(managed, "broker-a", "broker-b")
+    scene.brokers(other, "broker-a")
+    return managed
+
+
+def topic_differs(scene: Scene) -> Managed:
+    managed, other = scene.compared()
+    scene.brokers(managed, "broker-a", "broker-b")
+    _, changed = scene.brokers(other, "broker-a", "broker-b")
+    configs = [topic_config(topic, 4, 4, 4 if topic == TOPICS[0] else 6) for topic in (*TOPICS, "broker-b", "C1")]
+    body = register_body(configs, data_version(2))
+    fields = register_ext("C1", "broker-b", changed.addr, 0, body)
+    assert changed.client.request(codes.REGISTER_BROKER, fields, body).code == 0
+    return managed
+
+
+def peer_unreachable(scene: Scene) -> Managed:
+    managed = scene.start({"rocketns.peers": CLOSED})
+    scene.brokers(managed, "broker-a")
+    return managed
+
+
+def wiped_permission(scene: Scene) -> Managed:
+    managed = scene.start()
+    first, _ = scene.brokers(managed, "broker-a", "broker-b")
+    assert first.client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-b"}).code == 0
+    return managed
+
+
+def missing_topic(scene: Scene) -> Managed:
+    managed = scene.start()
+    scene.brokers(managed, "broker-a")
+    with managed.connect() as client:
+        assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "order-0000I"}).code == codes.TOPIC_NOT_EXIST
+        eventually(lambda: _is_missing(managed))
+    return managed
+
+
+def _is_missing(managed: Managed) -> bool:
+    managed.advance(1_000)
+    return managed.controller.facts.missing_topics == 1
+
+
+def not_ready(scene: Scene) -> Managed:
+    managed = scene.start({"needWaitForService": "true"})
+    scene.brokers(managed, "broker-a")
+    return managed
+
+
+def tables_full(scene: Scene) -> Managed:
+    managed = scene.start({"rocketns.brokersMax": 1})
+    scene.brokers(managed, "broker-a")
+    with managed.connect() as client:
+        body = register_body([topic_config("T")])
+        fields = register_ext("C1", "broker-b", "10.0.0.9:1", 0, body)
+        assert client.request(codes.REGISTER_BROKER, fields, body).code != 0
+    return managed
+
+
+def journal_not_written(scene: Scene) -> Managed:
+    (scene.folder / "file").write_text("a file where a folder should be", "utf-8")
+    managed = scene.start({"journalPath": scene.folder / "file" / "journal"})
+    scene.brokers(managed, "broker-a")
+    journal = managed.controller.journal
+    assert journal is not None
+    eventually(lambda: (facts := managed.controller.facts.journal) is not None and facts.is_failing)
+    return managed
+
+
+def certificate_ends(scene: Scene) -> Managed:
+    files = Files.write(scene.folder / "tls", authority("ours").issue("localhost"))  # it ends tomorrow
+    managed = scene.start(tls_properties(files))
+    managed.call(lambda: managed.clock.set_wall(round(time.time() * 1000) - managed.clock.now().epoch_ms))
+    scene.brokers(managed, "broker-a")
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    with managed.connect() as client, trusting.wrap_socket(client.socket) as encrypted:
+        assert encrypted.version() is not None
+    eventually(lambda: managed.controller.facts.certificate_ends_s is not None)
+    return managed
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """``name``: of its reason. What the first screen says of it in English and in Chinese."""
+
+    plant: Callable[[Scene], Managed]
+    name: str
+    english: str
+    chinese: str
+
+
+TROUBLES = (
+    Trouble(lost_broker, "lost", "Lost in the last 10 minutes: broker-b:0", "最近 10 分钟失联：broker-b:0"),
+    Trouble(late_broker, "late", "Heartbeats are late: broker-b:0", "心跳迟到：broker-b:0"),
+    Trouble(no_master, "noMaster", "No master: broker-b", "没有主节点：broker-b"),
+    Trouble(one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b",
+            "各名字服务器上的 Broker 路由不一致：broker-b"),
+    Trouble(topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}",
+            f"各名字服务器上的主题路由不一致：{TOPICS[0]}"),
+    Trouble(peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read", f"无法读取名字服务器 {CLOSED}"),
+    Trouble(wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b",
+            "写权限已清除，所有主题都不接收消息：broker-b"),
+    Trouble(missing_topic, "missing", "Asked for, and not there: order-0000I",
+            "客户端查询、但不存在的主题：order-0000I"),
+    Trouble(not_ready, "notReady", "This name server is not ready", "本名字服务器未就绪"),
+    Trouble(tables_full, "refusing", "Registrations are refused: the route tables are full", "注册遭拒绝：路由表已满"),
+    Trouble(journal_not_written, "journalFailing", "The journal cannot be written", "变更日志无法写入"),
+    Trouble(certificate_ends, "certificate", "The TLS certificate ends in", "TLS 证书还有"),
+)  # fmt: skip
