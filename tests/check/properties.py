@@ -31,6 +31,11 @@ format of `java.util.Properties`.
 - A number out of its range stops the start with exit status 255 and a message that names the property.
 - A text that is not a number where Java wants one is ignored, as by Java, and the log has a warning with the value that
   is used instead. In rocketns' own properties it stops the start.
+- Commas, semicolons and blanks separate the items of a list, in every property: also in `configBlackList` and
+  `rocketmq.namesrv.addr`, where Java takes semicolons alone, and in `tls.ciphers` and `tls.protocols`, where it takes
+  commas alone. An item that cannot be what the property lists, such as a network among hosts with ports, stops the
+  start with exit status 255 and a message that names the property and the item. At SIGHUP it changes nothing, and the
+  log names it. An IPv6 address may have brackets or none, and its port is behind the last colon.
 - A property that is accepted and not used, and a name that rocketns does not know, are named in the log. A name that
   is close to a known one, or begins with `rocketns.`, `journal` or `tls.`, gets a warning with the nearest known name.
 

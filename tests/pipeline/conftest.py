@@ -3,18 +3,39 @@ one audit of the worked example."""
 
 from __future__ import annotations
 
+import gettext
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from rocketns.languages import CATALOGUES
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
+from rocketns.pipeline.saying import speaking
 from rocketns.pipeline.storage.session import spark_session
 from tests.pipeline.cli.example import audited_example
 from tests.support.running.java import has_java
 
 HERE = Path(__file__).parent
+# With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail with
+# "Out of space in CodeCache for adapters". Where heap and classes begin small, Java looks for garbage more often, and
+# through the whole heap each time when there are more classes.
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xms1g -Xmn320m -XX:MetaspaceSize=256m "
+    # Hadoop runs chmod for each file and folder. Java would start a program that starts it.
+    "-Djdk.lang.Process.launchMechanism=VFORK"
+)
+# Planning takes longer than the work on a few rows. So filters are not inferred from others, plans are not checked
+# after each rule, and not written as texts for a page that nobody opens.
+LESS_PLANNING = {
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "100",
+}
 QUERIES = "the audit's jobs and stream on a few rows, effects and records of incidents, each with queries of its own"
 LEFT_OUT = "no Java runtime: Spark cannot start"
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
@@ -42,20 +63,31 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} tests of the journal pipeline were not run: {LEFT_OUT}.")
 
 
+@pytest.fixture
+def chinese(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Texts are Chinese, of the catalogues as each build makes them. Afterwards argparse speaks English again."""
+    if not (CATALOGUES / "zh_CN" / "LC_MESSAGES" / "audit.mo").exists():
+        subprocess.run([sys.executable, HERE.parents[1] / "packaging" / "catalogues.py", CATALOGUES], check=True)
+    monkeypatch.setenv("LANGUAGE", "zh_CN")
+    domain = gettext.textdomain()
+    with speaking("zh"):
+        yield
+    gettext.textdomain(domain)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """local[2], 1 GiB, 2 shuffle partitions, UTC, no UI; what it writes goes to a temporary folder."""
     folder = tmp_path_factory.mktemp("spark")
     # Frames of a few rows are small batches: neither Spark nor Java should do much compiling.
     settings = SMALL_BATCHES | {
+        **LESS_PLANNING,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         # The rows of a test are one task. A shuffle has two partitions, the fewest that show effects of their number.
         "spark.sql.leafNodeDefaultParallelism": "1",
         "spark.sql.shuffle.partitions": "2",
-        # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail
-        # with "Out of space in CodeCache for adapters".
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     }
     session = spark_session("local[2]", memory="1g", settings=settings)
     session.sparkContext.setLogLevel("ERROR")

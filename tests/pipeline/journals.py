@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.moment.recorded import Recorded
 
 Record = dict[str, Any]
 Journals = dict[str, list[Record]]  # by name server
@@ -324,12 +324,12 @@ def events_frame(spark: SparkSession, journals: Mapping[str, Sequence[Record]]) 
     return spark.createDataFrame(events_table(journals), EVENTS)
 
 
-def told_of(journals: Mapping[str, Sequence[Record]], topic: str) -> Told:
+def told_of(journals: Mapping[str, Sequence[Record]], topic: str) -> Recorded:
     """The journals as `explain` takes them."""
-    told = Told()
+    recorded = Recorded()
     for ns, records in journals.items():
-        told.add(({**record, "ns": ns, "dt": utc_date(record["ts"])} for record in records), topic, 0)
-    return told.sorted()
+        recorded.add(({**record, "ns": ns, "dt": utc_date(record["ts"])} for record in records), topic, 0)
+    return recorded.sorted()
 
 
 def events_table(journals: Mapping[str, Sequence[Record]]) -> pa.Table:

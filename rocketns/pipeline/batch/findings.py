@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.report.scripts import strict
-from rocketns.pipeline.report.text import plural
-
-# By kind of QUALITY. ``s``: the length of a silence in seconds.
-FAULTS = {
-    "corrupt": "{lines} of {ns} {do} not parse",
-    "drop": "{ns} dropped {records} because its buffer was full",
-    "hole": "{records} of {ns} {are} missing",
-    "silent": "{ns} wrote nothing for the last {s:,.0f} s, and no stop record: it is down, or its files are missing",
-    "unwatched": "nobody watched {ns} for the last {s:,.0f} s: what watches it from outside wrote nothing",
-    "unknown": "the first state of {ns} is not known: its journal begins in the middle, before a whole snapshot",
-}
+from rocketns.pipeline.saying import _
 
 
 class RunOutcome(NamedTuple):
@@ -40,41 +30,64 @@ class RunOutcome(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        found_lines = [f"{count:8,}  {FINDINGS[name].words}" for name, count in self.findings.items() if count]
-        missing = [f"incomplete: {sentence}" for sentence in self.incomplete]
-        missing += [f"clocks: {sentence}" for sentence in self.clocks]
+        found_lines = [f"{count:8,}  {_(FINDINGS[name].words)}" for name, count in self.findings.items() if count]
+        missing = [_("incomplete: %(reason)s") % {"reason": sentence} for sentence in self.incomplete]
+        missing += [_("clocks: %(note)s") % {"note": sentence} for sentence in self.clocks]
         heads = {
             Verdict.NOTHING: self._nothing(),
-            Verdict.FINDINGS: "Found:",
-            Verdict.INCOMPLETE: "Found in what is there:" if found_lines else "Nothing found in what is there.",
+            Verdict.FINDINGS: _("Found:"),
+            Verdict.INCOMPLETE: _("Found in what is there:") if found_lines else _("Nothing found in what is there."),
         }
         begin = [strict(self.headline)] if self.headline else []
-        return [*begin, *missing, heads[self.verdict], *found_lines, f"report: {self.report}"]
+        return [*begin, *missing, heads[self.verdict], *found_lines, _("report: %(path)s") % {"path": self.report}]
 
     def _nothing(self) -> str:
         """A planned stop or restart is listed, and no finding."""
         if not self.listed:
-            return "Nothing found."
-        many = f"{plural(self.listed, 'incident')} that {'is' if self.listed == 1 else 'are'} none"
-        return f"No finding, and {many}: a name server was stopped or restarted."
+            return _("Nothing found.")
+        return _.plural(
+            "No finding, and %(n)s incident that is none: a name server was stopped or restarted.",
+            "No finding, and %(n)s incidents that are none: a name server was stopped or restarted.",
+            self.listed,
+        ) % {"n": f"{self.listed:,}"}
 
 
 def incomplete(faults: Iterable[Any]) -> list[str]:
     """A sentence for each fault of the input; rows: kind, ns, n."""
     rows = sorted((row["ns"], row["kind"], row["n"]) for row in faults)
-    return [FAULTS[kind].format(ns=ns, s=n / 1e6, **_counted(n)) + "." for ns, kind, n in rows]
+    return [FAULTS[kind](n) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in rows]
 
 
-def _counted(n: int) -> dict[str, str]:
-    verbs = {"do": "does", "are": "is"} if n == 1 else {"do": "do", "are": "are"}
-    return {"lines": plural(n, "line"), "records": plural(n, "record"), **verbs}
+# By kind of QUALITY, the sentence for n of them. ``s``: the length of a silence in seconds, of which ``n`` is us.
+FAULTS: Mapping[str, Callable[[int], str]] = {
+    "corrupt": lambda n: _.plural("%(n)s line of %(ns)s does not parse.", "%(n)s lines of %(ns)s do not parse.", n),
+    "drop": lambda n: _.plural(
+        "%(ns)s dropped %(n)s record because its buffer was full.",
+        "%(ns)s dropped %(n)s records because its buffer was full.",
+        n,
+    ),
+    "hole": lambda n: _.plural("%(n)s record of %(ns)s is missing.", "%(n)s records of %(ns)s are missing.", n),
+    "silent": lambda _n: _(
+        "%(ns)s wrote nothing for the last %(s)s s, and no stop record: it is down, or its files are missing."
+    ),
+    "unwatched": lambda _n: _(
+        "nobody watched %(ns)s for the last %(s)s s: what watches it from outside wrote nothing."
+    ),
+    "unknown": lambda _n: _(
+        "the first state of %(ns)s is not known: its journal begins in the middle, before a whole snapshot."
+    ),
+}
 
 
 def unread(foreign: Mapping[str, int]) -> list[str]:
     """A sentence for each version of the journal that is not read. ``foreign``: files by version."""
     return [
-        f"{plural(count, 'file')} of version {version} of the journal {'was' if count == 1 else 'were'} not read: this "
-        f"audit reads version {VERSION}."
+        _.plural(
+            "%(n)s file of version %(version)s of the journal was not read: this audit reads version %(known)s.",
+            "%(n)s files of version %(version)s of the journal were not read: this audit reads version %(known)s.",
+            count,
+        )
+        % {"n": f"{count:,}", "version": version, "known": VERSION}
         for version, count in foreign.items()
     ]
 

@@ -15,6 +15,7 @@ from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILEN
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import SECOND_US, moment
+from rocketns.pipeline.saying import _
 
 Row = Mapping[str, Any]
 
@@ -44,7 +45,7 @@ def extent(extents: Iterable[Row]) -> Extent:
     """From the rows of EXTENTS. BadInput if there is none."""
     rows = list(extents)
     if not rows:
-        raise BadInput("the journals hold no record that can be read")
+        raise BadInput(_("the journals hold no record that can be read"))
     days = sorted({day for row in rows for day in row["days"]})
     opened = frozenset(row["ns"] for row in rows if row["open"])
     return Extent(min(row["first"] for row in rows), max(row["last"] for row in rows), tuple(days), opened)
@@ -100,10 +101,12 @@ def observed(t0: int | None, t1: int | None, first: int, end: int) -> Observatio
     until = end + 1 if t1 is None or t1 > end + SILENT_AFTER_US else t1
     observation = Observation(first if t0 is None else t0, until)
     if t1 is not None and (observation.t0 > end or t1 <= first):
-        raise BadInput(f"the journals have no record of that time: they go from {moment(first)} to {moment(end)}")
+        said = _("the journals have no record of that time: they go from %(begin)s to %(end)s")
+        raise BadInput(said % {"begin": moment(first), "end": moment(end)})
     if observation.t0 >= observation.t1:
         begin, ends = moment(observation.t0), moment(observation.t1)
-        raise BadInput(f"the observation is empty: it begins at {begin} and ends at {ends}")
+        said = _("the observation is empty: it begins at %(begin)s and ends at %(end)s")
+        raise BadInput(said % {"begin": begin, "end": ends})
     return observation
 
 
@@ -111,4 +114,5 @@ def too_short(asked: int | None, observation: Observation) -> list[str]:
     """A sentence if the journals end before the requested end."""
     if asked is None or asked <= observation.t1:
         return []
-    return [f"The journals end at {moment(observation.t1)}, before the requested {moment(asked)}."]
+    shown = {"end": moment(observation.t1), "asked": moment(asked)}
+    return [_("The journals end at %(end)s, before the requested %(asked)s.") % shown]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.languages import language
+from rocketns.languages.choice import ENGLISH
 from rocketns.pipeline.batch.effects import counted
 from rocketns.pipeline.batch.findings import RunOutcome, verdict
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
@@ -22,9 +24,9 @@ from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
-from rocketns.pipeline.report.text import plural
 from rocketns.pipeline.report.words.clocks import clock_notes, given_notes
 from rocketns.pipeline.report.words.outside import outside_notes
+from rocketns.pipeline.saying import OTHERS, _, speaking
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
 
@@ -44,6 +46,7 @@ SUMMARY_KEYS = {
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
+    "translations": "`incomplete` and `notes` in other languages, by language, for `report --language`",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
 }
@@ -103,39 +106,87 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
 
 def notes(results: Results, dead_days: int, delivered: Delivered, within: int | None = None) -> dict[str, list[str]]:
     """Sentences for sections of the page, about facts that are not in their tables. ``within``: --clocks, us."""
-    sentences: dict[str, list[str]] = {}
+    return worded(noted(results), dead_days, delivered, within)
+
+
+class Noted(NamedTuple):
+    """What notes are made of: how many days are uncovered, and rows of SOURCES, NS_UPTIME and OFFSETS."""
+
+    uncovered: int
+    sources: Sequence[Mapping[str, Any]]
+    uptime: Sequence[Mapping[str, Any]]
+    clocks: Sequence[Mapping[str, Any]]
+
+
+def noted(results: Results) -> Noted:
+    """From the tables of the run."""
     uncovered = results.frame("uncovered_days").select("ago").distinct().count()
-    if uncovered:
-        days = f"{uncovered} of the last {dead_days} days"
-        sentences["topics"] = [f"Not every name server journalled lookups on {days}, so no topic is called dead."]
+    names = ("sources", "ns_uptime", "clock_offsets")
+    return Noted(uncovered, *([row.asDict() for row in results.frame(name).collect()] for name in names))
+
+
+def worded(noted: Noted, dead_days: int, delivered: Delivered, within: int | None) -> dict[str, list[str]]:
+    """The notes in the current language."""
+    sentences: dict[str, list[str]] = {}
+    if noted.uncovered:
+        said = _(
+            "Not every name server journalled lookups on %(n)s of the last %(days)s days, so no topic is called dead."
+        )
+        sentences["topics"] = [said % {"n": noted.uncovered, "days": dead_days}]
     if delivered.repeated:
         sentences["quality"] = [_came_again(delivered)]
-    watched = outside_notes(*(map(Row.asDict, results.frame(name).collect()) for name in ("sources", "ns_uptime")))
-    for section, said in watched.items():
-        sentences[section] = [*sentences.get(section, []), *said]
-    clocks = [row.asDict() for row in results.frame("clock_offsets").collect()]
-    if given := given_notes(clocks, within):
+    for section, notes in outside_notes(noted.sources, noted.uptime).items():
+        sentences[section] = [*sentences.get(section, []), *notes]
+    if given := given_notes(noted.clocks, within):
         sentences["quality"] = [*sentences.get("quality", []), *given]
-    if unsure := clock_notes(clocks, within):
+    if unsure := clock_notes(noted.clocks, within):
         sentences[CLOCKS] = unsure
     return sentences
 
 
 def _came_again(delivered: Delivered) -> str:
-    files = f", {plural(delivered.copies, 'whole file')} among them" if delivered.copies else ""
-    return f"{plural(delivered.repeated, 'record')} came more than once{files}. Each record counts once."
+    n, copies = delivered.repeated, delivered.copies
+    records = _.plural("%(n)s record", "%(n)s records", n) % {"n": f"{n:,}"}
+    if not copies:
+        return _("%(records)s came more than once. Each record counts once.") % {"records": records}
+    files = _.plural("%(n)s whole file", "%(n)s whole files", copies) % {"n": f"{copies:,}"}
+    return _("%(records)s came more than once, %(files)s among them. Each record counts once.") % {
+        "records": records, "files": files
+    }  # fmt: skip
+
+
+class Sentences(NamedTuple):
+    """Why the input is incomplete, and notes for sections."""
+
+    incomplete: Sequence[str]
+    notes: Mapping[str, Sequence[str]]
+
+
+def in_each_language(say: Callable[[], Sentences]) -> dict[str, Sentences]:
+    """What it says, by language."""
+    said = {}
+    for name in (ENGLISH, *OTHERS):
+        with speaking(name):
+            said[name] = say()
+    return said
+
+
+def told(summary: Mapping[str, Any]) -> Sentences:
+    """The sentences of a summary in the current language. An older one has them in English only."""
+    said = summary.get("translations", {}).get(language(), summary)
+    return Sentences(said["incomplete"], said["notes"])
 
 
 def summarise(
     results: Results,
     observation: Observation,
-    incomplete: Sequence[str],
+    said: Mapping[str, Sentences],
     options: Mapping[str, str],
-    notes: Mapping[str, Sequence[str]],
     delivered: Delivered,
 ) -> dict[str, Any]:
-    """What summary.json holds."""
+    """What summary.json holds. ``said``: by language."""
     counts = findings(results)
+    incomplete, notes = said[ENGLISH]
     outcome = verdict(counts, incomplete)
     return {
         "version": SUMMARY_VERSION,
@@ -149,6 +200,7 @@ def summarise(
         "input": delivered._asdict(),
         "figures": figures(results),
         "notes": {name: list(sentences) for name, sentences in notes.items()},
+        "translations": {name: said[name]._asdict() for name in OTHERS},
         "options": dict(options),
         "report": REPORT,
     }
@@ -165,14 +217,15 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
 def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """CLOCK_DAYS says by which offsets the times of records were corrected."""
     clocks = Table.of(results.frame("clock_days").toArrow().to_pylist())
+    incomplete, notes = told(summary)
     return ReportInput(
         t0=summary["observation"]["t0"],
         t1=summary["observation"]["t1"],
         verdict=Verdict(summary["verdict"]),
-        incomplete=summary["incomplete"],
+        incomplete=incomplete,
         options=summary["options"],
         figures=summary["figures"],
-        notes=summary["notes"],
+        notes=notes,
         tables=results.tables(LISTED) | {"topic_intervals": _followed(results), "clock_days": clocks},
     )
 
@@ -189,7 +242,8 @@ def _followed(results: Results) -> Table:
 
 def incidents_in_short(data: ReportInput) -> dict[str, Any]:
     """The part of summary.json that needs the list of incidents."""
-    return {"headline": headline(data), "incidents": numbers(data.incidents)}
+    with speaking(ENGLISH):
+        return {"headline": headline(data), "incidents": numbers(data.incidents)}
 
 
 def pages_of(data: ReportInput) -> dict[str, bytes]:
@@ -201,10 +255,9 @@ def pages_of(data: ReportInput) -> dict[str, bytes]:
     }
 
 
-def outcome_of(summary: Mapping[str, Any], out: str) -> RunOutcome:
-    """``out``: the folder, as the user named it."""
+def outcome_of(summary: Mapping[str, Any], data: ReportInput, out: str) -> RunOutcome:
+    """``data``: the input of the report; ``out``: the folder, as the user named it."""
     return RunOutcome(
-        Verdict(summary["verdict"]), summary["findings"], summary["incomplete"], f"{out.rstrip('/')}/{REPORT}",
-        summary.get("headline", ""), sum(summary.get("incidents", {}).get("levels", {}).values()),
-        summary["notes"].get(CLOCKS, ()),
+        data.verdict, summary["findings"], data.incomplete, f"{out.rstrip('/')}/{REPORT}", headline(data),
+        len(data.incidents), data.notes.get(CLOCKS, ()),
     )  # fmt: skip

@@ -27,12 +27,15 @@ from rocketns.pipeline.batch.observing import (
 )
 from rocketns.pipeline.batch.reporting import (
     SUMMARY_VERSION,
+    Sentences,
+    in_each_language,
     incidents_in_short,
-    notes,
+    noted,
     outcome_of,
     pages_of,
     report_input,
     summarise,
+    worded,
 )
 from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
@@ -43,6 +46,7 @@ from rocketns.pipeline.contract.times import moment
 from rocketns.pipeline.jobs.earlier.keeping import Closing
 from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.reach import extents, reaches
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.earlier import fingerprints
 from rocketns.pipeline.storage.events.manifest import Manifest
 from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
@@ -82,38 +86,51 @@ def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     results = Results(spark, folder_at(spark, request.out), csv=request.csv)
     part = read_part(spark, request, being_written)
     observation = computed(spark, part, results, say)
-    say("report")
+    say(_("report"))
     came = delivered(spark, stored_in(request.out), since=part.since)
-    faults = incomplete(results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect())
-    faults += too_short(request.t1, observation)
+    faults = results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect()
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    sentences = notes(results, request.dead_days, came, request.clocks)
-    summary = summarise(results, observation, [*faults, *unread(came.foreign)], shown_options, sentences, came)
+    facts = noted(results)
+
+    def say_it() -> Sentences:
+        why = [*incomplete(faults), *too_short(request.t1, observation), *unread(came.foreign)]
+        return Sentences(why, worded(facts, request.dead_days, came, request.clocks))
+
+    summary = summarise(results, observation, in_each_language(say_it), shown_options, came)
     data = report_input(results, summary)
     summary |= incidents_in_short(data)
     results.publish(summary, pages_of(data))
-    return outcome_of(summary, request.out)
+    return outcome_of(summary, data, request.out)
 
 
 def ingest_only(spark: SparkSession, journal: str, out: str, say: Say) -> str:
     """Read new journal files into Parquet below ``out``; returns one sentence about them."""
-    say(f"reading {journal}")
+    say(_("reading %(journal)s") % {"journal": journal})
     done = ingest(spark, journal, stored_in(out))
     text = in_words(done)
     say(text)
     for sentence in unread(done.foreign):
-        say(f"warning: {sentence}")
+        say(_("warning: %(sentence)s") % {"sentence": sentence})
     return text
 
 
 def in_words(done: Ingested) -> str:
     """The result of an ingest as a sentence."""
-    text = f"read {done.files:,} files with {done.size / 1e6:,.1f} MB; {done.skipped:,} were there already"
+    values = {
+        "files": f"{done.files:,}", "mb": f"{done.size / 1e6:,.1f}", "skipped": f"{done.skipped:,}",
+        "repeated": f"{done.repeated:,}", "copies": f"{done.copies:,}",
+    }  # fmt: skip
     if done.repeated:
-        text += f"; {done.repeated:,} records were delivered again, {done.copies:,} whole files among them"
-    return text
+        return (
+            _(
+                "read %(files)s files with %(mb)s MB; %(skipped)s were there already; %(repeated)s records were "
+                "delivered again, %(copies)s whole files among them"
+            )
+            % values
+        )
+    return _("read %(files)s files with %(mb)s MB; %(skipped)s were there already") % values
 
 
 def stored_in(out: str) -> str:
@@ -154,9 +171,12 @@ def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> Obs
     inputs.make((job.name for job in JOBS if job.stage != CLOCKS), AT_ONCE)
     known = begun.before.earlier.day
     if known != NEVER and inputs["settled"] is None:
-        say(f"the windows of the days up to {known} were computed again, since what they follow from has changed")
+        say(
+            _("the windows of the days up to %(day)s were computed again, since what they follow from has changed")
+            % {"day": known}
+        )
     if closing > known:
-        say(f"keeping what later runs need of the days up to {closing}")
+        say(_("keeping what later runs need of the days up to %(day)s") % {"day": closing})
         close(inputs, begun.before, out, days, ends)
     return begun.observation
 
@@ -203,7 +223,10 @@ def begin(spark: SparkSession, request: Request, results: Results, say: Say, jou
         if before.kept is None:
             break
         if before.kept.holds(*observation):
-            say(f"going on after {after}: {len(before.kept.days)} days are known from earlier runs")
+            say(
+                _("going on after %(day)s: %(n)s days are known from earlier runs")
+                % {"day": after, "n": len(before.kept.days)}
+            )
             break
     return Begun(before, events, observation, given | {name: inputs[name] for name in ("estimates", *clocks)})
 
@@ -236,7 +259,7 @@ class Stages:
     def __call__(self, job: Job) -> None:
         text = self._left.pop(job.stage, None)
         if text is not None:
-            self._say(text)
+            self._say(_(text))
 
 
 def report_again(spark: SparkSession, out: str) -> RunOutcome:
@@ -245,13 +268,15 @@ def report_again(spark: SparkSession, out: str) -> RunOutcome:
     folder = folder_at(spark, out)
     summary = current(folder)
     if (version := summary.get("version")) != SUMMARY_VERSION:
-        raise BadInput(
-            f"{folder.path(SUMMARY)} has version {version}, and this rocketns knows {SUMMARY_VERSION}. Start 'rocketns "
-            "audit run' again, or use the rocketns that wrote it."
+        said = _(
+            "%(path)s has version %(version)s, and this rocketns knows %(known)s. Start 'rocketns audit run' again, or "
+            "use the rocketns that wrote it."
         )
+        raise BadInput(said % {"path": folder.path(SUMMARY), "version": version, "known": SUMMARY_VERSION})
     results = Results(spark, folder, summary["run"])
-    results.show(pages_of(report_input(results, summary)))
-    return outcome_of(summary, out)
+    data = report_input(results, summary)
+    results.show(pages_of(data))
+    return outcome_of(summary, data, out)
 
 
 def shown(request: Request, observation: Observation, master: str) -> dict[str, str]:

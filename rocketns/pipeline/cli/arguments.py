@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from rocketns.languages import language, parsers
+from rocketns.languages.choice import ENGLISH
 from rocketns.pipeline.cli.values import (
     counts,
     day_count,
@@ -19,9 +21,12 @@ from rocketns.pipeline.cli.values import (
     percent,
     setting,
 )
+from rocketns.pipeline.cli.wrapping import wrapped
 from rocketns.pipeline.contract import defaults
 from rocketns.pipeline.contract.exits import EXIT_USAGE
+from rocketns.pipeline.saying import _
 
+WIDTH = 110  # columns of the help
 ABOUT = """\
 Read the journals of several name servers and report what happened to routes: when two name servers disagreed about a
 topic, which queues then had no consumer or two, which brokers come and go, which topics nobody looks up.
@@ -60,12 +65,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n'{self.prog} --help' explains every option.\n")
+        more = _("'%(program)s --help' explains every option.") % {"program": self.prog}
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n{more}\n")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options; ``command`` is the command's name. SystemExit: 0 after help, 2 after a usage error."""
-    return build().parse_args(arguments)
+    return parsers.parse(build, arguments, "audit")
 
 
 def build() -> argparse.ArgumentParser:
@@ -76,12 +82,17 @@ def build() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=line, description=text, formatter_class=_Format, allow_abbrev=False)
         for option, how in options:
             command.add_argument(option, **how)
+        parsers.add_language_option(command)
+    parsers.add_language_option(parser)
     return parser
 
 
 class _Format(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=24, width=110)
+        super().__init__(prog, max_help_position=24, width=WIDTH)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return super()._split_lines(text, width) if language() == ENGLISH else wrapped(text, width)
 
 
 def _option(name: str, **how: Any) -> tuple[str, dict[str, Any]]:

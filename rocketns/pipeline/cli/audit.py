@@ -13,6 +13,7 @@ from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, check_installed, is_here, is_short, session
 from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
+from rocketns.pipeline.saying import _
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,13 +29,14 @@ def main(arguments: Sequence[str]) -> int:
         print(f"rocketns audit {options.command}: {error}", file=sys.stderr)
         return EXIT_USAGE
     except KeyboardInterrupt:
-        print(f"rocketns audit {options.command}: interrupted", file=sys.stderr)
+        print(f"rocketns audit {options.command}: {_('interrupted')}", file=sys.stderr)
         return 130
     except Exception as error:
-        print(f"rocketns audit {options.command} failed: {explained(error)}", file=sys.stderr)
+        shown = {"command": f"rocketns audit {options.command}", "error": explained(error)}
+        print(_("%(command)s failed: %(error)s") % shown, file=sys.stderr)
         if os.environ.get("ROCKETNS_AUDIT_TRACE"):
             raise
-        print("Set ROCKETNS_AUDIT_TRACE=1 to see the stack.", file=sys.stderr)
+        print(_("Set ROCKETNS_AUDIT_TRACE=1 to see the stack."), file=sys.stderr)
         return EXIT_FAILED
 
 
@@ -46,7 +48,7 @@ def explained(error: BaseException) -> str:
 
 def _run(options: argparse.Namespace, say: Progress) -> int:
     if options.days and (options.t0 is not None or options.t1 is not None):
-        raise BadInput("--days goes without --from and --to: it says itself where the observation begins")
+        raise BadInput(_("--days goes without --from and --to: it says itself where the observation begins"))
     options.journal = journal_of(options)
     is_read = True
     if options.name_servers is not None:
@@ -72,7 +74,7 @@ def _report(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.batch.run import report_again
 
-    print(f"report: {report_again(spark, options.out).report}")
+    print(_("report: %(path)s") % {"path": report_again(spark, options.out).report})
     return 0
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from rocketns.languages import language
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import is_on_this_machine
 
 COLLECTED = "collected"
@@ -25,13 +27,18 @@ def journal_of(options: argparse.Namespace) -> str:
     nothing is named, or what is collected cannot be written there."""
     if options.name_servers is None:
         if given := [name for name, value in _given(options).items() if value is not None]:
-            raise BadInput(f"{given[0]} goes with --name-servers: it says how these are watched")
+            raise BadInput(
+                _("%(option)s goes with --name-servers: it says how these are watched") % {"option": given[0]}
+            )
         if options.journal is None:
-            raise BadInput("name the --journal, or with --name-servers the name servers to watch")
+            raise BadInput(_("name the --journal, or with --name-servers the name servers to watch"))
         return str(options.journal)
     folder = options.journal or f"{options.out.rstrip('/')}/{COLLECTED}"
     if not is_on_this_machine(folder):
-        raise BadInput(f"what is collected is written on this machine first: name another --journal than {folder}")
+        raise BadInput(
+            _("what is collected is written on this machine first: name another --journal than %(folder)s")
+            % {"folder": folder}
+        )
     return str(folder)
 
 
@@ -39,10 +46,11 @@ def collected(options: argparse.Namespace, journal: str, say: Progress, collect:
     """Watch the name servers of the options; whether each of them was read. Ctrl-C ends it early, and what was seen
     counts. BadInput after an error that the collector has printed. ``collect``: the main function of `rocketns
     collect`."""
-    say(f"watching {options.name_servers} for {options.collect_for or FOR}; what is seen goes to {journal}")
+    shown = {"servers": options.name_servers, "time": options.collect_for or FOR, "journal": journal}
+    say(_("watching %(servers)s for %(time)s; what is seen goes to %(journal)s") % shown)
     status = (collect or _collector())(arguments(options, journal))
     if status == EXIT_USAGE:
-        raise BadInput("the name servers were not watched: see above")
+        raise BadInput(_("the name servers were not watched: see above"))
     return status == EXIT_NOTHING
 
 
@@ -50,7 +58,7 @@ def arguments(options: argparse.Namespace, journal: str) -> list[str]:
     """The command line of the collector."""
     given = _given(options) | {"--name-servers": options.name_servers, "--for": options.collect_for or FOR}
     words = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    return [*words, "--journal", journal, *(["--brokers"] if options.brokers else [])]
+    return [*words, "--language", language(), "--journal", journal, *(["--brokers"] if options.brokers else [])]
 
 
 def with_unread(status: int) -> int:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch.findings import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES, Results
 from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet
@@ -45,13 +46,14 @@ def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say)
     folder = Path(out)
     _make_room(folder)
     spec = _spec(DEMO_EVENTS if events is None else events, seed)
-    say(f"a synthetic fleet: {spec.name_servers} name servers, {spec.brokers} brokers, {spec.topics} topics, "
-        f"{spec.seconds / 86_400:.1f} days")  # fmt: skip
+    fleet = {"servers": spec.name_servers, "brokers": spec.brokers, "topics": spec.topics}
+    said = _("a synthetic fleet: %(servers)s name servers, %(brokers)s brokers, %(topics)s topics, %(days)s days")
+    say(said % (fleet | {"days": f"{spec.seconds / 86_400:.1f}"}))
     truth = make_fleet(spec, folder / JOURNAL, say)
     save_truth(truth, folder / TRUTH)
     asked = Request(str(folder / JOURNAL), out, truth["t0"], truth["t1"], truth["min_window"])
     outcome = audit(spark, asked, say)
-    say("comparing with the truth")
+    say(_("comparing with the truth"))
     verdicts = compared(spark, out, truth)
     return Demo(outcome, verdicts, [*outcome.lines, "", *judgement(truth, verdicts)])
 
@@ -80,8 +82,9 @@ def judgement(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
     wrong = [f"{verdict.outcome}: {verdict.fault}: {verdict.detail}" for verdict in verdicts if not verdict.good]
     seeded = len(truth["faults"])
     if wrong:
-        return [*wrong, f"compared with the truth: {summary(verdicts)}"]
-    return [f"All {seeded} seeded faults were found as they are, and nothing else ({summary(verdicts)})."]
+        return [*wrong, _("compared with the truth: %(summary)s") % {"summary": summary(verdicts)}]
+    all_found = _("All %(n)s seeded faults were found as they are, and nothing else (%(summary)s).")
+    return [all_found % {"n": seeded, "summary": summary(verdicts)}]
 
 
 def _make_room(folder: Path) -> None:
@@ -89,7 +92,7 @@ def _make_room(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(parents=True)
     elif any(folder.iterdir()) and not (folder / TRUTH).is_file():
-        raise BadInput(f"--out {folder} holds something else: name an empty or absent folder")
+        raise BadInput(_("--out %(folder)s holds something else: name an empty or absent folder") % {"folder": folder})
     for name in (JOURNAL, EVENTS_FOLDER):
         rmtree(folder / name, ignore_errors=True)
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rocketns.languages import N_
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import is_on_this_machine
 
 if TYPE_CHECKING:
@@ -32,11 +34,13 @@ QUIET = {"spark.log.level": "ERROR"}
 # Where Hadoop's configuration or spark-submit may name another file system for paths without one.
 PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")
 # pip takes the extra from the rocketns that is installed, also if no index has it.
-MISSING_EXTRA = "{} is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
+MISSING_EXTRA = N_(
+    "%(module)s is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
+)
 NEEDED = ("pyspark", "pyarrow")
-MISSING_JAVA = (
-    f"Spark needs a Java runtime, version {JAVA_MIN} or newer, and {{}}. Install one (Debian, Ubuntu: apt-get install "
-    "default-jre-headless), or set JAVA_HOME to the one to use."
+MISSING_JAVA = N_(
+    "Spark needs a Java runtime, version %(version)s or newer, and %(found)s. Install one (Debian, Ubuntu: apt-get "
+    "install default-jre-headless), or set JAVA_HOME to the one to use."
 )
 
 
@@ -49,14 +53,14 @@ def session(
     submitted = is_submitted()
     from rocketns.pipeline.storage.session import spark_session
 
-    say("starting Spark")
+    say(_("starting Spark"))
     settings = dict(options.conf)
     memory = settings.pop("spark.driver.memory", "2g")
     master = options.master or (None if submitted else "local[*]")
     local = LOCAL if master is not None and master.startswith("local") else {}
     spark = spark_session(master, memory=memory, settings=QUIET | local | dict(usual) | settings, short=short)
     spark.sparkContext.setLogLevel("ERROR")
-    say(f"Spark {spark.version} on {spark.sparkContext.master}")
+    say(_("Spark %(version)s on %(master)s") % {"version": spark.version, "master": spark.sparkContext.master})
     return spark
 
 
@@ -72,8 +76,10 @@ def _check_own(master: str | None) -> None:
     """BadInput if pyspark would become the client of a Spark Connect server, and start no Java."""
     if "SPARK_REMOTE" in os.environ or (master or "").startswith("sc://"):
         raise BadInput(
-            "the audit needs Spark's own Java process, not a Spark Connect server. Unset SPARK_REMOTE, and name a "
-            "master such as spark://HOST:PORT, or use spark-submit."
+            _(
+                "the audit needs Spark's own Java process, not a Spark Connect server. Unset SPARK_REMOTE, and name a "
+                "master such as spark://HOST:PORT, or use spark-submit."
+            )
         )
 
 
@@ -105,7 +111,7 @@ def check_extra() -> None:
         try:
             __import__(module)
         except ImportError as error:
-            raise BadInput(MISSING_EXTRA.format(module)) from error
+            raise BadInput(_(MISSING_EXTRA) % {"module": module}) from error
 
 
 def check_java() -> None:
@@ -115,8 +121,12 @@ def check_java() -> None:
     try:
         shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     except OSError as error:
-        where = f"JAVA_HOME is {home}, which has none" if home else "there is no java on the PATH"
-        raise BadInput(MISSING_JAVA.format(where)) from error
+        where = (
+            _("JAVA_HOME is %(home)s, which has none") % {"home": home} if home else _("there is no java on the PATH")
+        )
+        raise BadInput(_(MISSING_JAVA) % {"version": JAVA_MIN, "found": where}) from error
     match = re.search(r'version "(\d+)', shown)
     if match is None or int(match[1]) < JAVA_MIN:
-        raise BadInput(MISSING_JAVA.format(f"{java} is {shown.splitlines()[0] if shown else 'not one'}"))
+        first = shown.splitlines()[0] if shown else _("not one")
+        found = _("%(java)s is %(version)s") % {"java": java, "version": first}
+        raise BadInput(_(MISSING_JAVA) % {"version": JAVA_MIN, "found": found})

@@ -6,7 +6,9 @@ import argparse
 import re
 from datetime import UTC, datetime
 
+from rocketns.addresses import listed
 from rocketns.pipeline.cli.verify import Head
+from rocketns.pipeline.saying import _
 
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
@@ -23,14 +25,17 @@ def instant(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time: write 2026-11-21, 2026-11-21T14:03 or 2026-11-21T14:03:05.25; a zone is added as "
-            "in 2026-11-21T14:03+02:00"
+            _(
+                "%(text)r is not a time: write 2026-11-21, 2026-11-21T14:03 or 2026-11-21T14:03:05.25; a zone is added "
+                "as in 2026-11-21T14:03+02:00"
+            )
+            % {"text": text}
         ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     us = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
     if us not in TIMES_US:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a time after 1970 and before 9987")
+        raise argparse.ArgumentTypeError(_("%(text)r: write a time after 1970 and before 9987") % {"text": text})
     return us
 
 
@@ -38,10 +43,14 @@ def duration(text: str) -> int:
     """Microseconds of 5s, 250ms, 2m, 1h or 7d; a number without a unit is seconds."""
     match = DURATION.fullmatch(text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 5s, 250ms, 2m, 1h or 7d")
+        raise argparse.ArgumentTypeError(
+            _("%(text)r is not a duration: write 5s, 250ms, 2m, 1h or 7d") % {"text": text}
+        )
     us = float(match[1]) * UNIT_US[match[2] or "s"]
     if us > DAYS_MAX * UNIT_US["d"]:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a duration of at most {DAYS_MAX}d")
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write a duration of at most %(n)sd") % {"text": text, "n": DAYS_MAX}
+        )
     return round(us)
 
 
@@ -53,12 +62,13 @@ def duration_or_folder(text: str) -> int | str:
 def counts(text: str) -> tuple[int, ...]:
     """Sizes of consumer groups, such as 2,3,4."""
     try:
-        numbers = tuple(sorted({int(word) for word in text.split(",")}))
+        numbers = tuple(sorted({int(word) for word in listed(text)}))
     except ValueError:
         numbers = ()
     if not numbers or numbers[0] < GROUP_MIN or numbers[-1] > GROUP_MAX:
         raise argparse.ArgumentTypeError(
-            f"{text!r}: write sizes of consumer groups from {GROUP_MIN} to {GROUP_MAX}, such as 2,3,4"
+            _("%(text)r: write sizes of consumer groups from %(least)s to %(most)s, such as 2,3,4")
+            % {"text": text, "least": GROUP_MIN, "most": GROUP_MAX}
         )
     return numbers
 
@@ -67,7 +77,7 @@ def setting(text: str) -> tuple[str, str]:
     """spark.a.b=c as a pair."""
     name, equals, value = text.partition("=")
     if not name.startswith("spark.") or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r}: write spark.NAME=VALUE")
+        raise argparse.ArgumentTypeError(_("%(text)r: write spark.NAME=VALUE") % {"text": text})
     return name, value
 
 
@@ -78,14 +88,16 @@ def percent(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r}: write per cent above 0 and up to 100, such as 99.9")
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write per cent above 0 and up to 100, such as 99.9") % {"text": text}
+        )
     return number
 
 
 def folder(text: str) -> str:
     """A path. Empty text is refused: an unset variable would name the root of the file system."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("the path is empty: name a folder")
+        raise argparse.ArgumentTypeError(_("the path is empty: name a folder"))
     return text
 
 
@@ -93,19 +105,25 @@ def head(text: str) -> Head:
     """The head of a chain of hashes."""
     found = Head.of(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no head: write one as 'rocketns audit verify' prints it")
+        raise argparse.ArgumentTypeError(
+            _("%(text)r is no head: write one as 'rocketns audit verify' prints it") % {"text": text}
+        )
     return found
 
 
 def event_count(text: str) -> int:
     """About how many records, from 1 to EVENTS_MAX."""
     if not text.isdecimal() or len(text) > len(str(EVENTS_MAX)) or not 1 <= int(text) <= EVENTS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 1 to {EVENTS_MAX}")
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write a number from 1 to %(n)s") % {"text": text, "n": EVENTS_MAX}
+        )
     return int(text)
 
 
 def day_count(text: str) -> int:
     """A number of days, from 1 to DAYS_MAX."""
     if not text.isdecimal() or len(text) > len(str(DAYS_MAX)) or not 1 <= int(text) <= DAYS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number of days from 1 to {DAYS_MAX}")
+        raise argparse.ArgumentTypeError(
+            _("%(text)r: write a number of days from 1 to %(n)s") % {"text": text, "n": DAYS_MAX}
+        )
     return int(text)

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from rocketns.journal.chain import HASH_CHARS, Seal
 from rocketns.journal.reading.verifying import Checked, check, name_servers
+from rocketns.languages import N_
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
+from rocketns.pipeline.saying import _
 
 HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
 PROGRESS_EVERY_S = 5.0
-CAVEAT = (
+CAVEAT = N_(
     "A chain shows changes of what it was made of. Whoever can write the files can make it anew up to its end, or cut "
     "its end off: keep heads where they cannot be changed, and check them with --head."
 )
@@ -47,12 +49,14 @@ def verify(journal: str, heads: Sequence[Head], say: Progress) -> Verified:
     root = Path(journal)
     names = name_servers(root)
     if not names:
-        raise BadInput(f"{journal} has no journal: name the folder that holds v=1, on this machine")
+        raise BadInput(
+            _("%(journal)s has no journal: name the folder that holds v=1, on this machine") % {"journal": journal}
+        )
     wanted = {head.hash for head in heads}
     try:
         found = [check(root, ns, wanted, _Saying(say, ns)) for ns in names]
     except OSError as error:
-        raise BadInput(f"the journal cannot be read: {error}") from error
+        raise BadInput(_("the journal cannot be read: %(error)s") % {"error": error}) from error
     missing = [head for head in heads if not any(head.hash in one.heads for one in found)]
     gone = [head for head in missing if _is_too_old(head, found)]
     lines = [line for one in found for line in _lines(one)]
@@ -60,7 +64,7 @@ def verify(journal: str, heads: Sequence[Head], say: Progress) -> Verified:
     is_broken = any(one.faults for one in found) or len(gone) < len(missing)
     is_unsure = bool(gone) or any(one.head is None for one in found)
     status = EXIT_FINDINGS if is_broken else EXIT_USAGE if is_unsure else EXIT_NOTHING
-    return Verified([*lines, CAVEAT], status)
+    return Verified([*lines, _(CAVEAT)], status)
 
 
 class _Saying:
@@ -72,26 +76,41 @@ class _Saying:
     def __call__(self, done: int) -> None:
         if self._say.seconds() - self._said_s >= PROGRESS_EVERY_S:
             self._said_s = self._say.seconds()
-            self._say(f"{self._ns}: {done >> 20} MiB read")
+            self._say(_("%(ns)s: %(n)s MiB read") % {"ns": self._ns, "n": done >> 20})
 
 
 def _lines(one: Checked) -> Iterator[str]:
     if one.head is None:
-        yield f"{one.ns}: cannot tell. Its {one.files} files have no seal: an older version wrote them"
+        said = _("%(ns)s: cannot tell. Its %(files)s files have no seal: an older version wrote them")
+        yield said % {"ns": one.ns, "files": one.files}
         return
-    state = "intact" if not one.faults_count else f"BROKEN at {one.faults_count} places"
-    yield f"{one.ns}: {state}. {one.seals} seals in {one.files} files, {one.bytes} bytes"
-    yield from (f"  {fault}" for fault in one.faults)
+    yield _state(one)
+    yield from (f"  {fault.path}:{fault.line}: {_(fault.damage) % fault.values}" for fault in one.faults)
     if one.faults_count > len(one.faults):
-        yield f"  … and {one.faults_count - len(one.faults)} more"
-    before = "nothing was before" if one.older is None else f"it continues {one.older}, whose file is not here any more"
-    yield f"  the chain begins in {one.begin}: {before}"
+        yield _("  … and %(n)s more") % {"n": one.faults_count - len(one.faults)}
+    yield _beginning(one)
     if one.unsealed_files:
-        yield f"  {one.unsealed_files} files before it have no seal"
-    yield from (f"  a chain begins anew in {path}: the files before it have no seal" for path in one.anew)
+        yield _("  %(n)s files before it have no seal") % {"n": one.unsealed_files}
+    anew = _("  a chain begins anew in %(path)s: the files before it have no seal")
+    yield from (anew % {"path": path} for path in one.anew)
     if one.tail:
-        yield f"  not sealed: the last {one.tail} bytes. The server's next seal covers them, or that of its next start"
-    yield f"  head: {_head_of(one.ns, one.head)}"
+        said = _("  not sealed: the last %(n)s bytes. The server's next seal covers them, or that of its next start")
+        yield said % {"n": one.tail}
+    yield _("  head: %(head)s") % {"head": _head_of(one.ns, one.head)}
+
+
+def _state(one: Checked) -> str:
+    shown = {"ns": one.ns, "n": one.faults_count, "seals": one.seals, "files": one.files, "bytes": one.bytes}
+    if one.faults_count:
+        return _("%(ns)s: BROKEN at %(n)s places. %(seals)s seals in %(files)s files, %(bytes)s bytes") % shown
+    return _("%(ns)s: intact. %(seals)s seals in %(files)s files, %(bytes)s bytes") % shown
+
+
+def _beginning(one: Checked) -> str:
+    shown = {"begin": one.begin, "older": one.older}
+    if one.older is None:
+        return _("  the chain begins in %(begin)s: nothing was before") % shown
+    return _("  the chain begins in %(begin)s: it continues %(older)s, whose file is not here any more") % shown
 
 
 def _head_of(ns: str, seal: Seal) -> str:
@@ -105,6 +124,9 @@ def _is_too_old(head: Head, found: Sequence[Checked]) -> bool:
 
 
 def _missing(head: Head, *, is_gone: bool) -> str:
+    shown = {"hash": head.hash, "ns": head.ns}
     if is_gone:
-        return f"cannot tell whether {head.hash} was in the chain of {head.ns}: its files are not here any more"
-    return f"BROKEN: no chain here has {head.hash}. What it covered was removed or changed, and the chain made anew"
+        return _("cannot tell whether %(hash)s was in the chain of %(ns)s: its files are not here any more") % shown
+    return (
+        _("BROKEN: no chain here has %(hash)s. What it covered was removed or changed, and the chain made anew") % shown
+    )

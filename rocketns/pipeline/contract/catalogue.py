@@ -7,6 +7,7 @@ tests/pipeline/contract/test_catalogue.py names the step that is missing.
 
 from __future__ import annotations
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract import meanings, schema
 from rocketns.pipeline.contract.job import Finding, Job
 
@@ -30,7 +31,8 @@ JOBS = (
         "incidents", "windows with the same broker and cause that begin close to each other",
         schema.INCIDENTS, "incidents.incidents", ("key_windows", "events"),
         "divergence", "divergence", meanings.INCIDENTS, (CERTAIN_FIRST, LONGEST_FIRST, "broker", "cause", "t1"),
-        Finding("incidents", f"count_if({CERTAIN})", "divergences: name servers disagreed about routes of a broker"),
+        Finding("incidents", f"count_if({CERTAIN})", N_("divergences: name servers disagreed about routes of a "
+                                                        "broker")),
     ),
     Job(
         "topic_segments", "a stretch of a topic's windows in which no view changes",
@@ -66,7 +68,7 @@ JOBS = (
         "brokers", "departures", meanings.DEPARTURES, ("t1 desc", "broker"),
         Finding(
             "departures", "count_if(kind <> 'graceful')",
-            "departures of brokers that were not graceful, or whose cause is not visible",
+            N_("departures of brokers that were not graceful, or whose cause is not visible"),
         ),
     ),
     Job(
@@ -75,14 +77,14 @@ JOBS = (
         "brokers", "brokers", meanings.BROKERS, ("availability asc_nulls_last", "broker", "ns", "bid", "addr"),
         Finding(
             "flaps", "count(distinct if(flaps > 0, broker, null))",
-            "brokers that flapped: they failed and came back within ten minutes",
+            N_("brokers that flapped: they failed and came back within ten minutes"),
         ),
     ),
     Job(
         "ns_uptime", "a start of a name server",
         schema.NS_UPTIME, "history.state.ns_uptime", ("base",),
         "state", "timeline", meanings.SERVERS, ("ns", "t1"),
-        Finding("killed", "count_if(end_cause = 'lost')", "name servers that ended without a stop record"),
+        Finding("killed", "count_if(end_cause = 'lost')", N_("name servers that ended without a stop record")),
     ),
     Job(
         "broker_intervals", "a stretch in which a name server listed a broker address",
@@ -138,7 +140,7 @@ JOBS = (
         "topics", "lookups", meanings.MISSING, ("if(topic_kind = 'system', 1, 0)", "hour desc", "topic"),
         Finding(
             "missing_topics", "count_if(topic_kind <> 'system')",
-            "hours with unusually many lookups of a topic that does not exist",
+            N_("hours with unusually many lookups of a topic that does not exist"),
         ),
     ),
     Job(
@@ -162,7 +164,9 @@ JOBS = (
         ("broker_intervals", "ns_uptime", "observation", "target_percent"),
         "fleet", "availability", meanings.AVAILABILITY,
         ("left asc_nulls_last", "level", "cluster", "broker", "bid", "addr"),
-        Finding("budgets", "count_if(level = 'group' and left < 0)", "broker groups that used up their error budget"),
+        Finding("budgets", "count_if(level = 'group' and left < "
+                           "0)", N_("broker groups that used up their error "
+                                                                        "budget")),
     ),
     Job(
         "sole_topics", "a topic that does not survive the loss of one broker or zone",

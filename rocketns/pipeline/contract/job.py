@@ -6,39 +6,40 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import StructType
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.meanings import Meaning
 
 CLOCKS = "clocks"
 # Steps of a run, each with its line of progress. The first one comes before all others.
 STAGES = {
-    CLOCKS: "clocks",
-    "state": "state: name servers, brokers, topics",
-    "divergence": "divergence: windows in which name servers disagree",
-    "impact": "impact: effects on consumers and producers",
-    "input": "what is missing from the journals",
-    "brokers": "brokers and departures",
-    "topics": "topics and lookups",
-    "fleet": "clients, error budgets, single points of failure, storms, growth, administrators",
+    CLOCKS: N_("clocks"),
+    "state": N_("state: name servers, brokers, topics"),
+    "divergence": N_("divergence: windows in which name servers disagree"),
+    "impact": N_("impact: effects on consumers and producers"),
+    "input": N_("what is missing from the journals"),
+    "brokers": N_("brokers and departures"),
+    "topics": N_("topics and lookups"),
+    "fleet": N_("clients, error budgets, single points of failure, storms, growth, administrators"),
 }
 
 # Sections of the page, in their order, with their titles.
 SECTIONS = {
-    "divergence": "Divergence",
-    "timeline": "Timeline and name servers",
-    "impact": "Consumer impact",
-    "imbalance": "Producer imbalance",
-    "availability": "Error budgets",
-    "brokers": "Brokers",
-    "departures": "Departures",
-    "topics": "Topics",
-    "lookups": "Lookups",
-    "clients": "Clients",
-    "blast": "Blast radius",
-    "storms": "Registration storms",
-    "ordered": "Ordered keys",
-    "growth": "Growth",
-    "access": "Administrators and access",
-    "quality": "Data quality",
+    "divergence": N_("Divergence"),
+    "timeline": N_("Timeline and name servers"),
+    "impact": N_("Consumer impact"),
+    "imbalance": N_("Producer imbalance"),
+    "availability": N_("Error budgets"),
+    "brokers": N_("Brokers"),
+    "departures": N_("Departures"),
+    "topics": N_("Topics"),
+    "lookups": N_("Lookups"),
+    "clients": N_("Clients"),
+    "blast": N_("Blast radius"),
+    "storms": N_("Registration storms"),
+    "ordered": N_("Ordered keys"),
+    "growth": N_("Growth"),
+    "access": N_("Administrators and access"),
+    "quality": N_("Data quality"),
 }
 
 # What a job may ask for beside tables of other jobs.

@@ -18,21 +18,21 @@ class Meaning:
 
 
 INCIDENTS = Meaning(
-    "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. Windows "
-    "with the same broker and cause that begin within 10 s of each other are one row. “Without the route” names the "
-    "name servers that did not have the broker when a window began. If it is empty, all had the broker, but with "
-    "different queue counts or permissions. “Hidden queues”: read queues of user topics that one name server showed "
-    "and another did not. “Stalled” names those that did not run themselves when a window began, or up to 30 s "
-    "before. Their view was late.",
+    "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. "
+    "Windows with the same broker and cause that begin within 10 s of each other are one row. “Without the route” "
+    "names the name servers that did not have the broker when a window began. If it is empty, all had the broker, "
+    "but with different queue counts or permissions. “Hidden queues”: read queues of user topics that one name "
+    "server showed and another did not. “Stalled” names those that did not run themselves when a window began, or "
+    "up to 30 s before. Their view was late.",
     (
-        "A fault begins before its window. A name server notices a lost broker only when the connection closes or the "
-        "heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",
+        "A fault begins before its window. A name server notices a lost broker only when the connection closes or "
+        "the heartbeat timeout expires. “Silent before” is the time since the last heartbeat.",
         "Windows shorter than the option min_window are left out. A registration never reaches all name servers at "
         "the same moment.",
         "A stopped name server is not compared. Each name server's clock is corrected by one offset for each day.",
         "What lost records or clocks alone may explain is listed apart, and is not counted.",
-        "“Or earlier by”: of what was seen from outside, by how much earlier its beginning and its end may have been. "
-        "It came between two looks, and the time of the later one is shown.",
+        "“Or earlier by”: of what was seen from outside, by how much earlier its beginning and its end may have "
+        "been. It came between two looks, and the time of the later one is shown.",
         "Topics are user topics. System topics, %RETRY% and %DLQ% topics are counted apart.",
     ),
 )
@@ -44,42 +44,43 @@ WINDOWS = Meaning(
     ),
 )
 CLOCKS_DIFFER = Meaning(
-    "A change that reached all name servers at once looks like a difference for as long as their clocks differ. These "
-    "windows are shorter than that, and every name server showed within that time what the others showed. None of them "
-    "is counted as a disagreement. The same holds for the time between two looks at name servers that were watched "
-    "from outside.",
+    "A change that reached all name servers at once looks like a difference for as long as their clocks differ. "
+    "These windows are shorter than that, and every name server showed within that time what the others showed. "
+    "None of them is counted as a disagreement. The same holds for the time between two looks at name servers "
+    "that were watched from outside.",
     (
-        "Some of them may be real. Three new data versions tell how far clocks differ: from the day on which all name "
-        "servers hear them, windows are certain. Where clocks are synchronised (NTP), the option --clocks says by "
-        "how much they differ at most. With shorter times between two looks more windows are certain.",
+        "Some of them may be real. Three new data versions tell how far clocks differ: from the day on which all "
+        "name servers hear them, windows are certain. Where clocks are synchronised (NTP), the option --clocks "
+        "says by how much they differ at most. With shorter times between two looks more windows are certain.",
     ),
 )
 LOST = Meaning(
-    "In these windows only doubtful values differ: records of a name server were lost, and a topic change may be among "
-    "them. The doubt about a topic on a broker ends when the journal names it again: in a record, or in the next whole "
-    "snapshot. None of these windows is counted as a disagreement.",
+    "In these windows only doubtful values differ: records of a name server were lost, and a topic change may be "
+    "among them. The doubt about a topic on a broker ends when the journal names it again: in a record, or in the "
+    "next whole snapshot. None of these windows is counted as a disagreement.",
     ("Some of them may be real. While one lasts, the name servers' own tables show it. Later nothing does.",),
 )
 DOUBTS = Meaning(
     "Where a name server's queues of a topic on a broker may be out of date: from a hole in its journal until the "
-    "journal names the topic on that broker again. If a whole snapshot shows the same queues as before the hole, no "
-    "change was lost, and there is no row.",
+    "journal names the topic on that broker again. If a whole snapshot shows the same queues as before the hole, "
+    "no change was lost, and there is no row.",
     ("Windows that rest on such a value have the doubt “lost records”. The page does not list this table.",),
 )
 SEGMENTS = Meaning(
-    "The time of all windows of a topic, cut wherever a name server's view of the topic changes. Within a segment each "
-    "name server shows one route.",
+    "The time of all windows of a topic, cut wherever a name server's view of the topic changes. Within a segment "
+    "each name server shows one route.",
     ("The audit computes the impact on consumers and producers from this table. The page does not list it.",),
 )
 SERVERS = Meaning(
-    "Each start of a name server: from when and until when its state is known, and how it ended. “Lost” means that it "
-    "ended without a stop record: it was killed or its machine failed. Of a name server that was watched from "
-    "outside: each time in which it was watched; “no longer watched” says nothing about the name server.",
+    "Each start of a name server: from when and until when its state is known, and how it ended. “Lost” means "
+    "that it ended without a stop record: it was killed or its machine failed. Of a name server that was watched "
+    "from outside: each time in which it was watched; “no longer watched” says nothing about the name server.",
     ("If the journal does not hold the start, the state is known from the first whole snapshot on.",),
 )
 TIMELINE = Meaning(
-    "Above: the whole observation. Below: a part of it. Drag over the overview to choose the part, or use the buttons, "
-    "or the keys: arrows move, + and - zoom, Home shows everything. What is not drawn was as it should be.",
+    "Above: the whole observation. Below: a part of it. Drag over the overview to choose the part, or use the "
+    "buttons, or the keys: arrows move, + and - zoom, Home shows everything. What is not drawn was as it should "
+    "be.",
     ("In the overview, stretches too short to draw are widened, and close ones are joined.",),
 )
 TOPIC_INTERVALS = Meaning(
@@ -88,40 +89,42 @@ TOPIC_INTERVALS = Meaning(
 )
 IMPACT = Meaning(
     "While views differ, the members of one consumer group divide different queue lists. Orphaned queues have no "
-    "consumer, and their messages wait. Queues taken twice have two or more consumers, and messages may be consumed "
-    "twice. Queue-seconds are queues times the length of the segment. “Any spread” gives mean and maximum over all "
-    "ways to spread C consumers over the differing views. “Real spread” uses the name servers that the group's members "
-    "really asked, where lookups of its %RETRY% topic show them. Queue ids are those of the worst spread.",
+    "consumer, and their messages wait. Queues taken twice have two or more consumers, and messages may be "
+    "consumed twice. Queue-seconds are queues times the length of the segment. “Any spread” gives mean and "
+    "maximum over all ways to spread C consumers over the differing views. “Real spread” uses the name servers "
+    "that the group's members really asked, where lookups of its %RETRY% topic show them. Queue ids are those of "
+    "the worst spread.",
     (
-        "The model assumes that all members see the same member list. That holds for two to three minutes. A member "
-        "whose view lost a broker stops its heartbeats there within 30 s, and the broker forgets it after 120 s more. "
-        "Then a member that still sees the broker gets either the broker's shorter list or the full list of another "
-        "broker, at random. Consumers then take turns on orphaned queues, and more queues may be taken twice.",
+        "The model assumes that all members see the same member list. That holds for two to three minutes. A "
+        "member whose view lost a broker stops its heartbeats there within 30 s, and the broker forgets it after "
+        "120 s more. Then a member that still sees the broker gets either the broker's shorter list or the full "
+        "list of another broker, at random. Consumers then take turns on orphaned queues, and more queues may be "
+        "taken twice.",
         "“Real spread” orders members by the address that name servers see. Clients order themselves by client id, "
         "which begins with their own address. Behind one shared or translated address the order may differ.",
         "Orderly consumption locks queues at the broker, so no queue is consumed twice.",
         "POP and broadcasting consumers do not allocate queues this way.",
         "Static topics need the queue mapping, which is not in the journal.",
         "System topics are left out unless lookups show a group that reads them. Every broker makes them for itself.",
-        "Clients keep their last route when a topic is not found. A name server without the topic therefore does not "
-        "count as a separate view.",
+        "Clients keep their last route when a topic is not found. A name server without the topic therefore does "
+        "not count as a separate view.",
         "“Capped” means that there were too many spreads to try each, or more queue ids than are stored.",
-        "A topic with more than 100,000 read queues at a name server is not computed, since such a number is no real "
-        "one. Its divergence is listed like any other.",
+        "A topic with more than 100,000 read queues at a name server is not computed, since such a number is no "
+        "real one. Its divergence is listed like any other.",
     ),
 )
 GROUP_MEMBERS = Meaning(
     "Which client of which consumer group asked which name server for a topic, and when. A client that looks up a "
     "topic and %RETRY%<group> at one name server is a member of that group.",
     (
-        "Empty unless the name servers journal lookups for each client (journalLookupClients). The page does not list "
-        "it.",
+        "Empty unless the name servers journal lookups for each client (journalLookupClients). The page does not "
+        "list it.",
     ),
 )
 IMBALANCE = Meaning(
-    "Share is the part of the messages that a broker gets while views differ. Fair is the part that it would get if "
-    "every producer saw all brokers. Tvd is the part of all messages that goes to the wrong broker (0: none). Peak is "
-    "the largest share divided by its fair share: at 1.5 a broker gets 50 % more than it should.",
+    "Share is the part of the messages that a broker gets while views differ. Fair is the part that it would get "
+    "if every producer saw all brokers. Tvd is the part of all messages that goes to the wrong broker (0: none). "
+    "Peak is the largest share divided by its fair share: at 1.5 a broker gets 50 % more than it should.",
     (
         "The model assumes that producers are spread evenly over the views and send round robin over all writable "
         "queues. Queue selectors, latency fault tolerance and unequal producers change this.",
@@ -131,9 +134,9 @@ IMBALANCE = Meaning(
 )
 BROKERS = Meaning(
     "One row per broker address and name server. Availability: time registered divided by the time that the name "
-    "server was up. Failure: heartbeats stopped or the connection ended. Graceful: the broker unregistered. Flap: a "
-    "failure followed by a new registration within 10 minutes. MTBF: time up per failure. Cause not visible: it went "
-    "as seen from outside, which is none of these.",
+    "server was up. Failure: heartbeats stopped or the connection ended. Graceful: the broker unregistered. Flap: "
+    "a failure followed by a new registration within 10 minutes. MTBF: time up per failure. Cause not visible: it "
+    "went as seen from outside, which is none of these.",
     (
         "This is the name server's view. A broken network between the two counts as a failure of the broker.",
         "A stop or start of the name server itself is neither a failure nor graceful. Its down time does not count.",
@@ -141,22 +144,22 @@ BROKERS = Meaning(
     ),
 )
 LOAD = Meaning(
-    "What is at stake if a broker goes: its user topics and their read queues, each topic with the largest number that "
-    "it had in the observation.",
+    "What is at stake if a broker goes: its user topics and their read queues, each topic with the largest number "
+    "that it had in the observation.",
     ("A topic may have queues on other brokers too, which go on. Topics that were removed in the meantime count.",),
 )
 GAPS = Meaning(
-    "Time between two heartbeats of one broker address at one name server. Brokers send a heartbeat every 30 s. The "
-    "name server drops a broker at the heartbeat timeout, 120 s unless the broker sets another.",
+    "Time between two heartbeats of one broker address at one name server. Brokers send a heartbeat every 30 s. "
+    "The name server drops a broker at the heartbeat timeout, 120 s unless the broker sets another.",
     ("The first gap after a registration counts. A gap that ended in a drop does not count here: it is a failure.",),
 )
 DEPARTURES = Meaning(
-    "A departure joins the times at which several name servers lost the same broker within a short time. Graceful: it "
-    "unregistered. Crash: its connections broke at all running name servers. Silent: its heartbeats stopped at all of "
-    "them. Partition: some lost it while another still received its heartbeats. Observed: only seen from outside, "
-    "where causes are not visible. Unclear: none of these holds at all name servers. “Asked, it”: what the broker "
-    "itself said when it was asked then: answered (it lived), refused (its process was gone), silent. “Stalled” names "
-    "those that did not run themselves when they lost it, or up to 30 s before.",
+    "A departure joins the times at which several name servers lost the same broker within a short time. "
+    "Graceful: it unregistered. Crash: its connections broke at all running name servers. Silent: its heartbeats "
+    "stopped at all of them. Partition: some lost it while another still received its heartbeats. Observed: only "
+    "seen from outside, where causes are not visible. Unclear: none of these holds at all name servers. “Asked, "
+    "it”: what the broker itself said when it was asked then: answered (it lived), refused (its process was "
+    "gone), silent. “Stalled” names those that did not run themselves when they lost it, or up to 30 s before.",
     ("The kind follows from what name servers saw, not from the broker's host. A crash may be a pulled cable.",),
 )
 INVENTORY = Meaning(
@@ -171,8 +174,8 @@ TOPIC_DAYS = Meaning(
 DEAD = Meaning(
     "Topics that were registered and that nobody looked up for the number of days of the option dead_days.",
     (
-        "Clients look up a topic every 30 s while they use it. A client that knows its brokers without a name server, "
-        "or asks a name server without a journal, is not seen.",
+        "Clients look up a topic every 30 s while they use it. A client that knows its brokers without a name "
+        "server, or asks a name server without a journal, is not seen.",
     ),
 )
 UNCOVERED = Meaning(
@@ -188,9 +191,9 @@ LOOKUPS = Meaning(
     ("It counts route lookups, not messages: ten idle consumers count as much as ten busy ones.",),
 )
 MISSING = Meaning(
-    "Hours in which clients asked unusually often for a topic that no broker had: at least 20 times, and more often "
-    "than the median plus five times the usual deviation of the topic's previous 168 hours. “New” means that there "
-    "were fewer than 24 hours to compare with.",
+    "Hours in which clients asked unusually often for a topic that no broker had: at least 20 times, and more "
+    "often than the median plus five times the usual deviation of the topic's previous 168 hours. “New” means "
+    "that there were fewer than 24 hours to compare with.",
     (
         "A client repeats a failed lookup, so one misspelt topic in one client may cause many.",
         "System topics are listed last and are no finding: clients look them up by themselves.",
@@ -200,8 +203,8 @@ CLIENTS = Meaning(
     "Who asked for routes, the fastest first. A lookup counts for its language and version. Polls: the mean time "
     "between two lookups of one topic. RocketMQ's clients ask for each of their topics every 30 s.",
     (
-        "A client is a connection: a process that connects again counts twice. Without journalLookupClients=true one "
-        "row stands for all clients of a language and version, and how often each polls is not known.",
+        "A client is a connection: a process that connects again counts twice. Without journalLookupClients=true "
+        "one row stands for all clients of a language and version, and how often each polls is not known.",
     ),
 )
 CENSUS = Meaning(
@@ -214,10 +217,10 @@ ASKERS = Meaning(
     ("A topic that was created during the observation is listed with its lookups from before.",),
 )
 AVAILABILITY = Meaning(
-    "How long brokers, broker groups and clusters were listed, against the target of the option target. Failed: gone "
-    "after heartbeats stopped or the connection ended. Budget: the failed time that the target allows. Left: the part "
-    "of the budget that is left; below 0 % it is used up. Times are summed over name servers, and for a cluster over "
-    "its groups. Master: whether the group had a master, without which nothing can be sent to it.",
+    "How long brokers, broker groups and clusters were listed, against the target of the option target. Failed: "
+    "gone after heartbeats stopped or the connection ended. Budget: the failed time that the target allows. Left: "
+    "the part of the budget that is left; below 0 %, it is used up. Times are summed over name servers, and for a "
+    "cluster over its groups. Master: whether the group had a master, without which nothing can be sent to it.",
     (
         "This is the name servers' view. A broken network between the two counts as a failure of the broker.",
         "Unheard: listed, but without heartbeats until it was dropped. It does not count as failed.",
@@ -230,17 +233,17 @@ SOLE_TOPICS = Meaning(
     ("The state at the end of the observation. An acting master does not count: nothing can be sent to it.",),
 )
 BLAST = Meaning(
-    "What the loss of one broker or one zone takes with it: user topics without a master, and those to which nothing "
-    "can be sent.",
+    "What the loss of one broker or one zone takes with it: user topics without a master, and those to which "
+    "nothing can be sent.",
     (
         "It says which routes remain, not whether the remaining brokers can carry the load.",
         "Zones are as brokers state them. A broker without a zone survives the loss of each zone.",
     ),
 )
 STORMS = Meaning(
-    "At least five brokers registered with one name server, each within 30 s of the one before. Start: the name server "
-    "had just started. Return: most had been listed before. New: most had not. Changed topics: what the registrations "
-    "put into the routes.",
+    "At least five brokers registered with one name server, each within 30 s of the one before. Start: the name "
+    "server had just started. Return: most had been listed before. New: most had not. Changed topics: what the "
+    "registrations put into the routes.",
     (
         "Bytes are an estimate from the names of the topics: the journal has no sizes.",
         "Registrations that change nothing are heartbeats in the journal and do not count.",
@@ -251,9 +254,10 @@ STORM_REGISTRATIONS = Meaning(
     ("Registrations of the same ms are in the order of their names.",),
 )
 ORDERED = Meaning(
-    "Producers that keep an order send a key to queue hash modulo n of the route's n write queues. When the number or "
-    "the order of the queues changes, keys move, and messages of one key may be consumed out of order. Moved: the part "
-    "of all keys that the worst change moved. A change counts once a list held for 30 s before and another one after.",
+    "Producers that keep an order send a key to queue hash modulo n of the route's n write queues. When the "
+    "number or the order of the queues changes, keys move, and messages of one key may be consumed out of order. "
+    "Moved: the part of all keys that the worst change moved. A change counts once a list held for 30 s before "
+    "and another one after.",
     (
         "The journal does not say which topics are used in order. “Ordered” means that the topic has an order "
         "configuration in the KV store. If name servers send it, keys of this topic stay.",
@@ -265,50 +269,50 @@ GROWTH = Meaning(
     ("Bytes are an estimate of uncompressed JSON, as 5.x brokers send it, without attributes and static topics.",),
 )
 LIMITS = Meaning(
-    "When the largest registration of a broker, and the list of all topics, reach 16 MiB. A larger frame is refused, "
-    "and its sender is disconnected.",
+    "When the largest registration of a broker, and the list of all topics, reach 16 MiB. A larger frame is "
+    "refused, and its sender is disconnected.",
     ("A straight line through the last days, at most 90. With fewer than three days there is none.",),
 )
 CLOCKS = Meaning(
-    "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by how "
-    "much the estimate may be wrong.",
+    "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by "
+    "how much the estimate may be wrong.",
     (
-        "One offset per name server holds for a day of its journal. It depends on that day and those before it. The "
-        "page shows the last one under “What was read”.",
+        "One offset per name server holds for a day of its journal. It depends on that day and those before it. "
+        "The page shows the last one under “What was read”.",
     ),
 )
 SOURCES = Meaning(
-    "What was read, per name server. Its times were corrected by the clock offset before name servers were compared. "
-    "“Clock known to” is by how much the offset may be wrong.",
+    "What was read, per name server. Its times were corrected by the clock offset before name servers were "
+    "compared. “Clock known to” is by how much the offset may be wrong.",
     (
-        "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: too few "
-        "versions changed. Heartbeats repeat, so an offset that is any number of periods larger fits as well: it is "
-        "known up to a multiple of the period, and taken to be off by 10 minutes at most. “None”: nothing shows how "
-        "far the clock is off, so the offset is 0, and taken to be off by an hour at most. “Given”: the option "
-        "--clocks says by how much. Differences that this may explain have the doubt “clocks”.",
+        "“Versions”: from new data versions of brokers, which all name servers heard at once. “Heartbeats”: too "
+        "few versions changed. Heartbeats repeat, so an offset that is any number of periods larger fits as well: "
+        "it is known up to a multiple of the period, and taken to be off by 10 minutes at most. “None”: nothing "
+        "shows how far the clock is off, so the offset is 0, and taken to be off by an hour at most. “Given”: the "
+        "option --clocks says by how much. Differences that this may explain have the doubt “clocks”.",
     ),
 )
 QUALITY = Meaning(
-    "Gaps in the sequence numbers and drop records are lost records. Corrupt lines could not be read. A silent name "
-    "server wrote nothing for longer than it should. Any of these makes the run incomplete, and never clean.",
+    "Gaps in the sequence numbers and drop records are lost records. Corrupt lines could not be read. A silent "
+    "name server wrote nothing for longer than it should. Any of these makes the run incomplete, and never clean.",
     ("A lost record may hold anything: a window that began or ended there is too short, too long or missing.",),
 )
 
 ADMIN_CHANGES = Meaning(
-    "Requests that change a name server: KV items, properties, permissions of a broker, deleted topics. “Before” and "
-    "“after” say what changed. Where both are empty, nothing did, or it is a password.",
+    "Requests that change a name server: KV items, properties, permissions of a broker, deleted topics. “Before” "
+    "and “after” say what changed. Where both are empty, nothing did, or it is a password.",
     (
         "Each name server gets its own request: one change of a fleet is a row for each of them.",
-        "Requests that changed nothing may be counted together. Where many come within a second, fields, before and "
-        "after are left out.",
-        "The response code is that of the moment of the change. If the file of the KV items or properties could not be "
-        "written afterwards, the sender got an error, and the log has it.",
-        "Lost records may hide requests. `rocketns audit verify` checks that none was removed from the files.",
+        "Requests that changed nothing may be counted together. Where many come within a second, fields, before "
+        "and after are left out.",
+        "The response code is that of the moment of the change. If the file of the KV items or properties could "
+        "not be written afterwards, the sender got an error, and the log has it.",
+        "Lost records may hide requests. rocketns audit verify checks that none was removed from the files.",
     ),
 )
 REFUSED = Meaning(
-    "Requests that access control refused, by host, class, request and reason. Where a class is only observed, they "
-    "were answered, and would be refused.",
+    "Requests that access control refused, by host, class, request and reason. Where a class is only observed, "
+    "they were answered, and would be refused.",
     (
         "First and last are times of records. A record counts requests of some seconds.",
         "Behind a proxy without a PROXY header, all peers have the proxy's host.",
@@ -316,9 +320,9 @@ REFUSED = Meaning(
     ),
 )
 NEW_ADDRESSES = Meaning(
-    "Hosts from which a broker (cluster, name and id) registered for the first time. The first host of each broker is "
-    "not listed. Who takes a broker's place from elsewhere is in this list; so is a pod that returns with another "
-    "address.",
+    "Hosts from which a broker (cluster, name and id) registered for the first time. The first host of each "
+    "broker is not listed. Who takes a broker's place from elsewhere is in this list; so is a pod that returns "
+    "with another address.",
     (
         "What was before the journals begin is not known: the first host that they name counts as known.",
         "A broker behind a PROXY header is left out: its host is not recorded.",

@@ -10,11 +10,11 @@ from rocketns.pipeline.contract.times import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, State
+from rocketns.pipeline.saying import _, said
 
 LANES_MAX = 12
 BROKERS_MAX = 64
 SPANS_MAX = 400
-QUEUES = {"r": "read queue", "w": "write queue"}
 PAD_MIN_US = 30 * SECOND_US
 
 Span = tuple[int, int]
@@ -39,7 +39,7 @@ def _lane(incident: Incident, ns: str, facts: Facts) -> Lane:
     state = State.DIFFERS if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS) else State.GONE
     away = State.UNWATCHED if ns in facts.observed else State.DOWN
     spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state, away)
-    return Lane(ns, _says(incident, ns, facts, spans), spans[:SPANS_MAX])
+    return Lane(ns, said(lambda: _says(incident, ns, facts, spans)), spans[:SPANS_MAX])
 
 
 def painted(
@@ -108,27 +108,27 @@ def _listed(incident: Incident, ns: str, broker: str, facts: Facts) -> list[Span
 
 def _says(incident: Incident, ns: str, facts: Facts, spans: Sequence[tuple[int, int, State]]) -> str:
     if incident.kind is Kind.MISSING_TOPIC:
-        return "asked for it" if ns in incident.ns else "not asked"
+        return _("asked for it") if ns in incident.ns else _("not asked")
     if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS):
         return _view(incident, ns, facts)
     states = {state for a, b, state in spans if a < incident.t2 and b > incident.t1}
     if State.GONE in states:
-        return "does not list it" if len(incident.brokers) == 1 else _lacks(incident, ns, facts)
+        return _("does not list it") if len(incident.brokers) == 1 else _lacks(incident, ns, facts)
     if State.UNWATCHED in states:
-        return "was not watched"
+        return _("was not watched")
     if State.DOWN in states:
-        return "was away" if ns in incident.ns else "away, or its state is not known"
+        return _("was away") if ns in incident.ns else _("away, or its state is not known")
     if incident.kind in NAME_SERVER:
-        return "up"
-    return "lists it" if len(incident.brokers) == 1 else f"lists all {len(incident.brokers)}"
+        return _("up")
+    return _("lists it") if len(incident.brokers) == 1 else _("lists all %(n)s") % {"n": len(incident.brokers)}
 
 
 def _lacks(incident: Incident, ns: str, facts: Facts) -> str:
     then = incident.t2 - 1 if incident.going_on else (incident.t1 + incident.t2) // 2
     if incident.kind in NAME_SERVER:
-        return f"had no route to {len(incident.brokers)} brokers at first"
+        return _("had no route to %(n)s brokers at first") % {"n": len(incident.brokers)}
     count = sum(not facts.lists(ns, broker, then) for broker in incident.brokers)
-    return f"lacks {count} of {len(incident.brokers)}"
+    return _("lacks %(n)s of %(all)s") % {"n": count, "all": len(incident.brokers)}
 
 
 def _view(incident: Incident, ns: str, facts: Facts) -> str:
@@ -137,13 +137,16 @@ def _view(incident: Incident, ns: str, facts: Facts) -> str:
         for row in facts.windows.get(broker, ()):
             if row.get("cause") == incident.cause and incident.t1 <= row["t1"] <= incident.t2:
                 value = next((value for value in row.get("values") or () if value["ns"] == ns), None)
-                return "not compared" if value is None else _value(value)
-    return "differs" if ns in incident.ns else "as most"
+                return _("not compared") if value is None else _value(value)
+    return _("differs") if ns in incident.ns else _("as most")
 
 
 def _value(value: Row) -> str:
     if not value["present"]:
-        return "no route"
+        return _("no route")
     permission = ("r" if value["p"] & 4 else "-") + ("w" if value["p"] & 2 else "-")
-    read, write = (f"{value[name]} {what}{'' if value[name] == 1 else 's'}" for name, what in QUEUES.items())
-    return f"{read}, {write}, permission {permission}"
+    return _("%(read)s, %(write)s, permission %(permission)s") % {
+        "read": _.plural("%(n)s read queue", "%(n)s read queues", value["r"]) % {"n": value["r"]},
+        "write": _.plural("%(n)s write queue", "%(n)s write queues", value["w"]) % {"n": value["w"]},
+        "permission": permission,
+    }

@@ -18,7 +18,8 @@ from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
 from rocketns.pipeline.moment.reading import of_ingested, of_journal
-from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.moment.recorded import Recorded
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.paths import folder_at
 
 # Two hours hold a whole snapshot. Clocks may be off by FAR_US.
@@ -30,9 +31,9 @@ Read = Callable[[int, int], Iterator[Record]]
 
 
 class Around(NamedTuple):
-    """``told``: the records around the moment, in order. ``source``: where they came from, in words."""
+    """``recorded``: the records around the moment, in order. ``source``: where they came from, in words."""
 
-    told: Told
+    recorded: Recorded
     source: str
 
 
@@ -43,33 +44,35 @@ def around(spark: SparkSession | None, journal: str | None, ingested: str | None
     otherwise newer files of the journal may tell more. ``spark`` None: all is on this machine.
     """
     if ingested is not None and folder_at(spark, ingested).exists():
-        told = _enough(lambda t0, t1: of_ingested(spark, ingested, t0, t1), topic, at)
-        if told.marks and (journal is None or told.last > at):
-            return Around(told, ingested)
+        recorded = _enough(lambda t0, t1: of_ingested(spark, ingested, t0, t1), topic, at)
+        if recorded.marks and (journal is None or recorded.last > at):
+            return Around(recorded, ingested)
     if journal is None:
-        raise BadInput(f"{ingested} holds no record of the time around {exact_text(at)}: name the --journal too")
-    told = _enough(lambda t0, t1: of_journal(spark, journal, t0, t1), topic, at)
-    if not told.marks:
-        raise BadInput(f"{journal} has no record of the time around {exact_text(at)}")
-    return Around(told, journal)
+        said = _("%(folder)s holds no record of the time around %(at)s: name the --journal too")
+        raise BadInput(said % {"folder": ingested, "at": exact_text(at)})
+    recorded = _enough(lambda t0, t1: of_journal(spark, journal, t0, t1), topic, at)
+    if not recorded.marks:
+        said = _("%(folder)s has no record of the time around %(at)s")
+        raise BadInput(said % {"folder": journal, "at": exact_text(at)})
+    return Around(recorded, journal)
 
 
-def _enough(read: Read, topic: str, at: int) -> Told:
+def _enough(read: Read, topic: str, at: int) -> Recorded:
     """The records of the last hours, and those of a day if these do not show the state of every name server."""
-    told = Told()
-    told.add(read(at - SHORT_US, at + AHEAD_US), topic, at - SHORT_US)
-    if told.marks and _without_beginning(told, at):
-        told.add(read(at - LONG_US, at - SHORT_US), topic, at - SHORT_US)
-    return told.sorted()
+    recorded = Recorded()
+    recorded.add(read(at - SHORT_US, at + AHEAD_US), topic, at - SHORT_US)
+    if recorded.marks and _without_beginning(recorded, at):
+        recorded.add(read(at - LONG_US, at - SHORT_US), topic, at - SHORT_US)
+    return recorded.sorted()
 
 
-def _without_beginning(told: Told, at: int) -> bool:
+def _without_beginning(recorded: Recorded, at: int) -> bool:
     """Whether there is a name server that was up, and neither its start nor a whole snapshot is among its records."""
     return any(
         any(mark.ts <= at - FAR_US for mark in marks.values())
         and not any(
             record["ts"] <= at - FAR_US and (record["ev"] == "start" or (record["ev"] == "snap" and record.get("end")))
-            for record in told.records.get(boot, ())
+            for record in recorded.records.get(boot, ())
         )
-        for boot, marks in told.marks.items()
+        for boot, marks in recorded.marks.items()
     )

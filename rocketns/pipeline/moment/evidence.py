@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rocketns.journal.reading.lines import Record
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
-from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.moment.recorded import Recorded
 
 
 class Cause(NamedTuple):
@@ -19,10 +19,10 @@ class Cause(NamedTuple):
     since: int | None = None
 
 
-def causes(told: Told, at: int) -> dict[tuple[str, str], Cause]:
+def causes(recorded: Recorded, at: int) -> dict[tuple[str, str], Cause]:
     """By name server and broker; a snapshot only if there is no other record."""
     last: dict[tuple[str, str], Cause] = {}
-    for (ns, boot), records in sorted(told.records.items()):
+    for (ns, boot), records in sorted(recorded.records.items()):
         for record in records:
             if record["ts"] <= at and record.get("topics") and record["ev"] in ("tput", "tdel", "snap"):
                 found = Cause(record["ts"], boot, record["seq"], _cause(record), record.get("since"))
@@ -32,10 +32,10 @@ def causes(told: Told, at: int) -> dict[tuple[str, str], Cause]:
     return last
 
 
-def maybe_already(told: Told, at: int) -> dict[tuple[str, str], Cause]:
+def maybe_already(recorded: Recorded, at: int) -> dict[tuple[str, str], Cause]:
     """By name server and broker, the first observed change that may have come by ``at``, and was seen later."""
     found: dict[tuple[str, str], Cause] = {}
-    for (ns, boot), records in told.records.items():
+    for (ns, boot), records in recorded.records.items():
         for record in records:
             since = record.get("since")
             if since is not None and since < at < record["ts"] and record.get("topics"):
@@ -48,10 +48,10 @@ def _cause(record: Record) -> str:
     return FOUND_GONE if record["ev"] == "snap" else str(record.get("cause") or "register")
 
 
-def lost_before(told: Told, at: int) -> dict[str, int]:
+def lost_before(recorded: Recorded, at: int) -> dict[str, int]:
     """By name server, since when (us) records of the running boot are missing that may have changed a route as of
     ``at``. A whole snapshot after a hole restores the state."""
-    last = {boot.ns: boot for boot in told.until(at).boots()}  # the last boot is the last one of its name server
+    last = {boot.ns: boot for boot in recorded.until(at).boots()}  # the last boot is the last one of its name server
     since: dict[str, int] = {}
     for ns, boot in last.items():
         open_holes = [h.t for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]

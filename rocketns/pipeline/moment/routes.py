@@ -13,7 +13,7 @@ from rocketns.journal.reading.boots import Known
 from rocketns.journal.reading.replay import Replay
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.moment.told import Told
+from rocketns.pipeline.moment.recorded import Recorded
 
 WRITE, MASTER = 2, 0
 MEMBER_LIST_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"  # of topics that show a group as it is
@@ -49,11 +49,11 @@ class Route(NamedTuple):
     no_topics: bool = False
 
 
-def routes_at(told: Told, topic: str, at: int, *, acting_masters: bool = False) -> list[Route]:
+def routes_at(recorded: Recorded, topic: str, at: int, *, acting_masters: bool = False) -> list[Route]:
     """The routes at ``at`` (epoch us), one for each name server with any record, by name. Later records show whether a
-    name server that was quiet at that moment was still up. ``told`` is in order, and has no other topic."""
+    name server that was quiet at that moment was still up. ``recorded`` is in order, and has no other topic."""
     by_server: dict[str, list[Known]] = {}
-    for boot in told.boots():
+    for boot in recorded.boots():
         by_server.setdefault(boot.ns, []).append(boot)
     acting = acting_masters and not topic.startswith(MEMBER_LIST_PREFIX)
     return [_route(ns, found, topic, at, acting) for ns, found in sorted(by_server.items())]

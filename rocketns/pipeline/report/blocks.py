@@ -13,6 +13,7 @@ from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column, Grid, grid
 from rocketns.pipeline.report.timeline import Timeline
+from rocketns.pipeline.saying import _
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Section:
 
     @property
     def title(self) -> str:
-        return SECTIONS[self.name]
+        return _(SECTIONS[self.name])
 
 
 def meaning(table: str) -> Meaning:
@@ -49,5 +50,5 @@ def meaning(table: str) -> Meaning:
 
 
 def listed(title: str, meaning: Meaning, columns: Sequence[Column], table: Table, empty: str) -> Block:
-    """A block of one table; its heading is its caption."""
-    return Block(title, meaning, grids=[grid(title, columns, table)] if table else [], empty=empty)
+    """A block of one table; its heading is its caption. ``title`` and ``empty`` are messages."""
+    return Block(_(title), meaning, grids=[grid(title, columns, table)] if table else [], empty=_(empty))

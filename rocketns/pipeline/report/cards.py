@@ -6,31 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.spans import Bar
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.text import sentences
 from rocketns.pipeline.report.words.advice import first, silent_before
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS, NAMES, identities, queues, topics
 from rocketns.pipeline.report.words.outside import begun_and_ended, said
 from rocketns.pipeline.report.words.shell import command
 from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.saying import _, shown
 
 CARDS_MAX = 1_000  # the rest is in incidents.jsonl
 OPEN_AT_FIRST = 3
 RECORDS_SHOWN = 8
 NAME_MAX = 120  # characters of a broker's name in a record
 STATES = {
-    State.UP: "as it should be",
-    State.GONE: "missing",
-    State.DIFFERS: "differs",
-    State.DOWN: "name server away or not known",
-    State.UNWATCHED: "not watched",
+    State.UP: N_("as it should be"),
+    State.GONE: N_("missing"),
+    State.DIFFERS: N_("differs"),
+    State.DOWN: N_("name server away or not known"),
+    State.UNWATCHED: N_("not watched"),
 }
+UNUSUAL = {"new": N_("no lookup of it was usual before"), "anomaly": N_("more lookups than usual")}
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,12 @@ def _card(identity: str, incident: Incident, data: ReportInput, place: int) -> C
     lanes = [_lane(lane, incident, begin, end) for lane in incident.lanes]
     states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
     return Card(
-        identity, NAMES[incident.kind], incident.kind.value, incident.level.name.lower(), LEVELS[incident.level],
+        identity, _(NAMES[incident.kind]), incident.kind.value, incident.level.name.lower(), _(LEVELS[incident.level]),
         incident.going_on, place == 0 or (place < OPEN_AT_FIRST and incident.going_on), title(incident, data.t1),
         (*incident.brokers, *incident.ns, incident.topic), when(incident), whom(incident), first(incident),
         command(incident, data.options), _cause(incident), _topics(incident), _impact(incident), lanes,
         (_percent(incident.t1, begin, end), _percent(incident.t2, begin, end)), _clock(incident.t1),
-        "still" if incident.going_on else _clock(incident.t2), [(state.value, STATES[state]) for state in states],
+        _("still") if incident.going_on else _clock(incident.t2), [(state.value, _(STATES[state])) for state in states],
         [record_text(record) for record in incident.records[:RECORDS_SHOWN]],
         max(0, len(incident.records) - RECORDS_SHOWN),
     )  # fmt: skip
@@ -101,20 +104,28 @@ def _card(identity: str, incident: Incident, data: ReportInput, place: int) -> C
 def when(incident: Incident) -> str:
     """The exact time in UTC, and how long it lasted; of what was seen from outside also between which moments."""
     seen = begun_and_ended(incident)
-    return f"{_when(incident)}; seen from outside: {seen}" if seen else _when(incident)
+    if not seen:
+        return _when(incident)
+    return _("%(when)s; seen from outside: %(seen)s") % {"when": _when(incident), "seen": seen}
 
 
 def _when(incident: Incident) -> str:
-    length = f"{'at least ' if incident.before else ''}{text.microseconds(incident.lasted_us)}"
-    begin = times.moment(incident.t1)
+    values = {
+        "begin": times.moment(incident.t1), "end": times.moment(incident.t2),
+        "length": text.microseconds(incident.lasted_us),
+    }  # fmt: skip
+    if incident.going_on and incident.before:
+        return _("since %(begin)s UTC or before, at least %(length)s") % values
     if incident.going_on:
-        return f"since {begin} UTC{' or before' if incident.before else ''}, {length}"
-    return f"{begin}{' or before,' if incident.before else ''} to {times.moment(incident.t2)} UTC, {length}"
+        return _("since %(begin)s UTC, %(length)s") % values
+    if incident.before:
+        return _("%(begin)s or before, to %(end)s UTC, at least %(length)s") % values
+    return _("%(begin)s to %(end)s UTC, %(length)s") % values
 
 
 def record_text(record: Record) -> str:
     """A record as it can be found in the journal: its name server's id, boot and own clock."""
-    boot = "boot unknown" if record.boot is None else f"boot {record.boot}"
+    boot = _("boot unknown") if record.boot is None else f"boot {record.boot}"
     broker = text.shortened(visible(record.broker), NAME_MAX)
     return " ".join(
         word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, broker) if word
@@ -133,11 +144,18 @@ def _lane(lane: Lane, incident: Incident, begin: int, end: int) -> LaneView:
             _percent(a, begin, end),
             round(_percent(b, begin, end) - _percent(a, begin, end), 2),
             state.value,
-            f"{lane.ns}: {STATES[state]}, {_clock(a)} to {_clock(b)}, {text.microseconds(b - a)}",
+            _tip(lane, (a, b), state),
         )
         for a, b, state in lane.spans
     ]
-    return LaneView(lane.ns, lane.says, lane.ns in incident.ns, bars)
+    return LaneView(lane.ns, shown(lane.says), lane.ns in incident.ns, bars)
+
+
+def _tip(lane: Lane, span: tuple[int, int], state: State) -> str:
+    return _("%(ns)s: %(state)s, %(begin)s to %(end)s, %(length)s") % {
+        "ns": lane.ns, "state": _(STATES[state]), "begin": _clock(span[0]), "end": _clock(span[1]),
+        "length": text.microseconds(span[1] - span[0]),
+    }  # fmt: skip
 
 
 def _percent(at: int, begin: int, end: int) -> float:
@@ -150,34 +168,45 @@ def _clock(us: int) -> str:
 
 def _cause(incident: Incident) -> str:
     if incident.kind is Kind.MISSING_TOPIC:
-        return {"new": "no lookup of it was usual before", "anomaly": "more lookups than usual"}.get(incident.cause, "")
-    words = [f"{text.cause(incident.cause)}."] if incident.cause else []
-    words.append(silent_before(incident))
-    words.append(said(incident.asked))
-    if incident.stalled:
-        words.append(f"{text.names(incident.stalled)} did not run at its beginning, or just before.")
-    if incident.clocks:
-        words.append(f"Times may be off: the clock of {text.names(incident.clocks)} is not known for certain.")
-    return " ".join(filter(None, words))
+        return _(UNUSUAL[incident.cause]) if incident.cause in UNUSUAL else ""
+    stalled = _("%(names)s did not run at its beginning, or just before.") % {"names": text.names(incident.stalled)}
+    clocks = _("Times may be off: the clock of %(names)s is not known for certain.")
+    return sentences(
+        _("%(cause)s.") % {"cause": text.cause(incident.cause)} if incident.cause else "",
+        silent_before(incident),
+        said(incident.asked),
+        stalled if incident.stalled else "",
+        clocks % {"names": text.names(incident.clocks)} if incident.clocks else "",
+    )
 
 
 def _topics(incident: Incident) -> str:
     if not incident.harm.topics or incident.kind is Kind.MISSING_TOPIC:
         return ""
-    sample = [text.short(name) for name in incident.harm.sample]
-    more = incident.harm.topics - len(sample)
-    named = ", ".join(sample) + (f" and {more:,} more" if more > 0 and sample else "")
-    held = f" with {queues(incident.harm)}" if incident.harm.queues else ""
-    return f"{topics(incident.harm)}{held}{': ' if named else ''}{named}"
+    values = {"topics": topics(incident.harm), "queues": queues(incident.harm), "names": _sample(incident)}
+    if incident.harm.queues and incident.harm.sample:
+        return _("%(topics)s with %(queues)s: %(names)s") % values
+    if incident.harm.queues:
+        return _("%(topics)s with %(queues)s") % values
+    return _("%(topics)s: %(names)s") % values if incident.harm.sample else values["topics"]
+
+
+def _sample(incident: Incident) -> str:
+    sample = text.row(text.short(name) for name in incident.harm.sample)
+    more = incident.harm.topics - len(incident.harm.sample)
+    return _("%(names)s and %(n)s more") % {"names": sample, "n": f"{more:,}"} if more > 0 else sample
 
 
 def _impact(incident: Incident) -> str:
     if not incident.harm.orphaned and not incident.harm.twice:
         return ""
     none, two = incident.harm.orphaned, incident.harm.twice
-    parts = [f"{plural(none, 'queue')} {'is' if none == 1 else 'are'} read by nobody"] if none else []
-    parts += [f"{plural(two, 'queue')} {'is' if two == 1 else 'are'} read by two consumers or more"] if two else []
-    return (
+    unread = _.plural("%(n)s queue is read by nobody", "%(n)s queues are read by nobody", none) % {"n": f"{none:,}"}
+    twice = _.plural(
+        "%(n)s queue is read by two consumers or more", "%(n)s queues are read by two consumers or more", two
+    ) % {"n": f"{two:,}"}
+    both = _("%(unread)s, and %(twice)s") % {"unread": unread, "twice": twice}
+    return _(
         "Of all queues of these topics, if a group of consumers is spread over the name servers in the worst way: "
-        f"{', and '.join(parts)}."
-    )
+        "%(loss)s."
+    ) % {"loss": both if none and two else unread if none else twice}

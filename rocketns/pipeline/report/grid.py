@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.text import moment, plain
+from rocketns.pipeline.saying import _
 
 ROWS_OPEN = 10  # in the page as HTML; the rest is data that the page's script shows
 ROWS_MAX = 2_000  # the page ends here; the whole table is beside the page
@@ -53,12 +54,14 @@ class Grid:
 
 
 def grid(caption: str, columns: Sequence[Column], table: Table, rows_max: int = ROWS_MAX) -> Grid:
-    """The first rows of a table as text, without the columns that no row has."""
+    """The first rows of a table as text, without the columns that no row has. ``caption`` and the labels of columns are
+    messages; the anchor of the table is that of the English caption."""
     rows = table.rows[:rows_max]
     kept = [c for c in columns if c.whole or any(row.get(c.key) not in NOTHING for row in rows)]
+    kept = [replace(column, label=_(column.label)) for column in kept]
     texts = [[cell(column, row) for column in kept] for row in rows]
     missing = max(table.total, len(table.rows)) - len(rows)
-    return Grid(caption, slug(caption), kept, rows, texts, missing, table.path)
+    return Grid(_(caption), slug(caption), kept, rows, texts, missing, table.path)
 
 
 def cell(column: Column, row: Row) -> str:

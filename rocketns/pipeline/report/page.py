@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
+from rocketns.languages import language
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.job import SECTIONS
 from rocketns.pipeline.report.blocks import Block, Section
@@ -43,9 +44,12 @@ from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
 from rocketns.pipeline.report.words.marking import marked
+from rocketns.pipeline.report.words.scripted import spoken
+from rocketns.pipeline.saying import _
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = ("base", "cards", "tables", "timeline", "start")
+LANGS = {"en": "en", "zh": "zh-CN"}
 CARDS_SHOWN = 20  # where the page's script does not run
 BUILDERS: Mapping[str, Callable[[ReportInput], Section]] = {
     "divergence": divergence_section,
@@ -86,6 +90,9 @@ def render(data: ReportInput) -> str:
         card_kinds=sorted({(card.code, card.kind) for card in shown}),
         sections=sections,
         options=data.options,
+        lang=LANGS[language()],
+        gap=_("%(before)s %(after)s") % {"before": "", "after": ""},
+        texts=spoken(),
         script=Markup(script()),
         script_hash=Markup(b64encode(sha256(script().encode()).digest()).decode()),
     )
@@ -115,13 +122,14 @@ def _noted(section: Section, data: ReportInput) -> Section:
     """The section with its notes. With incomplete input its answer begins with “In what was read”."""
     answer = section.answer
     if data.verdict is Verdict.INCOMPLETE and section.name != "quality":
-        answer = f"In what was read: {answer[:1].lower()}{answer[1:]}"
+        answer = _("In what was read: %(answer)s") % {"answer": f"{answer[:1].lower()}{answer[1:]}"}
     return replace(section, answer=answer, notes=data.notes.get(section.name, ()))
 
 
 @cache
 def _template() -> Template:
     environment = Environment(
+        extensions=["jinja2.ext.i18n"],
         loader=PackageLoader("rocketns.pipeline.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -129,6 +137,9 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.install_gettext_callables(_, _.plural, newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["translated"] = _  # of constants, which may have signs of per cent
+    environment.filters["in_html"] = in_html  # of values within a message, which _finalize does not see
     environment.filters["marked"] = marked
     environment.filters["bare"] = _bare
     return environment.get_template("page.html")

@@ -7,34 +7,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page, when
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.text import row, sentences
 from rocketns.pipeline.report.words.advice import first
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS, identities
 from rocketns.pipeline.report.words.shell import command
 from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.saying import _
 
 VERDICTS = {
-    Verdict.NOTHING: "All input was read, and nothing is wrong",
-    Verdict.FINDINGS: "All input was read, and something was found",
-    Verdict.INCOMPLETE: "Input is missing",
+    Verdict.NOTHING: N_("All input was read, and nothing is wrong"),
+    Verdict.FINDINGS: N_("All input was read, and something was found"),
+    Verdict.INCOMPLETE: N_("Input is missing"),
 }
-CUT = " A table had too many rows, so some incidents are not listed: see --days."
+CUT = N_("A table had too many rows, so some incidents are not listed: see --days.")
 OTHERS_SHOWN = 4
+COUNTED = {Level.SEVERE: N_("%(n)s severe"), Level.MAJOR: N_("%(n)s major"), Level.MINOR: N_("%(n)s minor")}
 TILES = (
-    ("events", "events read"),
-    ("name_servers", "name servers"),
-    ("brokers", "brokers"),
-    ("topics", "user topics"),
-    ("windows", "windows of user topics in which routes differed"),
-    ("lost_windows", "windows that may be lost records, not counted"),
-    ("clock_windows", "windows that clocks or looks alone may explain, not counted"),
+    ("events", N_("events read")),
+    ("name_servers", N_("name servers")),
+    ("brokers", N_("brokers")),
+    ("topics", N_("user topics")),
+    ("windows", N_("windows of user topics in which routes differed")),
+    ("lost_windows", N_("windows that may be lost records, not counted")),
+    ("clock_windows", N_("windows that clocks or looks alone may explain, not counted")),
 )
 
 
@@ -97,17 +100,19 @@ def summary(data: ReportInput) -> Summary:
         counts=counts(data),
         others=[_other(name, incident, data) for name, incident in others[:OTHERS_SHOWN]],
         more_others=len(others[OTHERS_SHOWN:]),
-        verdict=f"{_verdict(data)} · exit status {STATUS[data.verdict]}",
+        verdict=_("%(verdict)s · exit status %(status)s")
+        % {"verdict": _(_verdict(data)), "status": STATUS[data.verdict]},
         incomplete=data.incomplete,
         clocks=data.notes.get(CLOCKS, ()),
-        tiles=[Tile(text.number(data.figures[key]), label) for key, label in TILES if key in data.figures],
-        period=f"{text.moment(data.t0)} to {text.moment(data.t1)} UTC, {text.microseconds(data.t1 - data.t0)}",
+        tiles=[Tile(text.number(data.figures[key]), _(label)) for key, label in TILES if key in data.figures],
+        period=_("%(begin)s to %(end)s UTC, %(length)s")
+        % {"begin": text.moment(data.t0), "end": text.moment(data.t1), "length": text.microseconds(data.t1 - data.t0)},
     )
 
 
 def _other(anchor: str, incident: Incident, data: ReportInput) -> Other:
     return Other(
-        anchor, LEVELS[incident.level], title(incident, data.t1), (*incident.brokers, *incident.ns, incident.topic)
+        anchor, _(LEVELS[incident.level]), title(incident, data.t1), (*incident.brokers, *incident.ns, incident.topic)
     )
 
 
@@ -115,24 +120,24 @@ def headline(data: ReportInput) -> str:
     """What is wrong, in a sentence."""
     if not data.incidents:
         if data.verdict is Verdict.INCOMPLETE:
-            return "Nothing was found, but records are missing: something may be wrong."
+            return _("Nothing was found, but records are missing: something may be wrong.")
         return _nothing_found(data.figures)
     worst = data.incidents[0]
     if worst.going_on:
-        return f"{title(worst, data.t1)}."
+        return _("%(title)s.") % {"title": title(worst, data.t1)}
     if not data.lists_all:
-        return f"No incident listed here is open. Worst of the list: {title(worst, data.t1)}."
-    return f"No open incident. Worst of the past: {title(worst, data.t1)}."
+        return _("No incident listed here is open. Worst of the list: %(title)s.") % {"title": title(worst, data.t1)}
+    return _("No open incident. Worst of the past: %(title)s.") % {"title": title(worst, data.t1)}
 
 
 def _nothing_found(figures: Mapping[str, float]) -> str:
     if figures.get("brokers") == 0:
-        return "Nothing was found: no broker registered."
+        return _("Nothing was found: no broker registered.")
     if figures.get("name_servers") == 1:
-        return "No broker was lost. Routes were not compared: there is the journal of one name server only."
+        return _("No broker was lost. Routes were not compared: there is the journal of one name server only.")
     if figures.get("clock_windows"):
-        return "Nothing was found for certain: times are not known well enough to tell whether name servers agreed."
-    return "Nothing is wrong: the name servers agreed, and no broker was lost."
+        return _("Nothing was found for certain: times are not known well enough to tell whether name servers agreed.")
+    return _("Nothing is wrong: the name servers agreed, and no broker was lost.")
 
 
 def counts(data: ReportInput) -> str:
@@ -142,13 +147,32 @@ def counts(data: ReportInput) -> str:
         return ""
     going_on = sum(incident.going_on for incident in incidents)
     levels = Counter(incident.level for incident in incidents)
-    bad = ", ".join(f"{levels[level]:,} {LEVELS[level].lower()}" for level in reversed(Level) if levels[level])
-    over = len(incidents) - going_on
-    on = f"{going_on:,} {'goes' if going_on == 1 else 'go'} on"
-    until = f" at {text.moment(data.t1)} UTC, the last moment that was looked at" if going_on else ""
-    least, cut = ("", "") if data.lists_all else ("At least ", CUT)
-    many = f"{least}{plural(len(incidents), 'incident')} ({bad})"
-    return f"{many}: {on}{until}; {over:,} {'is' if over == 1 else 'are'} over.{cut}"
+    bad = row(_(COUNTED[level]) % {"n": f"{levels[level]:,}"} for level in reversed(Level) if levels[level])
+    values = {"many": _many(data), "levels": bad, "on": _on(data, going_on), "over": _over(len(incidents) - going_on)}
+    return sentences(
+        _("%(many)s (%(levels)s): %(on)s; %(over)s.") % values, "" if data.lists_all else _(CUT)
+    )  # fmt: skip
+
+
+def _many(data: ReportInput) -> str:
+    n = len(data.incidents)
+    exact = _.plural("%(n)s incident", "%(n)s incidents", n)
+    least = _.plural("At least %(n)s incident", "At least %(n)s incidents", n)
+    return (exact if data.lists_all else least) % {"n": f"{n:,}"}
+
+
+def _on(data: ReportInput, n: int) -> str:
+    if not n:
+        return _("0 go on")
+    return _.plural(
+        "%(n)s goes on at %(end)s UTC, the last moment that was looked at",
+        "%(n)s go on at %(end)s UTC, the last moment that was looked at",
+        n,
+    ) % {"n": f"{n:,}", "end": text.moment(data.t1)}
+
+
+def _over(n: int) -> str:
+    return _.plural("%(n)s is over", "%(n)s are over", n) % {"n": f"{n:,}"}
 
 
 def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
@@ -165,12 +189,13 @@ def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:
 def _verdict(data: ReportInput) -> str:
     """A planned stop or restart of a name server is an incident, and no finding. Nor is what clocks may explain."""
     if data.verdict is Verdict.NOTHING and (data.incidents or data.figures.get("clock_windows")):
-        return "All input was read, and there is no finding"
+        return N_("All input was read, and there is no finding")
     return VERDICTS[data.verdict]
 
 
 def _when(incident: Incident) -> str:
-    return f"{LEVELS[incident.level]}, {when(incident)}." if incident.going_on else f"{when(incident)}."
+    values = {"level": _(LEVELS[incident.level]), "when": when(incident)}
+    return (_("%(level)s, %(when)s.") if incident.going_on else _("%(when)s.")) % values
 
 
 def _state(data: ReportInput, worst: Incident | None) -> str:

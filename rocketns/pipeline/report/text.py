@@ -6,45 +6,59 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.report.scripts import strict, visible
+from rocketns.pipeline.saying import _
 
 NONE = "-"
 NAMES_SHOWN = 8
-UNITS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
+SECONDS, MINUTES, HOURS, DAYS = N_("%(n)s s"), N_("%(n)s min"), N_("%(n)s h"), N_("%(n)s d")
+UNITS = ((86_400, DAYS, 3_600, HOURS), (3_600, HOURS, 60, MINUTES), (60, MINUTES, 1, SECONDS))
 
 CAUSES = {
-    "expired": "heartbeats stopped (expired)",
-    "unconfirmed": "kept, but never heard again (unconfirmed)",
-    "refused": "kept, but its address refused a connection (refused)",
-    "channel_close": "connection closed (channel_close)",
-    "channel_exception": "connection broke (channel_exception)",
-    "channel_idle": "connection idle (channel_idle)",
-    "unregister": "broker unregistered (unregister)",
-    "conflict": "another broker took the name (conflict)",
-    "admin": "an administrator's command (admin)",
-    "register": "registration (register)",
-    "heartbeat": "changed by a later registration of the broker (heartbeat)",
-    "topic": "topic registered by itself (topic)",
-    "perm": "permission changed (perm)",
-    "observed": "seen from outside, which does not show why (observed)",
-    "start": "name server started (start)",
-    "watched": "there when watching began (watched)",
-    "unwatched": "no longer watched from outside (unwatched)",
-    "stop": "name server stopped (stop)",
-    "lost": "name server ended without a stop record (lost)",
-    "silent": "name server went silent (silent)",
-    "snapshot": "first noted by a snapshot (snapshot)",
-    "open": "still up at the end (open)",
+    "expired": N_("heartbeats stopped (expired)"),
+    "unconfirmed": N_("kept, but never heard again (unconfirmed)"),
+    "refused": N_("kept, but its address refused a connection (refused)"),
+    "channel_close": N_("connection closed (channel_close)"),
+    "channel_exception": N_("connection broke (channel_exception)"),
+    "channel_idle": N_("connection idle (channel_idle)"),
+    "unregister": N_("broker unregistered (unregister)"),
+    "conflict": N_("another broker took the name (conflict)"),
+    "admin": N_("an administrator's command (admin)"),
+    "register": N_("registration (register)"),
+    "heartbeat": N_("changed by a later registration of the broker (heartbeat)"),
+    "topic": N_("topic registered by itself (topic)"),
+    "perm": N_("permission changed (perm)"),
+    "observed": N_("seen from outside, which does not show why (observed)"),
+    "start": N_("name server started (start)"),
+    "watched": N_("there when watching began (watched)"),
+    "unwatched": N_("no longer watched from outside (unwatched)"),
+    "stop": N_("name server stopped (stop)"),
+    "lost": N_("name server ended without a stop record (lost)"),
+    "silent": N_("name server went silent (silent)"),
+    "snapshot": N_("first noted by a snapshot (snapshot)"),
+    "open": N_("still up at the end (open)"),
 }
 KINDS = {
-    "graceful": "graceful: it unregistered",
-    "crash": "crash: its connections broke everywhere",
-    "silent": "silent: its heartbeats stopped everywhere",
-    "partition": "partition: gone for some name servers, alive for others",
-    "observed": "observed: gone, and the cause is not visible from outside",
-    "unclear": "unclear: name servers saw different endings",
+    "graceful": N_("graceful: it unregistered"),
+    "crash": N_("crash: its connections broke everywhere"),
+    "silent": N_("silent: its heartbeats stopped everywhere"),
+    "partition": N_("partition: gone for some name servers, alive for others"),
+    "observed": N_("observed: gone, and the cause is not visible from outside"),
+    "unclear": N_("unclear: name servers saw different endings"),
 }
+# Words that columns of the tables hold.
+CODES = frozenset((
+    N_("user"), N_("system"), N_("retry"), N_("dlq"),
+    N_("broker"), N_("group"), N_("master"), N_("cluster"), N_("zone"),
+    N_("start"), N_("return"), N_("new"),
+    N_("answered"), N_("refused"), N_("silent"),
+    N_("reference"), N_("versions"), N_("heartbeats"), N_("given"), N_("observed"), N_("none"),
+    N_("graceful"), N_("crash"), N_("partition"), N_("unclear"), N_("anomaly"),
+    N_("drop"), N_("hole"), N_("corrupt"), N_("unwatched"), N_("unknown"),
+))  # fmt: skip
+DOUBTS = (N_("lost records"), N_("clocks"))
 
 
 def short(name: Any) -> str:
@@ -84,13 +98,14 @@ def seconds(value: float | None) -> str:
     if value is None:
         return NONE
     if 0 < value < 1:
-        return f"{value * 1_000:.0f} ms"
+        return _("%(n)s ms") % {"n": f"{value * 1_000:.0f}"}
     if value < 60:
-        return f"{value:.1f}".removesuffix(".0") + " s"
+        return _(SECONDS) % {"n": f"{value:.1f}".removesuffix(".0")}
     whole = round(value)
     size, unit, part_size, part_unit = next(u for u in UNITS if whole >= u[0])
     part = whole % size // part_size
-    return f"{whole // size} {unit} {part} {part_unit}" if part else f"{whole // size} {unit}"
+    units = [(whole // size, unit), (part, part_unit)] if part else [(whole // size, unit)]
+    return " ".join(_(name) % {"n": n} for n, name in units)
 
 
 def milliseconds(value: float | None) -> str:
@@ -112,9 +127,12 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def plural(count: float, one: str, many: str = "") -> str:
-    """``1 window``, ``2 windows``, ``1,200 entries``."""
-    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
+def sentences(*said: str) -> str:
+    """Sentences one after another, without the empty ones."""
+    text = ""
+    for sentence in filter(None, said):
+        text = _("%(before)s %(after)s") % {"before": text, "after": sentence} if text else sentence
+    return text
 
 
 def percent(value: float | None) -> str:
@@ -130,15 +148,33 @@ def plain(value: Any) -> str:
     if value is None:
         return NONE
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     return str(value)
+
+
+def code(value: Any) -> str:
+    """A word of the tables, such as ``user``; an unknown one as it is."""
+    return _(str(value)) if value in CODES else plain(value)
+
+
+def codes(values: Iterable[Any] | None) -> str:
+    """Several such words."""
+    return names(map(code, values or ()))
 
 
 def names(values: Iterable[Any] | None, shown: int = NAMES_SHOWN) -> str:
     """The first names, and the number of the others."""
     given = [str(v) for v in values or ()]
     more = len(given) - shown
-    return ", ".join(given[:shown]) + (f" and {more:,} more" if more > 0 else "") if given else NONE
+    if not given:
+        return NONE
+    first = row(given[:shown])
+    return _("%(names)s and %(n)s more") % {"names": first, "n": f"{more:,}"} if more > 0 else first
+
+
+def row(words: Iterable[str]) -> str:
+    """``n1, n2``: words one after another."""
+    return _(", ").join(words)
 
 
 def queue_ids(values: Sequence[str] | None) -> str:
@@ -155,17 +191,17 @@ def _runs(sorted_ids: Sequence[int]) -> str:
 
 def cause(code: str | None) -> str:
     """A cause of the journal in words, with its code; an unknown code as it is."""
-    return CAUSES.get(code or "", code or NONE)
+    return _(CAUSES[code]) if code in CAUSES else code or NONE
 
 
 def kind(code: str | None) -> str:
     """A kind of departure in words."""
-    return KINDS.get(code or "", code or NONE)
+    return _(KINDS[code]) if code in KINDS else code or NONE
 
 
 def doubt(code: str | None) -> str:
     """Why a window may not be real; a dash if there is no doubt."""
-    return code.replace("_", " ") if code else NONE
+    return _(code.replace("_", " ")) if code else NONE
 
 
 def views(values: Sequence[Mapping[str, Any]] | None) -> str:
@@ -173,13 +209,15 @@ def views(values: Sequence[Mapping[str, Any]] | None) -> str:
     said: dict[str, list[str]] = {}
     for value in values or ():
         said.setdefault(_view(value), []).append(str(value["ns"]))
-    return "; ".join(f"{names(servers)}: {view}" for view, servers in said.items()) or NONE
+    shown = (_("%(servers)s: %(view)s") % {"servers": names(some), "view": view} for view, some in said.items())
+    return _("; ").join(shown) or NONE
 
 
 def _view(value: Mapping[str, Any]) -> str:
     if not value["present"]:
-        return "absent"
-    return f"{value['r']} read, {value['w']} write, {permission(value['p'])}"
+        return _("absent")
+    shown = {"read": value["r"], "write": value["w"], "permission": permission(value["p"])}
+    return _("%(read)s read, %(write)s write, %(permission)s") % shown
 
 
 def permission(bits: int) -> str:

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rocketns.languages import N_
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, is_watched, merged
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.text import sentences
 from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.saying import _
 
 NAME_SERVERS_MAX = 12
 ROWS_MAX = 400  # of one name server
@@ -44,7 +46,7 @@ class Timeline:
 def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
     """The timeline of the first NAME_SERVERS_MAX name servers and of all incidents."""
     shown = servers[:NAME_SERVERS_MAX]
-    lanes = [_lane("incidents", [(incident.t1, incident.t2) for incident in data.incidents], "gone", data)]
+    lanes = [_lane(_("incidents"), [(incident.t1, incident.t2) for incident in data.incidents], "gone", data)]
     lanes += [_lane(ns, down_spans(data, ns), "down", data) for ns in shown]
     groups = [_incidents(data), *(_server(data, ns) for ns in shown)]
     chart = {"t0": data.t0 // 1000, "t1": data.t1 // 1000, "groups": groups}
@@ -58,7 +60,7 @@ def _lane(label: str, spans: Iterable[Span], state: str, data: ReportInput) -> O
             round(100 * (a - data.t0) / whole, 3),
             round(100 * (b - a) / whole, 3),
             state,
-            f"{text.moment(a)} to {text.moment(b)}",
+            _("%(begin)s to %(end)s") % {"begin": text.moment(a), "end": text.moment(b)},
         )
         for a, b in merged(spans, data.t0, data.t1)
     ]
@@ -74,7 +76,7 @@ def _incidents(data: ReportInput) -> dict[str, Any]:
         words = [incident.level.name.lower(), visible(title(incident, data.t1)), anchor]
         rows[_subject(incident)].append([*_ms((incident.t1, incident.t2), data), *words])
     named = [{"label": _label(label), "spans": spans} for label, spans in rows.items()]
-    return {"name": "all incidents", "rows": named, "steady": ""}
+    return {"name": _("all incidents"), "rows": named, "steady": ""}
 
 
 def _label(name: str) -> str:
@@ -91,14 +93,23 @@ def _server(data: ReportInput, ns: str) -> dict[str, Any]:
     """Rows of the brokers that were not always listed. Time without a span means that the broker was listed."""
     known = broker_rows(data, ns)
     rows = [row for row in known if row.failed or row.down or row.unseen or row.differ or _late(row, data)]
-    state, words = ("unwatched", "not watched") if is_watched(data, ns) else ("down", "name server away or not known")
+    watched = is_watched(data, ns)
+    state, words = ("unwatched", _("not watched")) if watched else ("down", _("name server away or not known"))
     away = [_labelled(span, state, words, data) for span in down_spans(data, ns)]
     shown = [{"label": _label(row.label), "spans": _spans(row, data)} for row in rows[:ROWS_MAX]]
     steady, more = len(known) - len(rows), max(0, len(rows) - ROWS_MAX)
-    said = [f"{plural(steady, 'broker was', 'brokers were')} listed all the time."] if steady else []
-    said += [f"{plural(more, 'more broker is', 'more brokers are')} not drawn."] if more else []
-    itself = {"label": "the name server itself", "spans": away}
-    return {"name": visible(ns), "rows": [itself, *shown], "steady": " ".join(said)}
+    itself = {"label": _("the name server itself"), "spans": away}
+    return {"name": visible(ns), "rows": [itself, *shown], "steady": sentences(_steady(steady), _not_drawn(more))}
+
+
+def _steady(n: int) -> str:
+    said = _.plural("%(n)s broker was listed all the time.", "%(n)s brokers were listed all the time.", n)
+    return said % {"n": f"{n:,}"} if n else ""
+
+
+def _not_drawn(n: int) -> str:
+    said = _.plural("%(n)s more broker is not drawn.", "%(n)s more brokers are not drawn.", n)
+    return said % {"n": f"{n:,}"} if n else ""
 
 
 def _late(row: BrokerRow, data: ReportInput) -> bool:
@@ -108,13 +119,13 @@ def _late(row: BrokerRow, data: ReportInput) -> bool:
 def _spans(row: BrokerRow, data: ReportInput) -> list[list[Any]]:
     before = [(data.t0, row.up[0][0])] if _late(row, data) else []
     kinds = (
-        (row.differ, "differs", "name servers disagree about its topics"),
-        (row.failed, "gone", "gone after a failure"),
-        (row.down, "left", "gone without a failure"),
-        (row.unseen, "unseen", "gone, cause not visible from outside"),
-        (before, "left", "not registered yet"),
+        (row.differ, "differs", N_("name servers disagree about its topics")),
+        (row.failed, "gone", N_("gone after a failure")),
+        (row.down, "left", N_("gone without a failure")),
+        (row.unseen, "unseen", N_("gone, cause not visible from outside")),
+        (before, "left", N_("not registered yet")),
     )
-    found = [_labelled(span, state, words, data) for spans, state, words in kinds for span in _bounded(spans, data)]
+    found = [_labelled(span, state, _(words), data) for spans, state, words in kinds for span in _bounded(spans, data)]
     return sorted(found, key=lambda span: int(span[0]))
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.storage.posting import REFUSED, checked, host_of, post
+from rocketns.pipeline.saying import _
+from rocketns.pipeline.storage.posting import Problem, checked, host_of, post
 
 Alert = Mapping[str, Any]
 
@@ -33,7 +34,9 @@ class AlertLog:
             with path.open("ab"):
                 pass
         except OSError as error:
-            raise BadInput(f"alerts cannot be written to {path}: {error.strerror}") from error
+            raise BadInput(
+                _("alerts cannot be written to %(path)s: %(error)s") % {"path": path, "error": error.strerror}
+            ) from error
 
     def write(self, batch: int, alerts: Iterable[Alert]) -> None:
         """Cut off the lines of this batch and later ones, then append. The lines are on disk when this returns. They
@@ -76,18 +79,25 @@ class Webhook:
         if not alerts or batch <= self._last():
             return True
         body = {"batch": batch, "alerts": [dict(alert) for alert in alerts[:BODY_ALERTS_MAX]], "total": len(alerts)}
-        for wait in (*WAITS_S, None):
-            problem = post(self._url, body, {"Idempotency-Key": f"rocketns-{batch}"})
-            if problem is None:
-                self._keep(batch)
-                return True
-            if wait is None or problem.startswith(REFUSED):
+        key = {"Idempotency-Key": f"rocketns-{batch}"}
+        problem = post(self._url, body, key)
+        for wait in WAITS_S:
+            if problem is None or problem.is_final:
                 break
             self._sleep(wait)
-        many = "1 alert" if len(alerts) == 1 else f"{len(alerts)} alerts"
-        were = "was" if len(alerts) == 1 else "were"
-        self._say(f"webhook: {many} of batch {batch} {were} not delivered to {host_of(self._url)}: {problem}")
+            problem = post(self._url, body, key)
+        if problem is None:
+            self._keep(batch)
+            return True
+        self._say_of(problem, batch, len(alerts))
         return False
+
+    def _say_of(self, problem: Problem, batch: int, count: int) -> None:
+        said = _.plural("webhook: %(n)s alert of batch %(batch)s was not delivered to %(host)s: %(problem)s",
+                        "webhook: %(n)s alerts of batch %(batch)s were not delivered to %(host)s: %(problem)s",
+                        count)  # fmt: skip
+        shown = {"n": count, "batch": batch, "host": host_of(self._url), "problem": problem.text}
+        self._say(said % shown)
 
     def _last(self) -> int:
         try:

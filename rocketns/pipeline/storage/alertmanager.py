@@ -12,6 +12,7 @@ from typing import Any
 
 from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.posting import checked, host_of, post
 
 REPEAT_S = 60.0
@@ -37,7 +38,8 @@ class Alertmanager:
             problem = post(self._url, bodies[start : start + ALERTS_MAX])
             if problem is not None:
                 self._sent = None
-                self._say(f"alertmanager: {len(bodies)} alerts were not delivered to {host_of(self._url)}: {problem}")
+                said = _("alertmanager: %(n)s alerts were not delivered to %(host)s: %(problem)s")
+                self._say(said % {"n": len(bodies), "host": host_of(self._url), "problem": problem.text})
                 return False
         if due or lines:
             self._sent = self._now()

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id
 from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
@@ -54,12 +55,15 @@ def ingest(spark: SparkSession, journals: str | Sequence[str], out: str) -> Inge
     roots = [journals] if isinstance(journals, str) else journals
     owner = sorted({folder_at(spark, root).absolute.removesuffix("/v=1") for root in roots})
     listing = journal_files(spark, roots)
-    for _ in range(TRIES_MAX):
+    for _attempt in range(TRIES_MAX):
         try:
             return _Ingest(spark, Manifest(spark, out), listing).run(owner)
         except TakenByAnother:
             continue
-    raise BadInput(f"other processes write to {out} all the time: wait until they have finished, then start again")
+    raise BadInput(
+        _("other processes write to %(out)s all the time: wait until they have finished, then start again")
+        % {"out": out}
+    )
 
 
 class _Ingest:
@@ -94,7 +98,7 @@ class _Ingest:
         enough = self._enough(sum(file.size for file in files))
         step: list[JournalFile] = []
         folders = size = 0
-        for _, same in groupby(files, lambda file: (file.dt, file.ns)):
+        for _day, same in groupby(files, lambda file: (file.dt, file.ns)):
             step += (more := list(same))
             folders, size = folders + 1, size + sum(file.size for file in more)
             if folders >= STEP_FOLDERS or size >= enough:
@@ -192,10 +196,12 @@ def _times_of(same: Sequence[Part]) -> tuple[int | None, int | None]:
 
 def _check_owner(state: State, owner: Sequence[str], folder: str) -> None:
     if state.journal and list(state.journal) != list(owner):
-        raise BadInput(
-            f"{folder} belongs to the journal {', '.join(state.journal)}, and --journal is {', '.join(owner)}. Name "
-            f"another --out for this journal, or delete {folder} to forget the other one."
+        shown = {"folder": folder, "other": ", ".join(state.journal), "journal": ", ".join(owner)}
+        said = _(
+            "%(folder)s belongs to the journal %(other)s, and --journal is %(journal)s. Name another --out for this "
+            "journal, or delete %(folder)s to forget the other one."
         )
+        raise BadInput(said % shown)
 
 
 def _read(file: JournalFile, held: Held | None, added: int) -> Read:

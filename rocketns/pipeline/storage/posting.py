@@ -8,13 +8,20 @@ import urllib.request
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPException
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 
 TIMEOUT_S = 5.0
-REFUSED = "refused"
+
+
+class Problem(NamedTuple):
+    """Why something was not taken, in the user's language. ``is_final``: another try would not change it."""
+
+    text: str
+    is_final: bool = False
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
@@ -30,7 +37,10 @@ _OPENER = urllib.request.build_opener(_Staying)
 def checked(option: str, url: str) -> str:
     """The address. BadInput if it is not one of HTTP."""
     if not url.startswith(("http://", "https://")) or not _has_host(url):
-        raise BadInput(f"{option}: the address must begin with http:// or https://, and a host or host:port")
+        raise BadInput(
+            _("%(option)s: the address must begin with http:// or https://, and a host or host:port")
+            % {"option": option}
+        )
     return url
 
 
@@ -48,8 +58,8 @@ def host_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def post(url: str, value: Any, headers: Mapping[str, str] | None = None) -> str | None:
-    """None if it was taken, otherwise why not. A reason that begins with REFUSED will not change."""
+def post(url: str, value: Any, headers: Mapping[str, str] | None = None) -> Problem | None:
+    """None if it was taken, otherwise why not."""
     sent = {"Content-Type": "application/json", **(headers or {})}
     request = urllib.request.Request(url, json.dumps(value).encode(), sent, method="POST")
     try:
@@ -59,11 +69,13 @@ def post(url: str, value: Any, headers: Mapping[str, str] | None = None) -> str 
         with error:
             return _answered(error)
     except (OSError, ValueError, HTTPException) as error:  # the last one: what came is not HTTP
-        return f"{type(error).__name__}: {error}"
+        return Problem(f"{type(error).__name__}: {error}")
 
 
-def _answered(error: urllib.error.HTTPError) -> str:
+def _answered(error: urllib.error.HTTPError) -> Problem:
+    shown = {"code": error.code}
     if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS:
-        return f"answered {error.code}"
-    redirected = ", a redirect, which is not followed" if error.code < HTTPStatus.BAD_REQUEST else ""
-    return f"{REFUSED} with {error.code}{redirected}"
+        return Problem(_("answered %(code)s") % shown)
+    if error.code < HTTPStatus.BAD_REQUEST:
+        return Problem(_("refused with %(code)s, a redirect, which is not followed") % shown, is_final=True)
+    return Problem(_("refused with %(code)s") % shown, is_final=True)

@@ -24,6 +24,7 @@ from pyspark.sql.types import ArrayType, StructType
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.events.manifest import new_id
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.held import held, held_file
@@ -143,7 +144,9 @@ def current(out: Folder) -> dict[str, Any]:
     text = out.part(SUMMARY)
     summary: dict[str, Any] = json.loads(text) if text else {}
     if "run" not in summary:
-        raise BadInput(f"--out {out.root} has no results of an earlier run. Start with 'rocketns audit run'.")
+        raise BadInput(
+            _("--out %(out)s has no results of an earlier run. Start with 'rocketns audit run'.") % {"out": out.root}
+        )
     return summary
 
 

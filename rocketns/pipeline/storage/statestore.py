@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.paths import folder_at
 
 PLAIN = "plain.json"
@@ -45,16 +46,20 @@ class StateStore:
         batches = sorted(self._batches(), reverse=True)
         batch = next((batch for batch in batches if self._folder.exists(f"{self._path(batch)}/{PLAIN}")), -1)
         if batch < 0 < max(batches, default=0):
-            raise BadInput(
-                f"{self._folder.root} has no valid version, so the stream's memory is lost. Delete the checkpoint "
-                "folder to start again from the existing journals."
+            said = _(
+                "%(folder)s has no valid version, so the stream's memory is lost. Delete the checkpoint folder to "
+                "start again from the existing journals."
             )
+            raise BadInput(said % {"folder": self._folder.root})
         if batch < 0:
             self._frames = {name: frame_of(self._spark, [], schema) for name, schema in self._schemas.items()}
             return Version(-1, dict(self._frames), None)
         stored = json.loads(self._folder.read(f"{self._path(batch)}/{PLAIN}"))
         if stored.get("format") != FORMAT:
-            raise BadInput(f"{self._folder.root} was written by another version. Delete the checkpoint folder.")
+            raise BadInput(
+                _("%(folder)s was written by another version. Delete the checkpoint folder.")
+                % {"folder": self._folder.root}
+            )
         self._places = stored["tables"]
         self._frames = {name: self._read(place, name) for name, place in self._places.items()}
         return Version(batch, dict(self._frames), stored["plain"])

@@ -1,7 +1,7 @@
 """From the small tables of a batch to conditions: what is wrong, in words for an operator.
 
-The words go to terminals and chats, so names in them are cut, and what cannot be seen is escaped. The details have the
-names as they are.
+The words are in the language of the stream. They go to terminals and chats, so names in them are cut, and what cannot
+be seen is escaped. The details have the names as they are, and are the same in every language.
 """
 
 from __future__ import annotations
@@ -13,26 +13,30 @@ from typing import Any
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.stream.changes import Condition
 from rocketns.pipeline.stream.servers import Boot, Servers
 
 Row = Mapping[str, Any]
 
 
-def partition(row: Row) -> Condition:
+def partition(found: Row) -> Condition:
     """From a row of PARTITIONS."""
-    by = ", ".join(row["by"])
-    why = "its heartbeat is late" if row["cause"] == "late" else f"dropped: {row['cause']}"
-    text = f"{row['ns']} does not hear {short(row['broker'])} at {short(row['addr'])}, but {by} does ({why})"
-    details = {name: row[name] for name in ("ns", "cluster", "broker", "bid", "addr", "cause", "by")}
-    return Condition("partition", partition_key(row), row["since"], text, details)
+    shown = {"ns": found["ns"], "broker": short(found["broker"]), "addr": short(found["addr"]), "by": row(found["by"])}
+    if found["cause"] == "late":
+        text = _("%(ns)s does not hear %(broker)s at %(addr)s, but %(by)s does (its heartbeat is late)") % shown
+    else:
+        said = _("%(ns)s does not hear %(broker)s at %(addr)s, but %(by)s does (dropped: %(cause)s)")
+        text = said % {**shown, "cause": found["cause"]}
+    details = {name: found[name] for name in ("ns", "cluster", "broker", "bid", "addr", "cause", "by")}
+    return Condition("partition", partition_key(found), found["since"], text, details)
 
 
-def partition_key(row: Row) -> str:
+def partition_key(found: Row) -> str:
     """One member at one name server."""
-    return json.dumps([row[name] for name in ("ns", *MEMBER)])
+    return json.dumps([found[name] for name in ("ns", *MEMBER)])
 
 
 def partition_of(alert: Alert) -> Row:
@@ -45,34 +49,39 @@ def heard_again(alert: Alert, member: Row | None, others: Iterable[str], servers
     ns = partition_of(alert)["ns"]
     boot = servers.current().get(ns)
     if boot is None or boot.stopped is not None or boot.boot * 1000 > alert.opened:
-        return f"{ns} stopped or restarted"
+        return _("%(ns)s stopped or restarted") % {"ns": ns}
     if member is not None and member["up"] and member["heard"] > alert.since:
-        return "heard again"
-    return "" if any(other != ns for other in others) else "gone at the other name servers too"
+        return _("heard again")
+    return "" if any(other != ns for other in others) else _("gone at the other name servers too")
 
 
-def divergence(row: Row) -> Condition:
-    """From a row of INCIDENTS; ``row["open"]``: whether one of its windows is still open."""
-    without = f", {', '.join(row['ns_without'])} without it at first" if row["ns_without"] else ""
-    text = (
-        f"name servers disagree about {_topics(row)} of {short(row['broker'])} ({row['cause']}{without}): {_some(row)}"
-    )
-    over = None if row["open"] else (row["t2"], "the name servers agree again")
+def divergence(found: Row) -> Condition:
+    """From a row of INCIDENTS; ``found["open"]``: whether one of its windows is still open."""
+    shown = {"topics": _topics(found), "broker": short(found["broker"]), "cause": found["cause"], "some": _some(found)}
+    if found["ns_without"]:
+        said = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s, %(servers)s without it at first): "
+                 "%(some)s")  # fmt: skip
+        text = said % {**shown, "servers": row(found["ns_without"])}
+    else:
+        text = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s): %(some)s") % shown
+    over = None if found["open"] else (found["t2"], _("the name servers agree again"))
     names = ("broker", "cause", "topics", "user_topics", "topic_sample", "ns_without", "opened_by")
-    key = f"{row['broker']}|{row['cause']}|{row['t1']}"
-    return Condition("divergence", key, row["t1"], text, {name: row[name] for name in names}, over)
+    key = f"{found['broker']}|{found['cause']}|{found['t1']}"
+    return Condition("divergence", key, found["t1"], text, {name: found[name] for name in names}, over)
 
 
-def _topics(row: Row) -> str:
+def _topics(found: Row) -> str:
     """As a run counts them: those of users. The others only if there are no such topics."""
-    if row["user_topics"]:
-        return plural(row["user_topics"], "user topic")
-    return f"{plural(row['topics'], 'topic')} of the system or of consumer groups"
+    users, all_ = found["user_topics"], found["topics"]
+    if users:
+        return _.plural("%(n)s user topic", "%(n)s user topics", users) % {"n": number(users)}
+    return _.plural("%(n)s topic of the system or of consumer groups",
+                    "%(n)s topics of the system or of consumer groups", all_) % {"n": number(all_)}  # fmt: skip
 
 
-def _some(row: Row) -> str:
+def _some(found: Row) -> str:
     """The sample has users' topics first."""
-    return ", ".join(map(short, row["topic_sample"][: row["user_topics"] or None]))
+    return row(map(short, found["topic_sample"][: found["user_topics"] or None]))
 
 
 def silences(servers: Servers) -> list[Condition]:
@@ -81,11 +90,13 @@ def silences(servers: Servers) -> list[Condition]:
 
 
 def _silence(boot: Boot) -> Condition:
-    why = "nobody watches it any more" if boot.observed else "it is down"
-    text = (
-        f"the journal of {boot.ns} ends at {exact_text(boot.last)}: {why}, or its files do not arrive. "
-        "What happened there since is not known"
-    )
+    shown = {"ns": boot.ns, "time": exact_text(boot.last)}
+    if boot.observed:
+        text = _("the journal of %(ns)s ends at %(time)s: nobody watches it any more, or its files do not arrive. What "
+                 "happened there since is not known") % shown  # fmt: skip
+    else:
+        text = _("the journal of %(ns)s ends at %(time)s: it is down, or its files do not arrive. What happened there "
+                 "since is not known") % shown  # fmt: skip
     return Condition("silent", boot.ns, boot.last, text, {"ns": boot.ns})
 
 
@@ -96,9 +107,9 @@ def kills(servers: Servers, known: Iterable[Boot]) -> list[Condition]:
     for boot, following in zip(servers.boots, servers.boots[1:], strict=False):
         new = (following.ns, following.boot) not in before and following.ns == boot.ns
         if new and boot.stopped is None and not boot.observed:
-            last = exact_text(boot.last)
-            text = f"{boot.ns} started again without a stop record: its last record before is from {last}"
-            over = (following.boot * 1000, "it is up")
+            shown = {"ns": boot.ns, "time": exact_text(boot.last)}
+            text = _("%(ns)s started again without a stop record: its last record before is from %(time)s") % shown
+            over = (following.boot * 1000, _("it is up"))
             killed.append(Condition("killed", f"{boot.ns}|{boot.boot}", boot.last, text, {"ns": boot.ns}, over))
     return killed
 
@@ -108,9 +119,21 @@ def losses(rows: Iterable[Row], servers: Servers) -> list[Condition]:
     return [_loss(row, servers) for row in rows if row["lost"] or row["corrupt"]]
 
 
-def _loss(row: Row, servers: Servers) -> Condition:
-    lost = f"lost {plural(row['lost'], 'record')}" if row["lost"] else ""
-    corrupt = f"has {plural(row['corrupt'], 'line')} that could not be read" if row["corrupt"] else ""
-    what = " and ".join(filter(None, (lost, corrupt)))
-    text = f"the journal of {row['ns']} {what}. Their content is not known"
-    return Condition("incomplete", row["ns"], servers.before, text, dict(row), (servers.cut, "reported once"))
+def _loss(found: Row, servers: Servers) -> Condition:
+    over = (servers.watermark, _("reported once"))
+    return Condition("incomplete", found["ns"], servers.before, _lost(found), dict(found), over)
+
+
+def _lost(found: Row) -> str:
+    lost, corrupt = found["lost"], found["corrupt"]
+    shown = {
+        "ns": found["ns"],
+        "records": _.plural("%(n)s record", "%(n)s records", lost) % {"n": number(lost)},
+        "lines": _.plural("%(n)s line", "%(n)s lines", corrupt) % {"n": number(corrupt)},
+    }
+    if not corrupt:
+        return _("the journal of %(ns)s lost %(records)s. Their content is not known") % shown
+    if not lost:
+        return _("the journal of %(ns)s has %(lines)s that could not be read. Their content is not known") % shown
+    return _("the journal of %(ns)s lost %(records)s and has %(lines)s that could not be read. Their content is not "
+             "known") % shown  # fmt: skip

@@ -30,6 +30,7 @@ from rocketns.journal.reading.clocks import OBSERVED
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.jobs.history.unsure import may_be_off
 from rocketns.pipeline.report.words.clocks import known_to
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
 from rocketns.pipeline.storage.alertmanager import Alertmanager
 from rocketns.pipeline.storage.files.folder import Folder
@@ -92,12 +93,14 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     """
     out = folder_at(spark, following.out).here
     if out is None:
-        raise BadInput(
-            f"--out {following.out}: this process writes the alerts itself, so it needs a folder on this machine"
-        )
+        said = _("--out %(out)s: this process writes the alerts itself, so it needs a folder on this machine")
+        raise BadInput(said % {"out": following.out})
     journal = folder_at(spark, following.journal)
     if not journal.exists():
-        raise BadInput(f"--journal {following.journal} does not exist: set it to the folder that holds v=1")
+        raise BadInput(
+            _("--journal %(journal)s does not exist: set it to the folder that holds v=1")
+            % {"journal": following.journal}
+        )
     outlets = Outlets(
         AlertLog(out / ALERTS_FILE),
         Webhook(following.webhook, out / "webhook-delivered", say) if following.webhook else None,
@@ -113,7 +116,8 @@ def follow(spark: SparkSession, following: Following, say: Say) -> int:
     )
     ahead = {ns: clock.ahead for ns, clock in clocks.items()}
     follower = Follower(spark, journal, store, outlets, limits, say, ahead)
-    say(f"following {following.journal}; alerts go to {out / ALERTS_FILE}")
+    shown = {"journal": following.journal, "file": out / ALERTS_FILE}
+    say(_("following %(journal)s; alerts go to %(file)s") % shown)
     with signalled() as is_asked:
         while not is_asked.is_set():
             began = time.monotonic()
@@ -186,7 +190,8 @@ def clocks_below(spark: SparkSession, out: str, say: Say) -> dict[str, Clock]:
     clocks = {row["ns"]: row for row in clocks_of(spark, folder_at(spark, out))}
     for ns, row in sorted(clocks.items()):
         known = known_to(row["method"], row["uncertainty"])
-        say(f"the clock of {ns} counts as {row['offset'] / 1e6:+g} s off (known {known})")
+        shown = {"ns": ns, "off": f"{row['offset'] / 1e6:+g}", "known": known}
+        say(_("the clock of %(ns)s counts as %(off)s s off (known %(known)s)") % shown)
     return {
         ns: Clock(row["offset"], may_be_off(row["method"], row["uncertainty"]), row["method"] == OBSERVED)
         for ns, row in clocks.items()

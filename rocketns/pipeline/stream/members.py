@@ -39,7 +39,7 @@ PARTITIONS = columns("ns:string cluster:string broker:string bid:int addr:string
 
 
 def members_at(remembered: DataFrame, events: DataFrame, servers: Servers) -> DataFrame:
-    """MEMBERS as of the cut, from the members of the last cut and the events since."""
+    """MEMBERS as of the watermark, from the members of the last watermark and the events since."""
     now = servers.of_current(remembered).select(F.lit(0).cast("long").alias("seq"), *MEMBERS.names)
     heard = _heard(servers.of_current(events)).unionByName(now)
     order = F.struct("seq")
@@ -52,7 +52,7 @@ def members_at(remembered: DataFrame, events: DataFrame, servers: Servers) -> Da
     )
     gaps = F.flatten(F.transform("told", lambda entry: entry.gaps))
     last = F.slice(gaps, F.greatest(F.size(gaps) - GAPS_KEPT + 1, F.lit(1)), GAPS_KEPT)
-    known = F.col("up") | (F.col("left") > servers.cut - FORGET_US)
+    known = F.col("up") | (F.col("left") > servers.watermark - FORGET_US)
     return conform(grouped.withColumn("gaps", last).where(known & F.col("heard").isNotNull()), MEMBERS)
 
 
@@ -71,9 +71,9 @@ def _heard(events: DataFrame) -> DataFrame:
 
 
 def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame:
-    """PARTITIONS as of the cut: late or dropped here, and heard elsewhere since."""
+    """PARTITIONS as of the watermark: late or dropped here, and heard elsewhere since."""
     judged = members.withColumn("usual", usual_us()).where(any_of([F.col("ns") == ns for ns in _running(servers)]))
-    silence = F.lit(servers.cut) - F.col("heard") - grace_us
+    silence = F.lit(servers.watermark) - F.col("heard") - grace_us
     late = silence > F.col("usual")
     failed = ~F.col("up") & F.col("cause").isin(*FAILURES)
     may_be_late = silence > F.when(_is_habit(), F.col("usual")).otherwise(USUAL_MIN_MS * 1000)
@@ -88,7 +88,9 @@ def partitions(members: DataFrame, servers: Servers, grace_us: int) -> DataFrame
     is_late = ~F.col("up") | F.col("habit") | (F.col("silence") > F.col("other_gap"))
     # When a broker crashes, it is dropped everywhere within moments. So others must have heard it since, or kept it.
     after_down = F.col("up") | (F.col("cause") == "expired") | (F.col("other_heard") > F.col("left"))
-    is_kept = ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.cut) - F.col("left") > KEPT_US)
+    is_kept = (
+        ~F.col("up") & F.col("cause").isin(*CONNECTION_ENDED) & (F.lit(servers.watermark) - F.col("left") > KEPT_US)
+    )
     heard_elsewhere = (
         lost.join(hearing, [*MEMBER], "inner")
         .where((F.col("ns") != F.col("other")) & (is_kept | after & is_late & after_down))

@@ -1,7 +1,7 @@
-"""The routes of each name server, and the windows in which they disagree, updated from cut to cut.
+"""The routes of each name server, and the windows in which they disagree, updated from watermark to watermark.
 
 Windows come from the same job as in a whole run, applied to the time between two cuts. Windows that were open at the
-first cut are continued. The result is the windows of a whole run, wherever the journals were cut.
+first watermark are continued. The result is the windows of a whole run, wherever the journals were cut.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rocketns.pipeline.stream.servers import Servers
 # A window is kept for this time after its end, so windows that begin soon after it join its incident.
 REMEMBERED_US = 60_000_000
 
-# A topic's queues on a broker at a name server, as of the cut; seq and cause: of the record that set them.
+# A topic's queues on a broker at a name server, as of the watermark; seq and cause: of the record that set them.
 ROUTES = columns("ns:string boot:long seq:long topic:string broker:string r:int w:int p:int cause:string")
 # t2 is null while the window is open.
 WINDOWS = StructType([*KEY_WINDOWS.fields])
@@ -38,7 +38,7 @@ def remembered_and_new(remembered: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
-    """ROUTES as of the cut, of the last boot of each name server."""
+    """ROUTES as of the watermark, of the last boot of each name server."""
     last = F.max_by(F.struct("seq", "value", "cause"), F.col("seq")).alias("last")
     return conform(
         servers.of_current(values).groupBy("ns", "boot", *TOPIC).agg(last).where("last.value is not null")
@@ -48,18 +48,18 @@ def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
 
 
 def windows_between(values: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
-    """WINDOWS that were open between the last cut and this one, and recently ended windows of ``before``.
+    """WINDOWS that were open between the last watermark and this one, and recently ended windows of ``before``.
 
-    The moment before the last cut counts, too, because what happened at the cut is seen only now. ``hold`` is called on
-    frames that are used several times, and mostly have few rows.
+    The moment before the last watermark counts, too, because what happened at it is seen only now. ``hold`` is called
+    on frames that are used several times, and mostly have few rows.
     """
     start, spark = servers.before - 1, values.sparkSession
     uptime = frame_of(spark, [tuple(span) for span in servers.uptime_since(start)], NS_UPTIME)
     touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = values if servers.changed else values.join(touched.distinct(), [*TOPIC], "left_semi")
     shown = hold(intervals_since(start, looked_at, uptime))
-    found = hold(key_windows(shown, uptime, Observation(start, servers.cut), 1, keep=hold))
-    ended = F.when(F.col("t2") < servers.cut, F.col("t2"))
+    found = hold(key_windows(shown, uptime, Observation(start, servers.watermark), 1, keep=hold))
+    ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
     later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)
     first = found.where(F.col("t1") == start).withColumn("t1", F.lit(servers.before))
@@ -68,19 +68,21 @@ def windows_between(values: DataFrame, before: DataFrame, servers: Servers, hold
 
 def remembered(windows: DataFrame, servers: Servers) -> DataFrame:
     """The WINDOWS that are open or ended recently."""
-    return windows.where(F.col("t2").isNull() | (F.col("t2") > servers.cut - REMEMBERED_US))
+    return windows.where(F.col("t2").isNull() | (F.col("t2") > servers.watermark - REMEMBERED_US))
 
 
 def _continued(first: DataFrame, opened: DataFrame, servers: Servers) -> DataFrame:
-    """Windows that touch the last cut. A window that was open before it keeps its beginning; an open window that is not
-    found again ended at the cut."""
+    """Windows that touch the last watermark. A window that was open before it keeps its beginning; an open one that is
+    not found again ended at the watermark."""
     new = first.select(*TOPIC, F.struct(*WINDOWS.names).alias("new"))
     both = new.join(opened.select(*TOPIC, F.struct(*WINDOWS.names).alias("old")), [*TOPIC], "full")
     begun = F.coalesce("old", "new")
-    ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(F.col("new.t2") < servers.cut, F.col("new.t2"))
+    ended = F.when(F.col("new").isNull(), F.lit(servers.before)).when(
+        F.col("new.t2") < servers.watermark, F.col("new.t2")
+    )
     late = ("t2", "t2_early", "gap")
     kept = [begun[name].alias(name) for name in WINDOWS.names if name not in (*TOPIC, *late)]
-    early = F.when(F.col("new.t2") < servers.cut, F.col("new.t2_early")).otherwise(F.lit(0)).alias("t2_early")
+    early = F.when(F.col("new.t2") < servers.watermark, F.col("new.t2_early")).otherwise(F.lit(0)).alias("t2_early")
     return both.select(*TOPIC, ended.alias("t2"), early, F.col("new.gap").alias("gap"), *kept)
 
 

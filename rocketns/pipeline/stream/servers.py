@@ -1,7 +1,7 @@
-"""Which name servers write, and the cut: the moment up to which all their journals have arrived.
+"""Which name servers write, and the watermark: the moment up to which all their journals have arrived.
 
-Files of different name servers arrive at different times. A batch is therefore evaluated as of the cut, and records
-after the cut wait. A name server whose journal lags behind the newest one by more than the limit, and by more than a
+Files of different name servers arrive at different times. A batch is therefore evaluated as of the watermark, and
+records after it wait. A name server whose journal lags behind the newest one by more than the limit, and by more than a
 file that is not closed yet may hold, is called silent. The stream does not wait for it, and does not compare its last
 state with anything until it is back.
 """
@@ -22,7 +22,7 @@ from rocketns.pipeline.contract.times import SECOND_US
 
 # One start of a name server. known: from when on its whole state is known (its start, or the end of the first snapshot
 # that is complete within one batch), null before that. stopped: time of its stop record, or null. compared: whether it
-# was compared at the last cut. moved: whether a record changes routes.
+# was compared at the last watermark. moved: whether a record changes routes.
 # rotate_s: as its `open` records say, or null. observed: it is an observer's, which watched the name server meanwhile.
 # no_topics: and could not know its topics.
 BOOTS = columns(
@@ -78,34 +78,34 @@ class Uptime(NamedTuple):
 
 
 class Servers(NamedTuple):
-    """The relevant boots since the last cut, by name server and boot, and the cut of this batch."""
+    """The relevant boots since the last watermark, by name server and boot, and the watermark of this batch."""
 
     boots: tuple[Boot, ...]
     silent: frozenset[str]
     before: int
-    cut: int
+    watermark: int
 
     def current(self) -> dict[str, Boot]:
-        """The last boot of each name server that began before the cut."""
-        return {boot.ns: boot for boot in self.boots if boot.boot * 1000 < self.cut}
+        """The last boot of each name server that began before the watermark."""
+        return {boot.ns: boot for boot in self.boots if boot.boot * 1000 < self.watermark}
 
     def last(self) -> dict[str, Boot]:
         """The last boot of each name server."""
         return _last_boots(self.boots)
 
     def of_current(self, frame: DataFrame) -> DataFrame:
-        """The rows (ns, boot, …) of the boots that run at the cut: a name server starts with empty tables."""
+        """The rows (ns, boot, …) of the boots that run at the watermark: a name server starts with empty tables."""
         wanted = [(F.col("ns") == ns) & (F.col("boot") == boot.boot) for ns, boot in self.current().items()]
         return frame.where(any_of(wanted))
 
     def compared(self) -> frozenset[tuple[str, int]]:
-        """The boots whose state is known at the cut."""
-        return frozenset((span.ns, span.boot) for span in self.uptime() if span.t2 == self.cut)
+        """The boots whose state is known at the watermark."""
+        return frozenset((span.ns, span.boot) for span in self.uptime() if span.t2 == self.watermark)
 
     @property
     def changed(self) -> bool:
-        """Whether the compared boots changed since the last cut, or were not always up. Then every route counts."""
-        whole = all((span.t1, span.t2) == (self.before, self.cut) for span in self.uptime())
+        """Whether the compared boots changed since the last watermark, or were down. Then every route counts."""
+        whole = all((span.t1, span.t2) == (self.before, self.watermark) for span in self.uptime())
         return not whole or self.compared() != {(boot.ns, boot.boot) for boot in self.boots if boot.compared}
 
     def remembered(self) -> list[Boot]:
@@ -113,21 +113,21 @@ class Servers(NamedTuple):
         return [boot._replace(compared=(boot.ns, boot.boot) in self.compared()) for boot in self.boots]
 
     def uptime(self) -> list[Uptime]:
-        """When the state of each name server was known, within [before, cut); nothing of silent ones."""
+        """When the state of each name server was known, within [before, watermark); nothing of silent ones."""
         spans = []
         for boot, following in zip(self.boots, [*self.boots[1:], None], strict=True):
             lost = following is not None and following.ns == boot.ns
-            end = boot.stopped if boot.stopped is not None else boot.last if lost else self.cut
+            end = boot.stopped if boot.stopped is not None else boot.last if lost else self.watermark
             start = max(boot.known or self.before, self.before)
-            if boot.known is not None and boot.ns not in self.silent and start < min(end, self.cut):
+            if boot.known is not None and boot.ns not in self.silent and start < min(end, self.watermark):
                 cause = "stop" if boot.stopped is not None else "lost" if lost else "open"
                 cause = UNWATCHED if boot.observed and cause != "open" else cause
-                until = min(end, self.cut)
+                until = min(end, self.watermark)
                 spans.append(Uptime(boot.ns, boot.boot, start, until, cause, boot.observed, boot.no_topics))
         return spans
 
     def uptime_since(self, start: int) -> list[Uptime]:
-        """`uptime`, but from ``start`` on, before the last cut, for name servers whose state was known at ``start``."""
+        """`uptime`, but from ``start`` on, before the last watermark, for name servers whose state was known then."""
         known = {(boot.ns, boot.boot) for boot in self.boots if boot.known is not None and boot.known <= start}
         return [span._replace(t1=start) if span.t1 == self.before and (span.ns, span.boot) in known else span
                 for span in self.uptime()]  # fmt: skip
@@ -152,24 +152,24 @@ def boots_in(events: DataFrame) -> DataFrame:
     return conform(grouped.withColumns({"known": known, "compared": F.lit(False)}), BOOTS)
 
 
-def servers_at_cut(
+def servers_at_watermark(
     remembered: Iterable[Boot],
     arrived: Iterable[Boot],
     before: int | None,
     silent_after_us: int,
     arriving: Arriving = ALL_READ,
 ) -> Servers:
-    """The name servers as of the new cut. ``before`` is the last cut, None in the first batch with a record."""
+    """The name servers as of the new watermark. ``before`` is the last one, None in the first batch with a record."""
     found = _united([*remembered, *arrived])
     boots = tuple(boot for boot in found.values() if not _is_past(boot, found))
     newest = max(boot.last for boot in boots)
     running = [boot for boot in _last_boots(boots).values() if boot.stopped is None]
     behind = [boot for boot in running if newest - boot.last > silent_after_us + arriving.lag(boot)]
     silent = frozenset(boot.ns for boot in behind) - arriving.pending
-    cut = min((boot.last for boot in running if boot.ns not in silent), default=newest)
-    first = min((boot.known for boot in boots if boot.known is not None), default=cut)
+    watermark = min((boot.last for boot in running if boot.ns not in silent), default=newest)
+    first = min((boot.known for boot in boots if boot.known is not None), default=watermark)
     start = first if before is None else before
-    return Servers(boots, silent, start, max(cut, start))
+    return Servers(boots, silent, start, max(watermark, start))
 
 
 def _united(boots: Iterable[Boot]) -> dict[tuple[str, int], Boot]:

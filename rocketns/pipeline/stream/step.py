@@ -37,21 +37,22 @@ from rocketns.pipeline.stream.servers import (
     any_of,
     as_boot,
     boots_in,
-    servers_at_cut,
+    servers_at_watermark,
 )
 
-# waiting: events after the cut.
+# waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
+WATERMARK = "cut"  # in checkpoints, as earlier versions wrote it
 Line = dict[str, Any]
 Keep = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
-    """The state after a batch: tables by the names of SCHEMAS, and plain values. ``cut``: None before any record;
+    """The state after a batch: tables by the names of SCHEMAS, and plain values. ``watermark``: None before any record;
     ``windows``: the number of rows in that table."""
 
     tables: dict[str, DataFrame]
-    cut: int | None = None
+    watermark: int | None = None
     boots: tuple[Boot, ...] = ()
     alerts: tuple[Alert, ...] = ()
     windows: int = 0
@@ -62,12 +63,12 @@ class Memory(NamedTuple):
         if plain is None:
             return cls(tables)
         boots, alerts = (Boot(*row) for row in plain["boots"]), (Alert(*row) for row in plain["alerts"])
-        return cls(tables, plain["cut"], tuple(boots), tuple(alerts), plain["windows"])
+        return cls(tables, plain[WATERMARK], tuple(boots), tuple(alerts), plain["windows"])
 
     def plain(self) -> dict[str, Any]:
         """All but the tables, for JSON."""
         boots, alerts = ([list(row) for row in rows] for rows in (self.boots, self.alerts))
-        return {"cut": self.cut, "boots": boots, "alerts": alerts, "windows": self.windows}
+        return {WATERMARK: self.watermark, "boots": boots, "alerts": alerts, "windows": self.windows}
 
 
 class Limits(NamedTuple):
@@ -119,9 +120,9 @@ def step(
     read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
     arrived = plain_rows(boots_in(read))
     now = _servers(memory, arrived, limits, arriving)
-    if now is None or now.cut == memory.cut:
+    if now is None or now.watermark == memory.watermark:
         return _waited(memory, read, keep)
-    is_due = (F.col("ts") < now.cut) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
+    is_due = (F.col("ts") < now.watermark) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
     due = read.where(is_due)
     moved = now.changed or any(row["moved"] for row in arrived)
     tables = {
@@ -136,13 +137,13 @@ def step(
         *conditions.kills(now, memory.boots),
         *conditions.losses(_losses(events), now),
     ]
-    changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.cut)
+    changed = changes(memory.alerts, current, _reasons(memory.alerts, tables["members"], now), now.watermark)
     windows = tables["windows"].count() if moved or memory.windows else 0
-    return Step(changed.lines, Memory(tables, now.cut, tuple(now.remembered()), tuple(changed.open), windows))
+    return Step(changed.lines, Memory(tables, now.watermark, tuple(now.remembered()), tuple(changed.open), windows))
 
 
 def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
-    """A batch that did not move the cut: new events wait."""
+    """A batch that did not move the watermark: new events wait."""
     tables = {name: keep(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
     return Step([], memory._replace(tables=tables))
 
@@ -163,19 +164,19 @@ def _routes(
 
 
 def _servers(memory: Memory, arrived: list[Line], limits: Limits, arriving: Arriving) -> Servers | None:
-    """The name servers at the new cut, or None before the first record."""
+    """The name servers at the new watermark, or None before the first record."""
     boots = [as_boot(row) for row in arrived]
     if not boots and not memory.boots:
         return None
-    return servers_at_cut(memory.boots, boots, memory.cut, limits.silent_after, arriving)
+    return servers_at_watermark(memory.boots, boots, memory.watermark, limits.silent_after, arriving)
 
 
 def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
-    """INCIDENTS of windows that are long enough, if they are open or ended since the last cut."""
-    until = F.coalesce("t2", F.lit(now.cut))
+    """INCIDENTS of windows that are long enough, if they are open or ended since the last watermark."""
+    until = F.coalesce("t2", F.lit(now.watermark))
     windows = tables["windows"].drop("kind").withColumn("t2", until)
     long_enough = windows.where(F.col("t2") - F.col("t1") >= limits.shortest())
-    ended = F.col("t2") < now.cut
+    ended = F.col("t2") < now.watermark
     with_kinds = with_kind(long_enough, system_topics(tables["members"]))
     lately = incidents(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
     return plain_rows(lately)

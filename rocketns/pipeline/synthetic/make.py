@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.synthetic.expected import truth_of
 from rocketns.pipeline.synthetic.journal.effects import sight_of
 from rocketns.pipeline.synthetic.journal.observed import ObservedWriter
@@ -32,7 +33,8 @@ def make_fleet(spec: FleetSpec, journal: Path, say: Callable[[str], None] = lamb
     for ns, name in enumerate(world.name_servers):
         writer = ObservedWriter if ns in spec.observed else JournalWriter
         written = writer(world, plan, ns, sights[ns], journal).write()
-        say(f"{name}: {written.records} records, {written.files} files, {written.bytes / 1e6:.0f} MB")
+        shown = {"ns": name, "n": written.records, "files": written.files, "mb": f"{written.bytes / 1e6:.0f}"}
+        say(_("%(ns)s: %(n)s records, %(files)s files, %(mb)s MB") % shown)
         lost = [row._asdict() for row in written.lost]
         boots = [{"t1": b.start_ms * 1000, "t2": b.end_ms * 1000, "end": b.end} for b in plan.boots[ns]]
         offset_us = 0 if ns in spec.observed else world.offsets_ms[ns] * 1000

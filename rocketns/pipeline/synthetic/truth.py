@@ -10,7 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.synthetic.fleet_compared import COLUMNS as FLEET_COLUMNS
 from rocketns.pipeline.synthetic.fleet_compared import UP_TOLERANCE_S, fleet_verdicts
 from rocketns.pipeline.synthetic.verdicts import FaultOutcome, Verdict, invented, outcome, sets
@@ -56,7 +58,15 @@ def compare(truth: Mapping[str, Any], tables: Tables) -> list[Verdict]:
 def summary(verdicts: Sequence[Verdict]) -> str:
     """One line: how many of each outcome."""
     counts = Counter(verdict.outcome for verdict in verdicts)
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in FaultOutcome)
+    return _(", ").join(_(COUNTED[outcome]) % {"n": counts[outcome]} for outcome in FaultOutcome)
+
+
+COUNTED = {
+    FaultOutcome.FOUND: N_("%(n)s found"),
+    FaultOutcome.MISSED: N_("%(n)s missed"),
+    FaultOutcome.INVENTED: N_("%(n)s invented"),
+    FaultOutcome.QUIET: N_("%(n)s quiet"),
+}
 
 
 class _Faults:

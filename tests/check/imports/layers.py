@@ -1,8 +1,8 @@
 """The import order of rocketns as a rule that can be run on any tree.
 
-[addresses, errors, files, filewriter, javatext, logtext, config] → protocol → [routeinfo, kvconfig, fleet, client] →
-access → processor → server → [addressserver, admin] → [first_routes, namesrv_controller] → [cli, logs] → startup →
-__main__
+[addresses, errors, files, filewriter, javatext, languages, logtext, config] → protocol →
+[routeinfo, kvconfig, fleet, client] → access → processor → server → [addressserver, admin] →
+[first_routes, namesrv_controller] → [cli, logs] → startup → __main__
 
 Of ``_fast``, whose rooms have an order of their own (system → codec → access → routes → connections → reactor), each
 layer may import only certain rooms. ``protocol`` has the codecs, because a codec asks its compiled twin first and
@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.check.source import Source, sources
 
 ORDER = (
-    {"addresses", "errors", "files", "filewriter", "javatext", "logtext", "config"},
+    {"addresses", "errors", "files", "filewriter", "javatext", "languages", "logtext", "config"},
     {"protocol"},
     {"routeinfo", "kvconfig", "fleet", "client"},
     {"access"},
@@ -34,11 +34,12 @@ ORDER = (
 # Beside the order: what they may import of it, and who may import them.
 ALLOWED_BESIDE = {
     "journal": {"errors", "files", "config", "protocol", "routeinfo", "_fast.routes"},
-    "pipeline": {"journal", "errors", "collect"},  # collect: `audit run --name-servers` watches them first
+    "pipeline": {"journal", "addresses", "errors", "languages", "collect"},  # collect: for `audit run --name-servers`
     "tools": {
         "addresses",
         "errors",
         "files",
+        "languages",
         "logtext",
         "config",
         "protocol",
@@ -50,6 +51,7 @@ ALLOWED_BESIDE = {
     },
     # Programs of their own: they ask other name servers as a client does, and judge what is answered.
     "collect": ORDER[0] | ORDER[1] | {"routeinfo", "fleet", "client", "kvconfig", "journal", "logs", "tools"},
+    "doctor": ORDER[0] | ORDER[1] | {"fleet", "client", "access", "tools"},
     "shadow": ORDER[0] | ORDER[1] | {"", "client", "server", "admin", "processor", "logs", "startup", "tools"},
 }
 ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")  # each may import those before it
@@ -64,7 +66,7 @@ IMPORTERS_OF_JOURNAL = {"first_routes", "namesrv_controller"}
 # The table of records is a contract: the page shows a change in the words of its record.
 CONTRACTS = {"admin": "rocketns.journal.record."}
 # When its first word asks for one of them; tests/test_cli.py sees that nothing else does.
-OTHER_PROGRAMS = {"pipeline", "tools", "collect", "shadow"}
+OTHER_PROGRAMS = {"pipeline", "tools", "collect", "doctor", "shadow"}
 IMPORTERS_OF_OTHER_PROGRAMS = {"__main__"}
 # `rocketns audit run --name-servers` collects first, as `rocketns collect` does.
 PROGRAM_OF_ANOTHER = {"rocketns/pipeline/cli/collecting.py": "rocketns.collect.cli"}

@@ -12,6 +12,7 @@ from tests.check.source import ROOT, Source, sources
 PIPELINE = "rocketns.pipeline"
 # A room may import the rooms of the tuples before its own, and not those beside it.
 ORDER = (
+    ("saying",),
     ("contract",),
     ("storage", "jobs", "incidents", "synthetic"),
     ("report",),

@@ -51,7 +51,10 @@ def test_what_does_not_go_together_is_said(words: tuple[str, ...], message: str)
 
 def test_the_collector_watches_for_ten_minutes_unless_a_time_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     is_read, asked, progress = said(capsys, *TWO)
-    assert (is_read, asked) == (True, ["--name-servers", TWO[1], "--for", "10m", "--journal", "o/collected"])
+    assert (is_read, asked) == (
+        True,
+        ["--name-servers", TWO[1], "--for", "10m", "--language", "en", "--journal", "o/collected"],
+    )
     assert f"watching {TWO[1]} for 10m; what is seen goes to o/collected" in progress
 
 

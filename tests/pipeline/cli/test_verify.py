@@ -54,6 +54,18 @@ def test_a_changed_line_is_named(tmp_path: Path, head: str, capsys: pytest.Captu
     assert re.search(rf"{re.escape(str(path))}:\d+: the bytes from line 1 to this seal", said)
 
 
+@pytest.mark.usefixtures("chinese")
+def test_faults_are_said_in_chinese(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *_ = files(tmp_path)
+    first.write_bytes(first.read_bytes().replace(b'"val":"3"', b'"val":"4"'))
+    second.unlink()
+    assert verify(tmp_path, "--language", "zh", "--head", head) == 1
+    said = capsys.readouterr().out
+    assert said.count(".jsonl:") > 1
+    without_paths = re.sub(r"\S+\.jsonl|n1|--head", "", said)
+    assert re.findall(r"[A-Za-z]{2,}", re.sub(r"[0-9a-f]{40}", "", without_paths)) == []
+
+
 def test_nobody_can_tell_of_a_head_whose_files_were_deleted(
     tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,8 +50,8 @@ def found_of(spark: SparkSession, journals: Journals, end_s: int) -> Found:
     base = state.base(events, observation, keep=cut)
     topics = cut(state.topic_intervals(events, base, observation))
     members = cut(state.broker_intervals(events, base, observation))
-    windows = cut(divergence.key_windows(topics, base.uptime, observation, broker_intervals=members))
-    segments = topic_segments(topics, base.uptime, windows, observation)
+    windows = cut(divergence.key_windows(topics, base.uptime, observation, broker_intervals=members, keep=cut))
+    segments = topic_segments(topics, base.uptime, windows, observation, cut)
     assert windows.schema.simpleString() == KEY_WINDOWS.simpleString()
     assert segments.schema.simpleString() == TOPIC_SEGMENTS.simpleString()
     out = Found({}, {})
@@ -91,8 +91,8 @@ def test_topics_of_a_name_server_that_lists_none_are_never_compared(spark: Spark
 
     def compared(uptime: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
         up = frame(spark, NS_UPTIME, uptime)
-        windows = cut(divergence.key_windows(topics, up, observation))
-        segments = rows(topic_segments(topics, up, windows, observation))
+        windows = cut(divergence.key_windows(topics, up, observation, keep=cut))
+        segments = rows(topic_segments(topics, up, windows, observation, cut))
         assert {ns for *_, views in segments for ns, _ in views} == {ns for r in rows(windows) for ns, *_ in r[7]}
         return [(r[2] // SECOND, r[3] // SECOND, [value[:2] for value in r[7]]) for r in rows(windows)]
 
@@ -190,8 +190,8 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     clocks = frame_of(spark, [("2026-01-01", ns, *clock) for ns, clock in known.items()], CLOCK_DAYS)
     windows = cut(
         divergence.key_windows(
-            topics, base.uptime, observation, broker_intervals=members, topic_doubts=doubts, clock_days=clocks,
-            system_topics=system_topics(members),
+            topics, base.uptime, observation, broker_intervals=members, keep=cut, topic_doubts=doubts,
+            clock_days=clocks, system_topics=system_topics(members),
         )
     )  # fmt: skip
     db = duck_events(journals)
@@ -205,5 +205,5 @@ def test_windows_and_segments_are_those_of_the_independent_version(spark: SparkS
     found = rows(windows)
     assert found == duck_rows(db, "from key_windows")
     assert len(found) > 20
-    segments = rows(topic_segments(topics, base.uptime, windows, observation))
+    segments = rows(topic_segments(topics, base.uptime, windows, observation, cut))
     assert segments == duck_rows(db, duck.SEGMENTS)

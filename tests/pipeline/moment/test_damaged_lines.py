@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 
 import orjson
 import pytest
@@ -12,12 +11,13 @@ import pytest
 from rocketns.journal.reading.clocks import estimates
 from rocketns.journal.reading.lines import records_of
 from rocketns.pipeline.moment.evidence import causes, lost_before
+from rocketns.pipeline.moment.recorded import Recorded
 from rocketns.pipeline.moment.routes import Route, routes_at
-from rocketns.pipeline.moment.told import Told
 from tests.journal.wild.damage import damaged
 from tests.pipeline.moment.served import served
+from tests.support.profile import new_seed
 
-SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
+SEED = new_seed()
 MUTATED = int(os.environ.get("ROCKETNS_MUTATED") or 300)
 
 
@@ -28,16 +28,16 @@ def lines() -> list[bytes]:
 
 def explained(lines: list[bytes], *, ingested: bool) -> list[Route]:
     """As `explain` works. ``ingested``: as from Parquet, where a missing column is None."""
-    told = Told()
+    recorded = Recorded()
     records = list(records_of(b"\n".join(lines) + b"\n", "n1", "2023-11-14"))
     columns = {name: None for record in records for name in record}
-    told.add((columns | record if ingested else record for record in records), "T", 0)
-    told = told.sorted()
+    recorded.add((columns | record if ingested else record for record in records), "T", 0)
+    recorded = recorded.sorted()
     at = max(record["ts"] for record in records)
-    estimates(told.days, told.shown(), told.heard)
-    causes(told, at)
-    lost_before(told, at)
-    return routes_at(told.corrected({}).until(at), "T", at, acting_masters=True)
+    estimates(recorded.days, recorded.shown(), recorded.heard)
+    causes(recorded, at)
+    lost_before(recorded, at)
+    return routes_at(recorded.corrected({}).until(at), "T", at, acting_masters=True)
 
 
 @pytest.mark.parametrize("ingested", [False, True], ids=["journal", "ingested"])

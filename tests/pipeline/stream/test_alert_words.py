@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from rocketns.pipeline.report.scripts import visible
+from rocketns.pipeline.saying import speaking
+from rocketns.pipeline.stream.changes import Condition, changes
 from rocketns.pipeline.stream.conditions import divergence, kills, losses, partition, silences
 from rocketns.pipeline.stream.servers import Boot, Servers
 
@@ -68,3 +74,38 @@ def test_the_end_of_watching_is_no_kill() -> None:
     assert kills(Servers((first, second), frozenset(), 1, 5), [first]) == []
     ends = [span.end_cause for span in Servers((first, second), frozenset(), 1, 5).uptime()]
     assert ends == ["unwatched", "open"]
+
+
+def one_of_each() -> list[Condition]:
+    """A condition of each text, with names that have no letters."""
+    gone = {"ns": "1", "cluster": "2", "broker": "3", "bid": 0, "addr": "4:5", "by": ["6"], "since": 7}
+    differs: Mapping[str, Any] = {
+        "broker": "3", "t1": 7, "t2": 9, "topics": 2, "topic_sample": ["8", "9"], "opened_by": ["1"], "cause": "0"
+    }  # fmt: skip
+    watched, running = (Boot("1", 1, 1, None, 2, True, None, observed=observed) for observed in (True, False))
+    again = running._replace(boot=2)
+    return [
+        *(partition({**gone, "cause": cause}) for cause in ("late", "0")),
+        *(divergence({**differs, "user_topics": users, "open": users > 0, "ns_without": without})
+          for users, without in ((2, []), (0, ["1"]))),
+        *(silences(Servers((boot,), frozenset({"1"}), 1, 5))[0] for boot in (watched, running)),
+        *kills(Servers((running, again), frozenset(), 1, 5), [running]),
+        *losses([{"ns": "1", "lost": lost, "corrupt": corrupt} for lost, corrupt in ((1, 0), (0, 1), (1, 1))],
+                Servers((), frozenset(), 0, 9)),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("chinese")
+def test_what_people_read_of_an_alert_is_chinese() -> None:
+    made = one_of_each()
+    said = [*(one.text for one in made), *(one.over[1] for one in made if one.over)]
+    assert [text for text in said if re.search(r"[A-Za-z]{2,}", text) or not re.search(r"[\u4e00-\u9fff]", text)] == []
+
+
+@pytest.mark.usefixtures("chinese")
+def test_what_programs_read_of_an_alert_is_the_same_in_every_language() -> None:
+    lines = changes([], one_of_each(), {}, 10).lines
+    with speaking("en"):
+        english = changes([], one_of_each(), {}, 10).lines
+    read = [{name: value for name, value in line.items() if name not in ("text", "reason")} for line in lines]
+    assert read == [{name: line[name] for name in line if name not in ("text", "reason")} for line in english]

@@ -99,7 +99,7 @@ def test_windows_are_those_of_a_whole_run_however_the_journals_are_cut(spark: Sp
     for part in cut_at(journals, [400, 900, 901, 10_000]):
         follower.take(part)
         found |= {tuple(row) for row in follower.memory.tables["windows"].select(*WINDOW).collect()}
-    cut = follower.memory.cut
+    cut = follower.memory.watermark
     assert cut is not None
     ended = {window for window in found if window[3] is not None}
     start = observed(journals)[0]
@@ -107,7 +107,7 @@ def test_windows_are_those_of_a_whole_run_however_the_journals_are_cut(spark: Sp
     assert len(ended) > 20
 
 
-def test_a_change_at_the_moment_of_a_cut_is_reported_with_its_cause(spark: SparkSession) -> None:
+def test_a_change_at_the_moment_of_a_watermark_is_reported_with_its_cause(spark: SparkSession) -> None:
     """The last record of n2 that has arrived is the one by which it drops broker-b, and n1 was read further."""
     follower = Follower(spark, Limits())
     until = {"n1": 212, "n2": 186}

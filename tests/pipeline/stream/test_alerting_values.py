@@ -6,7 +6,7 @@ from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.stream.changes import Condition, changes
 from rocketns.pipeline.stream.conditions import heard_again, kills, partition, partition_of, silences
-from rocketns.pipeline.stream.servers import Boot, Servers, Uptime, servers_at_cut
+from rocketns.pipeline.stream.servers import Boot, Servers, Uptime, servers_at_watermark
 
 S = 1_000_000
 SILENT_AFTER = 60 * S
@@ -18,28 +18,28 @@ def boot(ns: str, last_s: float, *, start_s: int = 1, stopped_s: int | None = No
     return Boot(ns, start_s * 1000, start_s * S if known else None, stopped, round(last_s * S), compared)
 
 
-def test_the_cut_is_the_earliest_end_of_a_journal_and_never_goes_back() -> None:
-    first = servers_at_cut([], [boot("n1", 50), boot("n2", 40)], None, SILENT_AFTER)
-    assert (first.before, first.cut, first.silent) == (1 * S, 40 * S, frozenset())
-    again = servers_at_cut(first.remembered(), [boot("n3", 35)], first.cut, SILENT_AFTER)
-    assert (again.before, again.cut) == (40 * S, 40 * S)
+def test_the_watermark_is_the_earliest_end_of_a_journal_and_never_goes_back() -> None:
+    first = servers_at_watermark([], [boot("n1", 50), boot("n2", 40)], None, SILENT_AFTER)
+    assert (first.before, first.watermark, first.silent) == (1 * S, 40 * S, frozenset())
+    again = servers_at_watermark(first.remembered(), [boot("n3", 35)], first.watermark, SILENT_AFTER)
+    assert (again.before, again.watermark) == (40 * S, 40 * S)
 
 
 def test_a_journal_that_lags_is_silent_and_neither_waited_for_nor_compared() -> None:
-    late = servers_at_cut([], [boot("n1", 200), boot("n2", 100)], 90 * S, SILENT_AFTER)
-    assert (late.cut, late.silent) == (200 * S, {"n2"})
+    late = servers_at_watermark([], [boot("n1", 200), boot("n2", 100)], 90 * S, SILENT_AFTER)
+    assert (late.watermark, late.silent) == (200 * S, {"n2"})
     assert late.uptime() == [Uptime("n1", 1000, 90 * S, 200 * S, "open")]
     assert [condition.key for condition in silences(late)] == ["n2"]
 
 
 def test_a_stopped_name_server_is_not_waited_for() -> None:
-    stopped = servers_at_cut([], [boot("n1", 200), boot("n2", 100, stopped_s=100)], 90 * S, SILENT_AFTER)
-    assert (stopped.cut, stopped.silent) == (200 * S, frozenset())
+    stopped = servers_at_watermark([], [boot("n1", 200), boot("n2", 100, stopped_s=100)], 90 * S, SILENT_AFTER)
+    assert (stopped.watermark, stopped.silent) == (200 * S, frozenset())
     assert stopped.uptime()[1] == Uptime("n2", 1000, 90 * S, 100 * S, "stop")
 
 
 def test_a_boot_without_a_stop_ends_with_its_last_record() -> None:
-    killed = servers_at_cut([boot("n1", 50)], [boot("n1", 90, start_s=70)], 40 * S, SILENT_AFTER)
+    killed = servers_at_watermark([boot("n1", 50)], [boot("n1", 90, start_s=70)], 40 * S, SILENT_AFTER)
     assert killed.uptime() == [Uptime("n1", 1000, 40 * S, 50 * S, "lost"), Uptime("n1", 70_000, 70 * S, 90 * S, "open")]
     (found,) = kills(killed, [boot("n1", 50)])
     assert (found.key, found.since, found.over) == ("n1|1000", 50 * S, (70 * S, "it is up"))
@@ -47,18 +47,20 @@ def test_a_boot_without_a_stop_ends_with_its_last_record() -> None:
 
 
 def test_a_journal_that_begins_in_the_middle_is_compared_when_a_snapshot_has_ended() -> None:
-    unknown = servers_at_cut([], [boot("n1", 50), boot("n2", 50, known=False)], 10 * S, SILENT_AFTER)
+    unknown = servers_at_watermark([], [boot("n1", 50), boot("n2", 50, known=False)], 10 * S, SILENT_AFTER)
     assert [span.ns for span in unknown.uptime()] == ["n1"]
     known = boot("n2", 70)._replace(known=65 * S)
-    later = servers_at_cut(unknown.remembered(), [boot("n1", 70), known], unknown.cut, SILENT_AFTER)
+    later = servers_at_watermark(unknown.remembered(), [boot("n1", 70), known], unknown.watermark, SILENT_AFTER)
     assert Uptime("n2", 1000, 65 * S, 70 * S, "open") in later.uptime()
     assert later.changed
 
 
 def test_every_route_is_looked_at_only_when_others_are_compared_than_before() -> None:
-    first = servers_at_cut([], [boot("n1", 50), boot("n2", 50)], None, SILENT_AFTER)
-    same = servers_at_cut(first.remembered(), [boot("n1", 60), boot("n2", 60)], first.cut, SILENT_AFTER)
-    more = servers_at_cut(same.remembered(), [boot("n1", 70), boot("n2", 70), boot("n3", 70)], same.cut, SILENT_AFTER)
+    first = servers_at_watermark([], [boot("n1", 50), boot("n2", 50)], None, SILENT_AFTER)
+    same = servers_at_watermark(first.remembered(), [boot("n1", 60), boot("n2", 60)], first.watermark, SILENT_AFTER)
+    more = servers_at_watermark(
+        same.remembered(), [boot("n1", 70), boot("n2", 70), boot("n3", 70)], same.watermark, SILENT_AFTER
+    )
     assert (first.changed, same.changed, more.changed) == (True, False, True)
 
 
@@ -116,7 +118,7 @@ def open_partition() -> tuple[Alert, Servers]:
     found = partition({**row, "by": ["n1"]})
     alert = Alert("id", "partition", found.key, found.since, 60 * S, found.text)
     assert partition_of(alert) == {name: row[name] for name in ("ns", "cluster", "broker", "bid", "addr")}
-    return alert, servers_at_cut([], [boot("n1", 90), boot("n2", 90)], 60 * S, SILENT_AFTER)
+    return alert, servers_at_watermark([], [boot("n1", 90), boot("n2", 90)], 60 * S, SILENT_AFTER)
 
 
 def test_a_partition_is_over_when_the_broker_is_heard_again() -> None:
@@ -132,5 +134,7 @@ def test_a_partition_is_over_when_nobody_hears_the_broker() -> None:
 
 def test_a_partition_is_over_when_its_name_server_starts_anew() -> None:
     alert, now = open_partition()
-    restarted = servers_at_cut(now.boots, [boot("n2", 95, start_s=80), boot("n1", 95)], now.cut, SILENT_AFTER)
+    restarted = servers_at_watermark(
+        now.boots, [boot("n2", 95, start_s=80), boot("n1", 95)], now.watermark, SILENT_AFTER
+    )
     assert heard_again(alert, None, ["n1"], restarted) == "n2 stopped or restarted"

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, LongType
 
 from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions, usual_us
-from rocketns.pipeline.stream.servers import Servers, as_boot, boots_in, servers_at_cut
+from rocketns.pipeline.stream.servers import Servers, as_boot, boots_in, servers_at_watermark
 from tests.pipeline.journals import SECOND, Broker, Journal, Journals, events_frame
 
 B = Broker("broker-b", "10.0.0.2:10911")
@@ -36,14 +36,14 @@ def journals(n1_last: int, n2_last: int, *, until: int, period: int = 30) -> Jou
 def judged(spark: SparkSession, written: Journals) -> tuple[list[dict[str, Any]], Servers]:
     events = events_frame(spark, written)
     boots = [as_boot(row.asDict()) for row in boots_in(events).collect()]
-    now = servers_at_cut([], boots, None, 60 * SECOND)
-    members = members_at(frame_of(spark, [], MEMBERS), events.where(F.col("ts") < now.cut), now)
+    now = servers_at_watermark([], boots, None, 60 * SECOND)
+    members = members_at(frame_of(spark, [], MEMBERS), events.where(F.col("ts") < now.watermark), now)
     return [row.asDict() for row in partitions(members, now, GRACE).collect()], now
 
 
 def test_a_heartbeat_that_is_late_here_and_came_there_is_a_partition(spark: SparkSession) -> None:
     found, now = judged(spark, journals(92, 62, until=101))
-    assert now.cut == 101 * SECOND
+    assert now.watermark == 101 * SECOND
     assert found == [
         {"ns": "n2", "cluster": "c", "broker": "broker-b", "bid": 0, "addr": B.addr, "since": 62 * SECOND,
          "cause": "late", "by": ["n1"]},

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from rocketns.languages.choice import ENGLISH
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.model import ReportInput
@@ -14,6 +15,7 @@ from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import identities
 from rocketns.pipeline.report.words.shell import command
 from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.saying import speaking
 
 VERSION = 1
 
@@ -121,9 +123,11 @@ FIELDS: Mapping[str, Field] = {
 
 
 def json_lines(data: ReportInput) -> str:
-    """All incidents, worst and latest first. ASCII only, so that no name from the network can disturb a terminal."""
+    """All incidents, worst and latest first, in English. ASCII only, so that no name from the network can disturb a
+    terminal."""
     identified = zip(identities(data.incidents), data.incidents, strict=True)
-    return "".join(json.dumps(_line(identity, incident, data)) + "\n" for identity, incident in identified)
+    with speaking(ENGLISH):
+        return "".join(json.dumps(_line(identity, incident, data)) + "\n" for identity, incident in identified)
 
 
 def _line(identity: str, incident: Incident, data: ReportInput) -> dict[str, Any]:

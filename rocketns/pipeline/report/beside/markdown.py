@@ -9,9 +9,11 @@ from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.scripts import isolated
 from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.text import sentences
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.names import LEVELS
 from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.saying import _
 
 INCIDENTS_MAX = 20
 # Everything that may begin a mark of Markdown, an HTML tag, a table's cell, or a mention of people.
@@ -41,32 +43,32 @@ def _lines(data: ReportInput) -> Iterator[str]:
     if top.whom:
         yield escaped(top.whom)
         yield ""
-        yield f"**First:** {escaped(top.first)}"
+        yield _("**First:** %(first)s") % {"first": escaped(top.first)}
         yield ""
     if top.command:
         # a code block by indentation: no name can end it, since none has a line break
         yield f"    {top.command}"
         yield ""
     for reason in top.incomplete:
-        yield f"- **Records are missing:** {escaped(reason)}"
+        yield _("- **Records are missing:** %(reason)s") % {"reason": escaped(reason)}
     for note in top.clocks:
-        yield f"- **Clocks:** {escaped(note)}"
+        yield _("- **Clocks:** %(note)s") % {"note": escaped(note)}
     if top.incomplete or top.clocks:
         yield ""
-    yield escaped(" ".join(word for word in (top.counts, f"Observation: {top.period}.") if word))
+    yield escaped(sentences(top.counts, _("Observation: %(period)s.") % {"period": top.period}))
     if data.incidents:
         yield from _table(data)
 
 
 def _table(data: ReportInput) -> Iterator[str]:
     yield ""
-    yield "| Level | What | When | Whom it hurts |"
+    yield _("| Level | What | When | Whom it hurts |")
     yield "|---|---|---|---|"
     for incident in data.incidents[:INCIDENTS_MAX]:
-        level = LEVELS[incident.level] + (", goes on" if incident.going_on else "")
+        level = (_("%(level)s, goes on") if incident.going_on else "%(level)s") % {"level": _(LEVELS[incident.level])}
         cells = (level, title(incident, data.t1), when(incident), whom(incident))
         yield f"| {' | '.join(map(escaped, cells))} |"
     more = len(data.incidents) - INCIDENTS_MAX
     if more > 0:
         yield ""
-        yield f"{more:,} more are in incidents.jsonl."
+        yield _("%(n)s more are in incidents.jsonl.") % {"n": f"{more:,}"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,7 +85,8 @@ def new_figure(layout: Layout, height_px: float) -> Figure:
 
 
 def _one(name: str, label: str, draw: Draw, layout: Layout) -> Markup:
-    with _settings(name):
+    with _settings(name), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's browser has the fonts
         figure = draw(layout)
         FigureCanvasSVG(figure)
         out = io.StringIO()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import TOPICS_MAX, Column, Grid, grid
 from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.saying import _
 
-WHEN = (Column("t1", "From", text.moment, unit="UTC"),)
+WHEN = (Column("t1", N_("From"), text.moment, unit="UTC"),)
 
 
 def _earlier(row: Row) -> str:
@@ -18,11 +20,11 @@ def _earlier(row: Row) -> str:
     return "; ".join(text.microseconds(us) if us else "0" for us in early) if any(early) else text.NONE
 
 
-EARLIER = Column("t1_early", "Or earlier by", _earlier, number=True, whole=True)
-TOPIC = Column("topic", "Topic", wide=True)
+EARLIER = Column("t1_early", N_("Or earlier by"), _earlier, number=True, whole=True)
+TOPIC = Column("topic", N_("Topic"), wide=True)
 
 
-KIND = Column("kind", "Kind")
+KIND = Column("kind", N_("Kind"), text.code)
 
 
 def lasted(data: ReportInput) -> Column:
@@ -30,13 +32,13 @@ def lasted(data: ReportInput) -> Column:
 
     def show(row: Row) -> str:
         length = text.microseconds(row["t2"] - row["t1"])
-        return f"{length}, open at the end" if row["t2"] >= data.t1 else length
+        return _("%(length)s, open at the end") % {"length": length} if row["t2"] >= data.t1 else length
 
-    return Column("t2", "Lasted", show, number=True, whole=True, sort=lambda row: row["t2"] - row["t1"])
+    return Column("t2", N_("Lasted"), show, number=True, whole=True, sort=lambda row: row["t2"] - row["t1"])
 
 
-def by_kind(what: str, columns: Sequence[Column], table: Table) -> list[Grid]:
-    """A table of user topics, and one of system topics and topics of consumer groups."""
+def by_kind(captions: tuple[str, str], columns: Sequence[Column], table: Table) -> list[Grid]:
+    """A table of user topics, and one of system topics and topics of consumer groups, with these captions."""
     if not table:
         return []
     parts: tuple[list[Row], list[Row]] = ([], [])
@@ -45,6 +47,5 @@ def by_kind(what: str, columns: Sequence[Column], table: Table) -> list[Grid]:
     beyond = table.total - len(table.rows)
     users = Table(parts[0], len(parts[0]) + beyond, table.path)
     others = Table(parts[1], len(parts[1]), table.path)
-    grids = [grid(f"Topics, {what}", columns, users, TOPICS_MAX)] if users else []
-    apart = f"System topics and those of consumer groups (%RETRY%, %DLQ%), {what}"
-    return [*grids, *([grid(apart, (KIND, *columns), others)] if others else [])]
+    grids = [grid(captions[0], columns, users, TOPICS_MAX)] if users else []
+    return [*grids, *([grid(captions[1], (KIND, *columns), others)] if others else [])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocketns.languages import N_
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Block, Section, meaning
 from rocketns.pipeline.report.drawing.chart import ROWS_MAX, Chart, Series, dots
@@ -12,32 +13,37 @@ from rocketns.pipeline.report.grid import Column, grid
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.sections.common import WHEN, lasted
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.saying import _
 
 
 def imbalance_section(data: ReportInput) -> Section:
     """Which brokers got more or less than their share."""
     if not data["imbalance"]:
-        block = Block("Producers", meaning("imbalance"), empty="No segment in which producers were spread unevenly.")
-        return Section("imbalance", "The model found that every broker got its fair share.", [block])
+        empty = _("No segment in which producers were spread unevenly.")
+        block = Block(_("Producers"), meaning("imbalance"), empty=empty)
+        return Section("imbalance", _("The model found that every broker got its fair share."), [block])
     columns = (
         *WHEN,
         lasted(data),
-        Column("topic", "Topic", wide=True),
-        Column("broker", "Broker", wide=True),
-        Column("share", "Share", text.percent, number=True),
-        Column("fair", "Fair", text.percent, number=True),
-        Column("tvd", "Tvd", text.percent, number=True),
-        Column("peak", "Peak", text.number, number=True),
-        Column("no_share_ns", "Views that can send nothing", _names_or_none, wide=True),
+        Column("topic", N_("Topic"), wide=True),
+        Column("broker", N_("Broker"), wide=True),
+        Column("share", N_("Share"), text.percent, number=True),
+        Column("fair", N_("Fair"), text.percent, number=True),
+        Column("tvd", N_("Tvd"), text.percent, number=True),
+        Column("peak", N_("Peak"), text.number, number=True),
+        Column("no_share_ns", N_("Views that can send nothing"), _names_or_none, wide=True),
     )
     worst = data["imbalance"].rows[0]
-    answer = (
-        f"{plural(data['imbalance'].total, 'share')} of brokers in segments with differing views. The worst: "
-        f"{text.percent(worst['tvd'])} of the messages of {text.short(worst['topic'])} went to the wrong broker."
-    )
-    table = grid("Shares of brokers in segments, the largest tvd first", columns, data["imbalance"])
-    block = Block("Producers", meaning("imbalance"), [("The worst segment", _imbalance_chart(data))], [table])
+    many = data["imbalance"].total
+    answer = _.plural(
+        "%(n)s share of brokers in segments with differing views. The worst: %(part)s of the messages of %(topic)s "
+        "went to the wrong broker.",
+        "%(n)s shares of brokers in segments with differing views. The worst: %(part)s of the messages of %(topic)s "
+        "went to the wrong broker.",
+        many,
+    ) % {"n": f"{many:,}", "part": text.percent(worst["tvd"]), "topic": text.short(worst["topic"])}
+    table = grid(N_("Shares of brokers in segments, the largest tvd first"), columns, data["imbalance"])
+    block = Block(_("Producers"), meaning("imbalance"), [(_("The worst segment"), _imbalance_chart(data))], [table])
     return Section("imbalance", answer, [block])
 
 
@@ -51,10 +57,11 @@ def _imbalance_chart(data: ReportInput) -> Drawing:
     return dots(
         Chart(
             "imbalance",
-            f"Share and fair share of {len(rows)} brokers of topic {visible(first['topic'])}.",
+            _("Share and fair share of %(n)s brokers of topic %(topic)s.")
+            % {"n": len(rows), "topic": visible(first["topic"])},
             [str(row["broker"]) for row in rows],
-            [Series("share", [row["share"] for row in rows]), Series("fair", [row["fair"] for row in rows])],
-            f"part of the messages of {text.shortened(visible(first['topic']), 30)}",
+            [Series(_("share"), [row["share"] for row in rows]), Series(_("fair"), [row["fair"] for row in rows])],
+            _("part of the messages of %(topic)s") % {"topic": text.shortened(visible(first["topic"]), 30)},
             lambda value: f"{value:.0%}",
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Block, Section, listed, meaning
@@ -10,26 +11,36 @@ from rocketns.pipeline.report.drawing.svg import Drawing
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import KIND, TOPIC, by_kind
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.saying import _
+
+CAPTIONS = (
+    N_("Topics, by lookups"), N_("System topics and those of consumer groups (%RETRY%, %DLQ%), by lookups")
+)  # fmt: skip
 
 
 def lookups_section(data: ReportInput) -> Section:
     """Which topics clients look up, and which of these do not exist."""
     missing = (
-        Column("hour", "Hour", text.moment, unit="UTC"),
+        Column("hour", N_("Hour"), text.moment, unit="UTC"),
         TOPIC,
-        Column("miss", "Answered “not exist”", text.number, number=True),
-        Column("n", "Of lookups", text.number, number=True),
-        Column("bound", "Usual at most", text.number, number=True),
-        Column("median", "Median before", text.number, number=True),
-        Column("mad", "Deviation before", text.number, number=True),
-        Column("ns", "Asked at", text.names, wide=True),
+        Column("miss", N_("Answered “not exist”"), text.number, number=True),
+        Column("n", N_("Of lookups"), text.number, number=True),
+        Column("bound", N_("Usual at most"), text.number, number=True),
+        Column("median", N_("Median before"), text.number, number=True),
+        Column("mad", N_("Deviation before"), text.number, number=True),
+        Column("ns", N_("Asked at"), text.names, wide=True),
         KIND,
     )
-    empty = "No unusual number of lookups of missing topics."
-    hours = plural(_hours(data), "topic hour")
-    blocks = [listed("Missing topics", meaning("missing_topics"), missing, data["missing_topics"], empty), _hot(data)]
-    return Section("lookups", f"{hours} with unusually many lookups of a topic that no broker had.", blocks)
+    empty = N_("No unusual number of lookups of missing topics.")
+    hours = _hours(data)
+    table = data["missing_topics"]
+    answer = _.plural(
+        "%(n)s topic hour with unusually many lookups of a topic that no broker had.",
+        "%(n)s topic hours with unusually many lookups of a topic that no broker had.",
+        hours,
+    ) % {"n": f"{hours:,}"}
+    blocks = [listed(N_("Missing topics"), meaning("missing_topics"), missing, table, empty), _hot(data)]
+    return Section("lookups", answer, blocks)
 
 
 def _hours(data: ReportInput) -> int:
@@ -41,21 +52,21 @@ def _hours(data: ReportInput) -> int:
 
 def _hot(data: ReportInput) -> Block:
     columns = (
-        Column("rank", "Rank", text.number, number=True),
+        Column("rank", N_("Rank"), text.number, number=True),
         TOPIC,
-        Column("n", "Lookups", text.number, number=True),
-        Column("per_s", "Each second", text.number, number=True),
-        Column("share", "Of all lookups", text.percent, number=True),
-        Column("miss", "Answered “not exist”", text.number, number=True),
+        Column("n", N_("Lookups"), text.number, number=True),
+        Column("per_s", N_("Each second"), text.number, number=True),
+        Column("share", N_("Of all lookups"), text.percent, number=True),
+        Column("miss", N_("Answered “not exist”"), text.number, number=True),
     )
     users = [row for row in data["hot_topics"].rows if row.get("kind", "user") == "user"]
-    figures = [("Topics looked up most", _hot_chart(Table.of(users)))] if users else []
+    figures = [(_("Topics looked up most"), _hot_chart(Table.of(users)))] if users else []
     return Block(
-        "Hot topics",
+        _("Hot topics"),
         meaning("hot_topics"),
         figures,
-        by_kind("by lookups", columns, data["hot_topics"]),
-        "No lookup was journalled.",
+        by_kind(CAPTIONS, columns, data["hot_topics"]),
+        _("No lookup was journalled."),
     )
 
 
@@ -64,10 +75,10 @@ def _hot_chart(users: Table) -> Drawing:
     return bars(
         Chart(
             "hot",
-            f"Lookups of the {len(rows)} topics that were looked up most.",
+            _("Lookups of the %(n)s topics that were looked up most.") % {"n": len(rows)},
             [str(row["topic"]) for row in rows],
-            [Series("lookups", [row["n"] for row in rows])],
-            "lookups",
+            [Series(_("lookups"), [row["n"] for row in rows])],
+            _("lookups"),
             text.number,
         )
     )

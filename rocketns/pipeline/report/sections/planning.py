@@ -2,214 +2,232 @@
 
 from __future__ import annotations
 
+from rocketns.languages import N_
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.blocks import Section, listed, meaning
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections.common import KIND, TOPIC
-from rocketns.pipeline.report.text import plural
+from rocketns.pipeline.saying import _
 
-LANGUAGE = (Column("lang", "Language"), Column("cv", "Version", text.plain, number=True))
+LANGUAGE = (Column("lang", N_("Language")), Column("cv", N_("Version"), text.plain, number=True))
 ASKED = (
-    Column("n", "Lookups", text.number, number=True),
-    Column("miss", "Answered “not exist”", text.number, number=True),
+    Column("n", N_("Lookups"), text.number, number=True),
+    Column("miss", N_("Answered “not exist”"), text.number, number=True),
 )
-SEEN = (Column("t1", "From (UTC)", text.moment), Column("t2", "To (UTC)", text.moment))
-ASKED_AT, SEEN_AT = (Column("ns", label, text.names, wide=True) for label in ("Asked at", "Seen at"))
+SEEN = (Column("t1", N_("From (UTC)"), text.moment), Column("t2", N_("To (UTC)"), text.moment))
+ASKED_AT, SEEN_AT = (Column("ns", label, text.names, wide=True) for label in (N_("Asked at"), N_("Seen at")))
 CENSUS = (
     *LANGUAGE,
-    Column("release", "Release"),
-    Column("clients", "Clients", text.number, number=True),
-    Column("hosts", "Hosts", text.number, number=True),
+    Column("release", N_("Release")),
+    Column("clients", N_("Clients"), text.number, number=True),
+    Column("hosts", N_("Hosts"), text.number, number=True),
     *ASKED,
-    Column("share", "Of all lookups", text.percent, number=True),
-    Column("poll_p50", "Polls every", text.seconds, number=True),
-    Column("fast", "Fast", text.number, number=True),
+    Column("share", N_("Of all lookups"), text.percent, number=True),
+    Column("poll_p50", N_("Polls every"), text.seconds, number=True),
+    Column("fast", N_("Fast"), text.number, number=True),
 )
 CLIENTS = (
-    Column("client", "Client", wide=True),
+    Column("client", N_("Client"), wide=True),
     *LANGUAGE,
-    Column("poll_s", "Polls every", text.seconds, number=True),
-    Column("topics", "Topics", text.number, number=True),
+    Column("poll_s", N_("Polls every"), text.seconds, number=True),
+    Column("topics", N_("Topics"), text.number, number=True),
     *ASKED,
     ASKED_AT,
     *SEEN,
 )
-ASKERS = (TOPIC, KIND, Column("client", "Client", wide=True), *LANGUAGE, *reversed(ASKED), ASKED_AT, *SEEN)
+ASKERS = (TOPIC, KIND, Column("client", N_("Client"), wide=True), *LANGUAGE, *reversed(ASKED), ASKED_AT, *SEEN)
 AVAILABILITY = (
-    Column("level", "Level"),
-    Column("cluster", "Cluster", wide=True),
-    Column("broker", "Broker", wide=True),
-    Column("bid", "Id", text.plain, number=True),
-    Column("addr", "Address", wide=True),
-    Column("availability", "Availability", text.percent, number=True),
-    Column("left", "Budget left", text.percent, number=True),
-    Column("failed_s", "Failed", text.seconds, number=True),
-    Column("budget_s", "Budget", text.seconds, number=True),
-    Column("failures", "Failures", text.number, number=True),
-    Column("unheard_s", "Unheard", text.seconds, number=True),
-    Column("planned_s", "Planned", text.seconds, number=True),
-    Column("observed_s", "Cause not visible", text.seconds, number=True),
-    Column("listed_s", "Listed", text.seconds, number=True),
+    Column("level", N_("Level"), text.code),
+    Column("cluster", N_("Cluster"), wide=True),
+    Column("broker", N_("Broker"), wide=True),
+    Column("bid", N_("Id"), text.plain, number=True),
+    Column("addr", N_("Address"), wide=True),
+    Column("availability", N_("Availability"), text.percent, number=True),
+    Column("left", N_("Budget left"), text.percent, number=True),
+    Column("failed_s", N_("Failed"), text.seconds, number=True),
+    Column("budget_s", N_("Budget"), text.seconds, number=True),
+    Column("failures", N_("Failures"), text.number, number=True),
+    Column("unheard_s", N_("Unheard"), text.seconds, number=True),
+    Column("planned_s", N_("Planned"), text.seconds, number=True),
+    Column("observed_s", N_("Cause not visible"), text.seconds, number=True),
+    Column("listed_s", N_("Listed"), text.seconds, number=True),
 )
 RADIUS = (
-    Column("scope", "Loss of a"),
-    Column("name", "Name", wide=True),
-    Column("no_write", "Topics without write queues", text.number, number=True),
-    Column("no_master", "Topics without a master", text.number, number=True),
-    Column("queues", "Write queues lost", text.number, number=True),
-    Column("sample", "Such as", text.names, wide=True),
+    Column("scope", N_("Loss of a"), text.code),
+    Column("name", N_("Name"), wide=True),
+    Column("no_write", N_("Topics without write queues"), text.number, number=True),
+    Column("no_master", N_("Topics without a master"), text.number, number=True),
+    Column("queues", N_("Write queues lost"), text.number, number=True),
+    Column("sample", N_("Such as"), text.names, wide=True),
 )
 SOLE = (
-    Column("scope", "Loss of a"),
-    Column("name", "Name", wide=True),
+    Column("scope", N_("Loss of a"), text.code),
+    Column("name", N_("Name"), wide=True),
     TOPIC,
     KIND,
-    Column("loses_masters", "No master left"),
-    Column("loses_writes", "No write queue left"),
-    Column("queues", "Write queues lost", text.number, number=True),
+    Column("loses_masters", N_("No master left")),
+    Column("loses_writes", N_("No write queue left")),
+    Column("queues", N_("Write queues lost"), text.number, number=True),
 )
 STORMS = (
-    Column("ns", "Name server"),
-    Column("t1", "First (UTC)", text.moment),
-    Column("t2", "Last (UTC)", text.moment),
-    Column("trigger", "Trigger"),
-    Column("registrations", "Registrations", text.number, number=True),
-    Column("peak_s", "Most in a second", text.number, number=True),
-    Column("brokers", "Brokers", text.number, number=True),
-    Column("topics", "Changed topics", text.number, number=True),
-    Column("bytes", "Bytes, about", text.number, number=True),
-    Column("first", "First broker", wide=True),
-    Column("last", "Last broker", wide=True),
+    Column("ns", N_("Name server")),
+    Column("t1", N_("First (UTC)"), text.moment),
+    Column("t2", N_("Last (UTC)"), text.moment),
+    Column("trigger", N_("Trigger"), text.code),
+    Column("registrations", N_("Registrations"), text.number, number=True),
+    Column("peak_s", N_("Most in a second"), text.number, number=True),
+    Column("brokers", N_("Brokers"), text.number, number=True),
+    Column("topics", N_("Changed topics"), text.number, number=True),
+    Column("bytes", N_("Bytes, about"), text.number, number=True),
+    Column("first", N_("First broker"), wide=True),
+    Column("last", N_("Last broker"), wide=True),
 )
 REGISTRATIONS = (
-    Column("storm", "Storm (UTC)", text.moment),
-    Column("ns", "Name server"),
-    Column("place", "Place", text.number, number=True),
-    Column("t", "At (UTC)", text.moment),
-    Column("broker", "Broker", wide=True),
-    Column("bid", "Id", text.plain, number=True),
-    Column("addr", "Address", wide=True),
-    Column("away_s", "Away", text.seconds, number=True),
-    Column("topics", "Changed topics", text.number, number=True),
-    Column("bytes", "Bytes, about", text.number, number=True),
+    Column("storm", N_("Storm (UTC)"), text.moment),
+    Column("ns", N_("Name server")),
+    Column("place", N_("Place"), text.number, number=True),
+    Column("t", N_("At (UTC)"), text.moment),
+    Column("broker", N_("Broker"), wide=True),
+    Column("bid", N_("Id"), text.plain, number=True),
+    Column("addr", N_("Address"), wide=True),
+    Column("away_s", N_("Away"), text.seconds, number=True),
+    Column("topics", N_("Changed topics"), text.number, number=True),
+    Column("bytes", N_("Bytes, about"), text.number, number=True),
 )
 ORDERED = (
     TOPIC,
     KIND,
-    Column("ordered", "Ordered"),
-    Column("moved_max", "Keys moved", text.percent, number=True),
-    Column("at", "At (UTC)", text.moment),
-    Column("n_before", "Queues before", text.number, number=True),
-    Column("n_after", "After", text.number, number=True),
-    Column("broker", "Broker", wide=True),
-    Column("steps", "Changes", text.number, number=True),
+    Column("ordered", N_("Ordered")),
+    Column("moved_max", N_("Keys moved"), text.percent, number=True),
+    Column("at", N_("At (UTC)"), text.moment),
+    Column("n_before", N_("Queues before"), text.number, number=True),
+    Column("n_after", N_("After"), text.number, number=True),
+    Column("broker", N_("Broker"), wide=True),
+    Column("steps", N_("Changes"), text.number, number=True),
     SEEN_AT,
 )
 DAYS = (
-    Column("day", "Day (UTC)"),
-    Column("topics", "Topics", text.number, number=True),
-    Column("entries", "Routes", text.number, number=True),
-    Column("brokers", "Brokers", text.number, number=True),
-    Column("registration_bytes", "Largest registration, bytes", text.number, number=True),
-    Column("broker", "Of", wide=True),
-    Column("list_bytes", "List of topics, bytes", text.number, number=True),
+    Column("day", N_("Day (UTC)")),
+    Column("topics", N_("Topics"), text.number, number=True),
+    Column("entries", N_("Routes"), text.number, number=True),
+    Column("brokers", N_("Brokers"), text.number, number=True),
+    Column("registration_bytes", N_("Largest registration, bytes"), text.number, number=True),
+    Column("broker", N_("Of"), wide=True),
+    Column("list_bytes", N_("List of topics, bytes"), text.number, number=True),
 )
-FRAMES = {"registration": "registration of a broker", "topic_list": "list of all topics"}
+FRAMES = {"registration": N_("registration of a broker"), "topic_list": N_("list of all topics")}
 
 
 def _frame(measure: str) -> str:
-    return FRAMES.get(measure, measure)
+    return _(FRAMES[measure]) if measure in FRAMES else measure
 
 
 LIMITS = (
-    Column("measure", "Frame", _frame),
-    Column("now", "Bytes now", text.number, number=True),
-    Column("limit", "Limit", text.number, number=True),
-    Column("used", "Used", text.percent, number=True),
-    Column("per_day", "More each day", text.number, number=True),
-    Column("reached", "Reached (UTC)", text.moment),
+    Column("measure", N_("Frame"), _frame),
+    Column("now", N_("Bytes now"), text.number, number=True),
+    Column("limit", N_("Limit"), text.number, number=True),
+    Column("used", N_("Used"), text.percent, number=True),
+    Column("per_day", N_("More each day"), text.number, number=True),
+    Column("reached", N_("Reached (UTC)"), text.moment),
 )
 
 
 def clients_section(data: ReportInput) -> Section:
     """Which clients ask, how often, and for what in vain."""
-    none = "No lookup was journalled."
-    kinds = plural(data["client_census"].total, "language and version", "languages and versions")
+    none = N_("No lookup was journalled.")
+    many = data["client_census"].total
+    answer = _.plural("%(n)s language and version of clients.", "%(n)s languages and versions of clients.", many) % {
+        "n": f"{many:,}"
+    }
     blocks = [
-        listed("Languages and versions", meaning("client_census"), CENSUS, data["client_census"], none),
-        listed("Topics that do not exist, by client", meaning("missing_askers"), ASKERS, data["missing_askers"],
-               "Every topic that was looked up existed."),
-        listed("Clients", meaning("clients"), CLIENTS, data["clients"], none),
+        listed(N_("Languages and versions"), meaning("client_census"), CENSUS, data["client_census"], none),
+        listed(N_("Topics that do not exist, by client"), meaning("missing_askers"), ASKERS, data["missing_askers"],
+               N_("Every topic that was looked up existed.")),
+        listed(N_("Clients"), meaning("clients"), CLIENTS, data["clients"], none),
     ]  # fmt: skip
-    return Section("clients", f"{kinds} of clients.", blocks)
+    return Section("clients", answer, blocks)
 
 
 def availability_section(data: ReportInput) -> Section:
     """Which brokers used up their error budget."""
     table = data["availability"]
     spent = sum(row["level"] == "group" and (row.get("left") or 0) < 0 for row in table.rows)
-    groups = plural(spent, "broker group")
-    block = listed("Error budgets", meaning("availability"), AVAILABILITY, table, "No broker was registered.")
-    return Section("availability", f"{groups} used up the error budget.", [block])
+    answer = _.plural(
+        "%(n)s broker group used up the error budget.", "%(n)s broker groups used up the error budget.", spent
+    ) % {"n": f"{spent:,}"}
+    block = listed(N_("Error budgets"), meaning("availability"), AVAILABILITY, table, N_("No broker was registered."))
+    return Section("availability", answer, [block])
 
 
 def blast_section(data: ReportInput) -> Section:
     """Which brokers and zones are single points of failure."""
     radius = data["blast_radius"]
-    answer = "Every user topic survives the loss of any one broker or zone."
+    none = N_("Every user topic survives the loss of any one broker or zone.")
+    answer = _(none)
     if radius:
         worst = radius.rows[0]
-        answer = (
-            f"The worst loss is that of {worst['scope']} {text.short(worst['name'])}: it leaves "
-            f"{plural(worst['no_write'], 'user topic')} without a write queue."
-        )
+        many = worst["no_write"]
+        answer = _.plural(
+            "The worst loss is that of %(scope)s %(name)s: it leaves %(n)s user topic without a write queue.",
+            "The worst loss is that of %(scope)s %(name)s: it leaves %(n)s user topics without a write queue.",
+            many,
+        ) % {"scope": text.code(worst["scope"]), "name": text.short(worst["name"]), "n": f"{many:,}"}
     blocks = [
-        listed("Losses", meaning("blast_radius"), RADIUS, radius, answer),
-        listed("Topics that depend on one broker or zone", meaning("sole_topics"), SOLE, data["sole_topics"], answer),
+        listed(N_("Losses"), meaning("blast_radius"), RADIUS, radius, none),
+        listed(N_("Topics that depend on one broker or zone"), meaning("sole_topics"), SOLE, data["sole_topics"], none),
     ]
     return Section("blast", answer, blocks)
 
 
 def storms_section(data: ReportInput) -> Section:
     """Which name servers many brokers registered with at once."""
-    storms, none = data["storms"], "No five brokers registered at once."
-    answer = none
+    storms, none = data["storms"], N_("No five brokers registered at once.")
+    answer = _(none)
     if storms:
         worst = storms.rows[0]
-        answer = (
-            f"{plural(storms.total, 'storm')}. The largest: {plural(worst['registrations'], 'registration')} at "
-            f"{text.short(worst['ns'])}."
+        many = worst["registrations"]
+        answer = text.sentences(
+            _.plural("%(n)s storm.", "%(n)s storms.", storms.total) % {"n": f"{storms.total:,}"},
+            _.plural("The largest: %(n)s registration at %(ns)s.", "The largest: %(n)s registrations at %(ns)s.", many)
+            % {"n": f"{many:,}", "ns": text.short(worst["ns"])},
         )
     registrations = data["storm_registrations"]
     blocks = [
-        listed("Storms", meaning("storms"), STORMS, storms, none),
-        listed("Order of registrations", meaning("storm_registrations"), REGISTRATIONS, registrations, none),
+        listed(N_("Storms"), meaning("storms"), STORMS, storms, none),
+        listed(N_("Order of registrations"), meaning("storm_registrations"), REGISTRATIONS, registrations, none),
     ]
     return Section("storms", answer, blocks)
 
 
 def ordered_section(data: ReportInput) -> Section:
     """Which topics' keys moved to other queues."""
-    table, none = data["ordered_keys"], "No topic's write queues changed for longer than 30 s."
+    table, none = data["ordered_keys"], N_("No topic's write queues changed for longer than 30 s.")
     count = int(data.figures.get("ordered_topics", sum(row["kind"] == "user" for row in table.rows)))
-    answer = "No user topic's write queues changed for longer than 30 s."
+    answer = _("No user topic's write queues changed for longer than 30 s.")
     if count:
-        answer = f"The write queues of {plural(count, 'user topic')} changed, which moves keys."
-    block = listed("Topics whose keys moved", meaning("ordered_keys"), ORDERED, table, none)
+        answer = _.plural(
+            "The write queues of %(n)s user topic changed, which moves keys.",
+            "The write queues of %(n)s user topics changed, which moves keys.",
+            count,
+        ) % {"n": f"{count:,}"}
+    block = listed(N_("Topics whose keys moved"), meaning("ordered_keys"), ORDERED, table, none)
     return Section("ordered", answer, [block])
 
 
 def growth_section(data: ReportInput) -> Section:
     """When the largest frames reach their limit."""
-    limits, none = data["growth_limits"], "No topic was registered."
+    limits, none = data["growth_limits"], N_("No topic was registered.")
     soon = [row for row in limits.rows if row.get("reached") is not None]
-    answer = "No frame grows to its limit within ten years."
+    answer = _("No frame grows to its limit within ten years.")
     if soon:
         first = min(soon, key=lambda row: row["reached"])
-        answer = f"The {_frame(first['measure'])} reaches 16 MiB about {text.moment(first['reached'])}."
+        answer = _("The %(frame)s reaches 16 MiB about %(moment)s.") % {
+            "frame": _frame(first["measure"]),
+            "moment": text.moment(first["reached"]),
+        }
     blocks = [
-        listed("Limits", meaning("growth_limits"), LIMITS, limits, none),
-        listed("Day by day", meaning("growth"), DAYS, data["growth"], none),
+        listed(N_("Limits"), meaning("growth_limits"), LIMITS, limits, none),
+        listed(N_("Day by day"), meaning("growth"), DAYS, data["growth"], none),
     ]
     return Section("growth", answer, blocks)

@@ -2,6 +2,9 @@
 
 const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
 const one = (selector, root = document) => root.querySelector(selector);
+// Texts in the language of the page, by the English ones, with values for %(name)s.
+const TEXTS = JSON.parse(one("#texts").textContent);
+const _ = (text, values = {}) => (TEXTS[text] ?? text).replace(/%\((\w+)\)s/g, (whole, name) => values[name] ?? whole);
 const made = (tag, properties = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -27,13 +30,15 @@ const pager = (place, turn) => {
   let page = 0;
   const where = made("span");
   where.setAttribute("role", "status");
-  const back = button("Previous", "Previous page", () => turn(page - 1));
-  const next = button("Next", "Next page", () => turn(page + 1));
+  const back = button(_("Previous"), _("Previous page"), () => turn(page - 1));
+  const next = button(_("Next"), _("Next page"), () => turn(page + 1));
   place.append(where, back, next);
   return (now, size, count) => {
     page = now;
     const from = now * size;
-    where.textContent = count ? `${counted(from + 1)} to ${counted(Math.min(count, from + size))} of ${counted(count)}` : "nothing";
+    where.textContent = count
+      ? _("%(from)s to %(to)s of %(all)s", { from: counted(from + 1), to: counted(Math.min(count, from + size)), all: counted(count) })
+      : _("nothing");
     back.disabled = now === 0;
     next.disabled = from + size >= count;
   };
@@ -46,11 +51,11 @@ for (const copy of all("[data-copy]")) {
     const code = one("code", copy.parentElement);
     try {
       await navigator.clipboard.writeText(code.textContent);
-      copy.textContent = "Copied";
+      copy.textContent = _("Copied");
     } catch {
       getSelection().selectAllChildren(code);
-      copy.textContent = "Selected: press Ctrl+C";
+      copy.textContent = _("Selected: press Ctrl+C");
     }
-    setTimeout(() => { copy.textContent = "Copy"; }, 3000);
+    setTimeout(() => { copy.textContent = _("Copy"); }, 3000);
   });
 }

@@ -26,8 +26,8 @@ const sortable = (place) => {
     const element = made("tr", { id: `${data.name}-${row + 1}`, tabIndex: -1 }, ...columns.map((column) => cell(column, row)));
     element.setAttribute("role", "row");
     if (linked) {
-      const link = made("td", {}, ...(data.refs[row] ? [made("a", { href: `#${data.refs[row]}`, textContent: "show" })] : []));
-      link.dataset.label = "Incident";
+      const link = made("td", {}, ...(data.refs[row] ? [made("a", { href: `#${data.refs[row]}`, textContent: _("show") })] : []));
+      link.dataset.label = _("Incident");
       link.setAttribute("role", "cell");
       element.append(link);
     }
@@ -70,14 +70,14 @@ const sortable = (place) => {
 
   if (count > size) {
     const controls = made("div", { className: "controls" });
-    search = made("input", { type: "search", placeholder: "any column" });
+    search = made("input", { type: "search", placeholder: _("any column") });
     search.addEventListener("input", arrange);
-    controls.append(made("label", {}, "Search ", search));
+    controls.append(made("label", {}, `${_("Search")} `, search));
     const few = columns.filter((column) => column.style !== "n" && !column.values.some(Array.isArray)
       && column.values.length > 1 && column.values.length <= CHOICES_MAX);
     selects = few.slice(0, SELECTS_MAX).map((column) => {
       const choices = column.values.map((text, value) => made("option", { value, textContent: isolated(text.slice(0, 60)) }));
-      const select = made("select", {}, made("option", { value: "", textContent: "all" }), ...choices);
+      const select = made("select", {}, made("option", { value: "", textContent: _("all") }), ...choices);
       select.addEventListener("input", arrange);
       controls.append(made("label", {}, `${column.label} `, select));
       return [column, select];
@@ -85,7 +85,7 @@ const sortable = (place) => {
     const sizes = made("select", {}, ...[10, 50, 200].map((value) => made("option", { value, textContent: value })));
     sizes.addEventListener("input", () => { size = Number(sizes.value); show(0); });
     const pages = made("span", { className: "pager" });
-    controls.append(made("label", {}, "Rows ", sizes), pages);
+    controls.append(made("label", {}, `${_("Rows")} `, sizes), pages);
     told = pager(pages, show);
     told(0, size, count);
     place.prepend(controls);

@@ -2,16 +2,20 @@ const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const STEPS = [1, 2, 5, 10, 15, 30].map((n) => n * SECOND).concat([1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
   [1, 2, 3, 6, 12].map((n) => n * HOUR), [1, 2, 7, 14, 28].map((n) => n * DAY));
 const SHORTEST = 10 * SECOND, ROWS_MAX = 60, SPANS_MAX = 4000;
-const WORDS = { severe: "severe", major: "major", minor: "minor", gone: "gone after a failure", left: "gone without a failure or not there yet", differs: "name servers disagree", down: "name server away or not known", unseen: "gone, cause not visible from outside", unwatched: "not watched" };
+const WORDS = {
+  severe: _("severe"), major: _("major"), minor: _("minor"), gone: _("gone after a failure"),
+  left: _("gone without a failure or not there yet"), differs: _("name servers disagree"),
+  down: _("name server away or not known"), unseen: _("gone, cause not visible from outside"), unwatched: _("not watched"),
+};
 
 const moment = (ms) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 const lasting = (ms) => {
-  const parts = [[DAY, "d"], [HOUR, "h"], [MINUTE, "min"], [SECOND, "s"]];
+  const parts = [[DAY, "%(n)s d"], [HOUR, "%(n)s h"], [MINUTE, "%(n)s min"], [SECOND, "%(n)s s"]];
   const first = parts.findIndex(([size]) => ms >= size);
-  if (first < 0) return `${ms} ms`;
+  if (first < 0) return _("%(n)s ms", { n: ms });
   const [size, unit] = parts[first], [next, name] = parts[first + 1] ?? [1, ""];
   const rest = name ? Math.floor((ms % size) / next) : 0;
-  return `${Math.floor(ms / size)} ${unit}${rest ? ` ${rest} ${name}` : ""}`;
+  return [_(unit, { n: Math.floor(ms / size) }), rest ? _(name, { n: rest }) : ""].filter(Boolean).join(" ");
 };
 
 // The timeline: an overview with the chosen part marked, and that part in detail.
@@ -28,7 +32,7 @@ const timeline = (place) => {
   const rows = made("div", { className: "rows" }), note = made("p", { className: "cut" });
   const detail = made("div", { className: "detail", tabIndex: 0 }, made("div", { className: "row ticks" }, made("span"), made("span")), rows);
   detail.setAttribute("role", "group");
-  detail.setAttribute("aria-label", "A part of the timeline. Arrow keys move it, plus and minus zoom, Home shows everything.");
+  detail.setAttribute("aria-label", _("A part of the timeline. Arrow keys move it, plus and minus zoom, Home shows everything."));
 
   const set = (from, to) => {
     const length = Math.min(whole, Math.max(Math.min(SHORTEST, whole), to - from));
@@ -43,7 +47,8 @@ const timeline = (place) => {
   };
 
   const bar = ([from, to, state, words, anchor]) => {
-    const tip = `${isolated(words)}: ${moment(data.t0 + from)} to ${moment(data.t0 + to)} UTC, ${lasting(to - from)}`;
+    const tip = _("%(what)s: %(begin)s to %(end)s UTC, %(length)s",
+      { what: isolated(words), begin: moment(data.t0 + from), end: moment(data.t0 + to), length: lasting(to - from) });
     const element = made(anchor ? "a" : "i", { className: `span ${state}`, title: tip });
     if (anchor) {
       element.href = `#${anchor}`;
@@ -78,9 +83,11 @@ const timeline = (place) => {
     const states = new Set(shown.flatMap(([, spans]) => spans.map((span) => span[2])));
     const legend = Object.keys(WORDS).filter((state) => states.has(state)).map((state) => made("span", {}, made("i", { className: state }), WORDS[state]));
     const more = some.length - shown.length;
-    const facts = [some.length ? "" : "Nothing was wrong in this time.", more ? `${counted(more)} more rows have something in this time: choose a shorter one.` : "", group.steady];
+    const facts = [some.length ? "" : _("Nothing was wrong in this time."),
+      more ? _("%(n)s more rows have something in this time: choose a shorter one.", { n: counted(more) }) : "", group.steady];
     note.replaceChildren(made("span", { className: "legend" }, ...legend), facts.filter(Boolean).join(" "));
-    range.textContent = `${moment(data.t0 + view[0])} to ${moment(data.t0 + view[1])} UTC, ${lasting(view[1] - view[0])}`;
+    range.textContent = _("%(begin)s to %(end)s UTC, %(length)s",
+      { begin: moment(data.t0 + view[0]), end: moment(data.t0 + view[1]), length: lasting(view[1] - view[0]) });
     ticks();
     paint();
   };
@@ -92,8 +99,8 @@ const timeline = (place) => {
 
   overview.append(mark);
   overview.after(made("div", { className: "controls" },
-    made("label", {}, "Show ", choose), button("◀", "Earlier", () => move(-0.5)), button("▶", "Later", () => move(0.5)),
-    button("+", "Zoom in", () => zoom(0.5)), button("−", "Zoom out", () => zoom(2)), button("All", "Show everything", () => set(0, whole)), range),
+    made("label", {}, `${_("Show")} `, choose), button("◀", _("Earlier"), () => move(-0.5)), button("▶", _("Later"), () => move(0.5)),
+    button("+", _("Zoom in"), () => zoom(0.5)), button("−", _("Zoom out"), () => zoom(2)), button(_("All"), _("Show everything"), () => set(0, whole)), range),
   detail, note);
   choose.addEventListener("input", () => { group = data.groups[Number(choose.value)]; draw(); });
   detail.addEventListener("keydown", (event) => {

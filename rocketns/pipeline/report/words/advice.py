@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.times import moment
 from rocketns.pipeline.incidents.model import Incident, Kind
 from rocketns.pipeline.report.text import milliseconds, short
 from rocketns.pipeline.report.words.names import brokers, servers
+from rocketns.pipeline.saying import _
 
-STALLED = "Find out why {ns} did not run for a while. It was stopped, suspended or without CPU, and saw changes late."
-CONNECTION = "Look at the connection from {broker}{addr} to {ns}: it ended, and no registration followed."
+STALLED = N_(
+    "Find out why %(ns)s did not run for a while. It was stopped, suspended or without CPU, and saw changes late."
+)
+CONNECTION = N_("Look at the connection from %(broker)s to %(ns)s: it ended, and no registration followed.")
 
 
 def first(incident: Incident) -> str:
     """What to do first."""
-    broker = brokers(incident)
-    address = f" ({short(incident.addrs[0])})" if len(incident.addrs) == 1 else ""
+    shown = {"broker": _addressed(incident), "ns": servers(incident.ns), "topic": short(incident.topic)}
     if incident.stalled and set(incident.stalled) >= set(incident.ns):
-        return STALLED.format(ns=servers(incident.ns))
+        return _(STALLED) % shown
     known = ((incident.kind, cause) for cause in (_asked(incident), incident.cause, ""))
-    by_cause = next(ADVICE[key] for key in known if key in ADVICE)
-    return by_cause.format(broker=broker, addr=address, ns=servers(incident.ns), topic=short(incident.topic))
+    return _(next(ADVICE[key] for key in known if key in ADVICE)) % shown
+
+
+def _addressed(incident: Incident) -> str:
+    broker = brokers(incident)
+    if len(incident.addrs) != 1:
+        return broker
+    return _("%(broker)s (%(addr)s)") % {"broker": broker, "addr": short(incident.addrs[0])}
 
 
 def _asked(incident: Incident) -> str:
@@ -31,52 +40,57 @@ def silent_before(incident: Incident) -> str:
     """How long a broker had been silent when it was dropped; '' if that is not known."""
     if incident.silent_ms is None:
         return ""
-    at = "" if incident.before else f" at {moment(incident.t1 - incident.silent_ms * 1000)[11:]},"
-    return f"The last heartbeat came{at} {milliseconds(incident.silent_ms)} earlier: the fault may have begun then."
+    shown = {
+        "length": milliseconds(incident.silent_ms), "at": moment(incident.t1 - incident.silent_ms * 1000)[11:]
+    }  # fmt: skip
+    if incident.before:
+        return _("The last heartbeat came %(length)s earlier: the fault may have begun then.") % shown
+    return _("The last heartbeat came at %(at)s, %(length)s earlier: the fault may have begun then.") % shown
 
 
 # By kind and cause; the empty cause stands for all others.
 ADVICE = {
-    (Kind.MISSING, "expired"): "Look at the network between {broker}{addr} and {ns}: heartbeats do not arrive there, "
-    "and other name servers get them.",
+    (Kind.MISSING, "expired"): N_("Look at the network between %(broker)s and %(ns)s: heartbeats do not arrive there, "
+    "and other name servers get them."),
     (Kind.MISSING, "channel_close"): CONNECTION,
     (Kind.MISSING, "channel_exception"): CONNECTION,
     (Kind.MISSING, "channel_idle"): CONNECTION,
-    (Kind.MISSING, "start"): "Check that namesrvAddr of {broker}{addr} names {ns}: it has not registered there since "
-    "that name server started.",
-    (Kind.MISSING, "register"): "Check that namesrvAddr of {broker}{addr} names {ns}: it registered elsewhere only.",
-    (Kind.MISSING, "observed"): "Look at the log of {broker}{addr} for its registration at {ns}. From outside it is "
-    "not visible why it went; rocketns collect --brokers asks the broker too.",
-    (Kind.MISSING, "observed answered"): "Look at the network between {broker}{addr} and {ns}: the broker itself "
-    "answered when it was asked.",
-    (Kind.MISSING, "observed refused"): "Look at the process of {broker}{addr}: its address refused a connection.",
-    (Kind.MISSING, "watched"): "Look at the log of {broker}{addr} for its registration at {ns}: it was missing there "
-    "when watching began.",
-    (Kind.MISSING, ""): "Look at the log of {broker}{addr} for its registration at {ns}.",
-    (Kind.STALE_ROUTES, "admin"): "Delete the topic again at every name server (mqadmin deleteTopic).",
-    (Kind.STALE_ROUTES, ""): "Look at the log of {broker}{addr} for failed registrations at {ns}. To send the "
-    "topic again, repeat its change (mqadmin updateTopic).",
-    (Kind.STALE_PERMISSIONS, ""): "Repeat the change at every name server (mqadmin wipeWritePerm or addWritePerm).",
-    (Kind.CRASH, ""): "Look at the process and the host of {broker}{addr}: all its connections ended at once.",
-    (Kind.DEAD, ""): "Look at the host and the network of {broker}{addr}: heartbeats stopped everywhere, and no "
-    "connection was closed.",
-    (Kind.LOST, ""): "Look at the log of {broker}{addr}: name servers saw different endings.",
-    (Kind.GONE, ""): "Look at the log of {broker}{addr}. From outside it is not visible whether it stopped or was "
-    "lost; rocketns collect --brokers asks the broker too.",
-    (Kind.GONE, "observed answered"): "Look at the network between {broker}{addr} and the name servers: the broker "
-    "itself answered when it was asked.",
-    (Kind.GONE, "observed refused"): "Look at the process of {broker}{addr}: its address refused a connection, so it "
-    "had stopped or crashed.",
-    (Kind.GONE, "observed silent"): "Look at the host and the network of {broker}{addr}: it did not answer when it was "
-    "asked.",
-    (Kind.FLAP, "observed"): "Look at process, load and network of {broker}{addr}: it comes and goes.",
-    (Kind.FLAP, "expired"): "Look at load, garbage collection and network of {broker}{addr}: its heartbeats come too "
-    "late.",
-    (Kind.FLAP, ""): "Look at the process and the network of {broker}{addr}: its connections end again and again.",
-    (Kind.RESTARTED, ""): "Nothing, if the restart was planned.",
-    (Kind.KILLED, ""): "Look at the host of {ns}: killed processes are in the kernel's log. It left no stop record.",
-    (Kind.STOPPED, ""): "Start {ns}, or take it out of namesrvAddr of brokers and clients.",
-    (Kind.SILENT, ""): "Check whether {ns} runs. If it does, look at its disk, and at what copies its journal.",
-    (Kind.MISSING_TOPIC, ""): "Find the client (journalLookupClients=true shows its address). Then correct the name, "
-    "or create topic {topic}.",
+    (Kind.MISSING, "start"): N_("Check that namesrvAddr of %(broker)s names %(ns)s: it has not registered there since "
+    "that name server started."),
+    (Kind.MISSING, "register"): N_("Check that namesrvAddr of %(broker)s names %(ns)s: it registered elsewhere only."),
+    (Kind.MISSING, "observed"): N_("Look at the log of %(broker)s for its registration at %(ns)s. From outside it is "
+    "not visible why it went; rocketns collect --brokers asks the broker too."),
+    (Kind.MISSING, "observed answered"): N_("Look at the network between %(broker)s and %(ns)s: the broker itself "
+    "answered when it was asked."),
+    (Kind.MISSING, "observed refused"): N_("Look at the process of %(broker)s: its address refused a connection."),
+    (Kind.MISSING, "watched"): N_("Look at the log of %(broker)s for its registration at %(ns)s: it was missing there "
+    "when watching began."),
+    (Kind.MISSING, ""): N_("Look at the log of %(broker)s for its registration at %(ns)s."),
+    (Kind.STALE_ROUTES, "admin"): N_("Delete the topic again at every name server (mqadmin deleteTopic)."),
+    (Kind.STALE_ROUTES, ""): N_("Look at the log of %(broker)s for failed registrations at %(ns)s. To send the "
+    "topic again, repeat its change (mqadmin updateTopic)."),
+    (Kind.STALE_PERMISSIONS, ""): N_("Repeat the change at every name server (mqadmin wipeWritePerm or addWritePerm)."),
+    (Kind.CRASH, ""): N_("Look at the process and the host of %(broker)s: all its connections ended at once."),
+    (Kind.DEAD, ""): N_("Look at the host and the network of %(broker)s: heartbeats stopped everywhere, and no "
+    "connection was closed."),
+    (Kind.LOST, ""): N_("Look at the log of %(broker)s: name servers saw different endings."),
+    (Kind.GONE, ""): N_("Look at the log of %(broker)s. From outside it is not visible whether it stopped or was "
+    "lost; rocketns collect --brokers asks the broker too."),
+    (Kind.GONE, "observed answered"): N_("Look at the network between %(broker)s and the name servers: the broker "
+    "itself answered when it was asked."),
+    (Kind.GONE, "observed refused"): N_("Look at the process of %(broker)s: its address refused a connection, so it "
+    "had stopped or crashed."),
+    (Kind.GONE, "observed silent"): N_("Look at the host and the network of %(broker)s: it did not answer when it was "
+    "asked."),
+    (Kind.FLAP, "observed"): N_("Look at process, load and network of %(broker)s: it comes and goes."),
+    (Kind.FLAP, "expired"): N_("Look at load, garbage collection and network of %(broker)s: its heartbeats come too "
+    "late."),
+    (Kind.FLAP, ""): N_("Look at the process and the network of %(broker)s: its connections end again and again."),
+    (Kind.RESTARTED, ""): N_("Nothing, if the restart was planned."),
+    (Kind.KILLED, ""): N_("Look at the host of %(ns)s: killed processes are in the kernel's log. It left no stop "
+                          "record."),
+    (Kind.STOPPED, ""): N_("Start %(ns)s, or take it out of namesrvAddr of brokers and clients."),
+    (Kind.SILENT, ""): N_("Check whether %(ns)s runs. If it does, look at its disk, and at what copies its journal."),
+    (Kind.MISSING_TOPIC, ""): N_("Find the client (journalLookupClients=true shows its address). Then correct the "
+    "name, or create topic %(topic)s."),
 }  # fmt: skip

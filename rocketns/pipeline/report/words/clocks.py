@@ -8,13 +8,15 @@ from typing import Any
 
 from rocketns.journal.reading.clockbounds import Known, contradicts
 from rocketns.journal.reading.clocks import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE, VERSIONS
+from rocketns.languages import N_
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.report import text
+from rocketns.pipeline.saying import _
 
-SAY_IT = (
+SAY_IT = N_(
     "If the clocks of all machines are synchronised (NTP), say by how much they differ at most, such as --clocks 1s."
 )
-NOT_COUNTED = "Differences that clocks alone may explain are not counted. They are marked “clocks”."
+NOT_COUNTED = N_("Differences that clocks alone may explain are not counted. They are marked “clocks”.")
 
 
 def is_sure(method: str, uncertainty: int | None) -> bool:
@@ -25,15 +27,15 @@ def is_sure(method: str, uncertainty: int | None) -> bool:
 def known_to(method: str, uncertainty: int | None) -> str:
     """How well an offset is known: ``to 20 ms``, ``up to a multiple of 30 s``."""
     if method == REFERENCE:
-        return "as the reference"
+        return _("as the reference")
     if method == NONE or uncertainty is None:
-        return "not at all"
+        return _("not at all")
     if method == OBSERVED and not uncertainty:
-        return "as the only clock: the observer's"
+        return _("as the only clock: the observer's")
+    shown = {"length": text.microseconds(uncertainty)}
     if method == HEARTBEATS:
-        return f"up to a multiple of {text.microseconds(uncertainty)}"
-    said = ", as --clocks says" if method == GIVEN else ""
-    return f"to {text.microseconds(uncertainty)}{said}"
+        return _("up to a multiple of %(length)s") % shown
+    return (_("to %(length)s, as --clocks says") if method == GIVEN else _("to %(length)s")) % shown
 
 
 def clock_notes(offsets: Iterable[Mapping[str, Any]], within: int | None = None) -> list[str]:
@@ -42,7 +44,7 @@ def clock_notes(offsets: Iterable[Mapping[str, Any]], within: int | None = None)
     rows = list(offsets)
     if within is not None:
         return [*_unknown(rows), *_contradicted(rows, within)]
-    return [f"{note} {SAY_IT}" for note in _unknown(rows)]
+    return [text.sentences(note, _(SAY_IT)) for note in _unknown(rows)]
 
 
 def given_notes(offsets: Iterable[Mapping[str, Any]], within: int | None) -> list[str]:
@@ -51,8 +53,11 @@ def given_notes(offsets: Iterable[Mapping[str, Any]], within: int | None) -> lis
     if not named:
         return []
     return [
-        f"The clocks of {text.names(named)} and of the reference are taken to differ by {text.microseconds(within)} at "
-        "most, as the option --clocks says. The journals show nothing better."
+        _(
+            "The clocks of %(names)s and of the reference are taken to differ by %(within)s at most, as the option "
+            "--clocks says. The journals show nothing better."
+        )
+        % {"names": text.names(named), "within": text.microseconds(within)}
     ]
 
 
@@ -63,10 +68,16 @@ def _is_given(row: Mapping[str, Any]) -> bool:
 def _contradicted(rows: Iterable[Mapping[str, Any]], within: int) -> Iterator[str]:
     for row in sorted(rows, key=lambda row: str(row["ns"])):
         if contradicts(Known(row["method"], row["offset"], row["uncertainty"]), within):
-            name, off = text.names([str(row["ns"])]), text.microseconds(abs(row["offset"]))
+            shown = {
+                "name": text.names([str(row["ns"])]), "off": text.microseconds(abs(row["offset"])),
+                "within": text.microseconds(within),
+            }  # fmt: skip
             yield (
-                f"The clock of {name} was measured to be {off} off, more than the {text.microseconds(within)} that the "
-                "option --clocks says. What was measured counts."
+                _(
+                    "The clock of %(name)s was measured to be %(off)s off, more than the %(within)s that the option "
+                    "--clocks says. What was measured counts."
+                )
+                % shown
             )
 
 
@@ -80,21 +91,35 @@ def _unknown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _note(method: str, uncertainty: int | None, servers: list[str]) -> str:
-    names = text.names(servers)
-    clock, taken = (f"clock of {names} is", "It is") if len(servers) == 1 else (f"clocks of {names} are", "They are")
+    many = len(servers)
+    shown = {
+        "names": text.names(servers), "known": known_to(method, uncertainty),
+        "doubt": text.microseconds(CLOCK_DOUBT_US),
+    }  # fmt: skip
     if method == HEARTBEATS:
-        return (
-            f"The {clock} known only {known_to(method, uncertainty)}: too few brokers changed their data version, and "
-            f"heartbeats repeat. {taken} taken to be off by {text.microseconds(CLOCK_DOUBT_US)} at most. {NOT_COUNTED}"
+        note = _.plural(
+            "The clock of %(names)s is known only %(known)s: too few brokers changed their data version, and "
+            "heartbeats repeat. It is taken to be off by %(doubt)s at most.",
+            "The clocks of %(names)s are known only %(known)s: too few brokers changed their data version, and "
+            "heartbeats repeat. They are taken to be off by %(doubt)s at most.",
+            many,
         )
-    if method == OBSERVED:
-        it = "it" if len(servers) == 1 else "them"
-        return (
-            f"The times of {names} are those of the machine that watched {it}. Nothing shows how far its clock is off "
+    elif method == OBSERVED:
+        note = _.plural(
+            "The times of %(names)s are those of the machine that watched it. Nothing shows how far its clock is off "
             "from the other name servers: too few changes of brokers and topics were seen on both sides. It is taken "
-            f"to be off by {text.microseconds(CLOCK_DOUBT_US)} at most. {NOT_COUNTED}"
+            "to be off by %(doubt)s at most.",
+            "The times of %(names)s are those of the machine that watched them. Nothing shows how far its clock is off "
+            "from the other name servers: too few changes of brokers and topics were seen on both sides. It is taken "
+            "to be off by %(doubt)s at most.",
+            many,
         )
-    return (
-        f"Nothing shows how far the {clock} off, since no broker was heard there and at another name server at the "
-        f"same time. Times of {names} were not corrected. {NOT_COUNTED}"
-    )
+    else:
+        note = _.plural(
+            "Nothing shows how far the clock of %(names)s is off, since no broker was heard there and at another name "
+            "server at the same time. Times of %(names)s were not corrected.",
+            "Nothing shows how far the clocks of %(names)s are off, since no broker was heard there and at another "
+            "name server at the same time. Times of %(names)s were not corrected.",
+            many,
+        )
+    return text.sentences(note % shown, _(NOT_COUNTED))

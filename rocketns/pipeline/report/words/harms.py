@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rocketns.pipeline.incidents.model import Incident, Kind
+from rocketns.pipeline.report.text import sentences
 from rocketns.pipeline.report.words.names import brokers, queues, servers, topics
+from rocketns.pipeline.saying import _
 
 
 def whom(incident: Incident) -> str:
@@ -15,45 +17,90 @@ def whom(incident: Incident) -> str:
 
 def _nobody(incident: Incident) -> str:
     if not incident.harm.known:
-        return "It is not known which topics it holds."
-    return "" if incident.harm.topics else "No user topic is concerned."
+        return _("It is not known which topics it holds.")
+    return "" if incident.harm.topics else _("No user topic is concerned.")
+
+
+def _shown(incident: Incident) -> dict[str, str]:
+    harm = incident.harm
+    return {"topics": topics(harm), "queues": queues(harm), "where": servers(incident.ns)}
 
 
 def _harm_missing(incident: Incident) -> str:
-    leave = "leave" if incident.going_on else "left"
-    send = "send nothing to" if incident.going_on else "sent nothing to"
-    asked = "it" if len(incident.ns) == 1 else "these"
-    gone = brokers(incident) if len(incident.brokers) == 1 else "the brokers"
-    unread = f"consumers that ask {servers(incident.ns)} {leave} {queues(incident.harm)} unread, and "
-    return _nobody(incident) or (
-        f"{topics(incident.harm)}: {unread if incident.harm.queues else ''}producers that ask "
-        f"{asked if incident.harm.queues else servers(incident.ns)} {send} {gone}."
+    gone = brokers(incident) if len(incident.brokers) == 1 else _("the brokers")
+    return _nobody(incident) or _unread(incident, _shown(incident) | {"broker": gone})
+
+
+def _unread(incident: Incident, shown: Mapping[str, str]) -> str:
+    many = len(incident.ns)
+    if not incident.harm.queues and incident.going_on:
+        return _("%(topics)s: producers that ask %(where)s send nothing to %(broker)s.") % shown
+    if not incident.harm.queues:
+        return _("%(topics)s: producers that ask %(where)s sent nothing to %(broker)s.") % shown
+    if incident.going_on:
+        return (
+            _.plural(
+                "%(topics)s: consumers that ask %(where)s leave %(queues)s unread, and producers that ask it send "
+                "nothing to %(broker)s.",
+                "%(topics)s: consumers that ask %(where)s leave %(queues)s unread, and producers that ask these send "
+                "nothing to %(broker)s.",
+                many,
+            )
+            % shown
+        )
+    return (
+        _.plural(
+            "%(topics)s: consumers that ask %(where)s left %(queues)s unread, and producers that ask it sent nothing "
+            "to %(broker)s.",
+            "%(topics)s: consumers that ask %(where)s left %(queues)s unread, and producers that ask these sent "
+            "nothing to %(broker)s.",
+            many,
+        )
+        % shown
     )
 
 
 def _harm_stale(incident: Incident) -> str:
-    harm, now = incident.harm, incident.going_on
+    harm, shown = incident.harm, _shown(incident)
     if harm.topics and not harm.queues:
-        return f"{topics(harm)}: routes {'differ' if now else 'differed'}, but all have the same queues."
-    are = ("is" if now else "was") if harm.queues == 1 else ("are" if now else "were")
-    return _nobody(incident) or f"{topics(harm)}: {queues(harm)} {are} on some routes and not on others."
+        now = _("%(topics)s: routes differ, but all have the same queues.")
+        then = _("%(topics)s: routes differed, but all have the same queues.")
+        return (now if incident.going_on else then) % shown
+    now = _.plural(
+        "%(topics)s: %(queues)s is on some routes and not on others.",
+        "%(topics)s: %(queues)s are on some routes and not on others.",
+        harm.queues,
+    )
+    then = _.plural(
+        "%(topics)s: %(queues)s was on some routes and not on others.",
+        "%(topics)s: %(queues)s were on some routes and not on others.",
+        harm.queues,
+    )
+    return _nobody(incident) or (now if incident.going_on else then) % shown
 
 
 def _harm_permissions(incident: Incident) -> str:
-    may = "may" if incident.going_on else "could"
-    return _nobody(incident) or (
-        f"{topics(incident.harm)}: clients of {servers(incident.ns)} {may} send or read where others must not, "
-        "or the reverse."
-    )
+    now = _("%(topics)s: clients of %(where)s may send or read where others must not, or the reverse.")
+    then = _("%(topics)s: clients of %(where)s could send or read where others must not, or the reverse.")
+    return _nobody(incident) or (now if incident.going_on else then) % _shown(incident)
 
 
 def _harm_gone(incident: Incident) -> str:
     if incident.bids and 0 not in incident.bids:
-        went = "goes" if incident.going_on else "went"
-        return f"Its master {went} on, with one copy less." if incident.harm.known else ""
-    can = "can" if incident.going_on else "could"
-    its = f"its {queues(incident.harm)}" if incident.harm.queues else "it"
-    return _nobody(incident) or f"{topics(incident.harm)}: nobody {can} write to or read from {its}."
+        return _harm_of_slave(incident) if incident.harm.known else ""
+    if incident.harm.queues:
+        now = _("%(topics)s: nobody can write to or read from its %(queues)s.")
+        then = _("%(topics)s: nobody could write to or read from its %(queues)s.")
+    else:
+        now = _("%(topics)s: nobody can write to or read from it.")
+        then = _("%(topics)s: nobody could write to or read from it.")
+    return _nobody(incident) or (now if incident.going_on else then) % _shown(incident)
+
+
+def _harm_of_slave(incident: Incident) -> str:
+    if incident.going_on:
+        return _("Its master goes on, with one copy less.")
+    return _("Its master went on, with one copy less.")
 
 
 def _harm_flap(incident: Incident) -> str:
@@ -61,22 +108,33 @@ def _harm_flap(incident: Incident) -> str:
 
 
 def _harm_server(incident: Incident) -> str:
-    need = "need" if incident.going_on else "needed"
-    clients = f"Clients of {servers(incident.ns)} {need} another name server."
-    if not incident.harm.queues:
-        return clients
-    return f"{clients} {topics(incident.harm)} with {queues(incident.harm)} had no route there at first."
+    now = _("Clients of %(where)s need another name server.")
+    then = _("Clients of %(where)s needed another name server.")
+    lacked = _("%(topics)s with %(queues)s had no route there at first.") if incident.harm.queues else ""
+    return sentences(now if incident.going_on else then, lacked) % _shown(incident)
 
 
 def _harm_silent(_incident: Incident) -> str:
-    return "If it is down, its clients need another name server. If it is up, the audit does not see what it answers."
+    return _(
+        "If it is down, its clients need another name server. If it is up, the audit does not see what it answers."
+    )
 
 
 def _harm_missing_topic(incident: Incident) -> str:
-    where = f" at {servers(incident.ns)}" if incident.ns else ""
-    does = "does" if incident.going_on else "did"
-    misses = f"{incident.harm.misses:,} lookups{where} were answered “topic not exist”"
-    return f"{misses}: a producer or consumer {does} not work."
+    shown = _shown(incident) | {"n": f"{incident.harm.misses:,}"}
+    if incident.ns and incident.going_on:
+        return (
+            _("%(n)s lookups at %(where)s were answered “topic not exist”: a producer or consumer does not work.")
+            % shown
+        )
+    if incident.ns:
+        return (
+            _("%(n)s lookups at %(where)s were answered “topic not exist”: a producer or consumer did not work.")
+            % shown
+        )
+    if incident.going_on:
+        return _("%(n)s lookups were answered “topic not exist”: a producer or consumer does not work.") % shown
+    return _("%(n)s lookups were answered “topic not exist”: a producer or consumer did not work.") % shown
 
 
 HARMS: dict[Kind, Callable[[Incident], str]] = {

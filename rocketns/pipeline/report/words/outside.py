@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract.times import SECOND_US, moment
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
+from rocketns.pipeline.saying import _
 
 Row = Mapping[str, Any]
 
 # What the broker itself said when it was asked, in a sentence.
 SAID = {
-    "answered": "The broker itself answered when it was asked then: it lived.",
-    "refused": "The broker's address refused a connection then: its process was gone.",
-    "silent": "The broker did not answer when it was asked then.",
+    "answered": N_("The broker itself answered when it was asked then: it lived."),
+    "refused": N_("The broker's address refused a connection then: its process was gone."),
+    "silent": N_("The broker did not answer when it was asked then."),
 }
-# By section of the page: what is not computed of name servers that were watched from outside. ``{of}``: their names.
+# By section of the page: what is not computed of name servers that were watched from outside. ``of``: their names.
 UNKNOWN = {
-    "departures": "{of}: how brokers went is not visible from outside. Such a departure has the kind observed.",
-    "brokers": "{of}: what went there is neither a failure nor graceful, since causes are not visible from outside. "
-    "There are no heartbeats and no flaps of it.",
-    "availability": "{of}: time without a broker counts as observed, and not for the budget, since causes are not "
-    "visible from outside.",
-    "topics": "{of}: no lookup is visible from outside, so no topic is called dead.",
-    "lookups": "{of}: no lookup is visible from outside.",
-    "clients": "{of}: no client is visible from outside.",
-    "impact": "{of}: no consumer is visible from outside. The model says what differing routes do to any group.",
+    "departures": N_("%(of)s: how brokers went is not visible from outside. Such a departure has the kind observed."),
+    "brokers": N_(
+        "%(of)s: what went there is neither a failure nor graceful, since causes are not visible from outside. "
+        "There are no heartbeats and no flaps of it."
+    ),
+    "availability": N_(
+        "%(of)s: time without a broker counts as observed, and not for the budget, since causes are not "
+        "visible from outside."
+    ),
+    "topics": N_("%(of)s: no lookup is visible from outside, so no topic is called dead."),
+    "lookups": N_("%(of)s: no lookup is visible from outside."),
+    "clients": N_("%(of)s: no client is visible from outside."),
+    "impact": N_("%(of)s: no consumer is visible from outside. The model says what differing routes do to any group."),
 }
 # Sections that say so where topics of a name server are not known.
 COMPARING = ("divergence", "topics", "quality")
@@ -36,22 +42,25 @@ COMPARING = ("divergence", "topics", "quality")
 def begun_and_ended(incident: Incident) -> str:
     """``it began between 10:02:00 and 10:02:05 and ended between 10:04:30 and 10:04:35``; '' if its times are exact to
     a second."""
-    parts = []
-    if incident.t1_early >= SECOND_US and not incident.before:
-        parts.append(f"began {_between(incident.t1, incident.t1_early)}")
-    if incident.t2_early >= SECOND_US and not incident.going_on:
-        parts.append(f"ended {_between(incident.t2, incident.t2_early)}")
-    return f"it {' and '.join(parts)}" if parts else ""
+    begun = incident.t1_early >= SECOND_US and not incident.before
+    ended = incident.t2_early >= SECOND_US and not incident.going_on
+    shown = {"begun": _between(incident.t1, incident.t1_early), "ended": _between(incident.t2, incident.t2_early)}
+    if begun and ended:
+        return _("it began %(begun)s and ended %(ended)s") % shown
+    if begun:
+        return _("it began %(begun)s") % shown
+    return _("it ended %(ended)s") % shown if ended else ""
 
 
 def _between(at: int, early: int) -> str:
     first, last = moment(at - early), moment(at)
-    return f"between {first[11:] if first[:10] == last[:10] else first} and {last[11:]}"
+    begin = first[11:] if first[:10] == last[:10] else first
+    return _("between %(begin)s and %(end)s") % {"begin": begin, "end": last[11:]}
 
 
 def said(asked: Sequence[str]) -> str:
     """What the broker said; '' if it was not asked, or several of its addresses said different things."""
-    return SAID.get(asked[0], "") if len(asked) == 1 else ""
+    return _(SAID[asked[0]]) if len(asked) == 1 and asked[0] in SAID else ""
 
 
 def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, list[str]]:
@@ -61,7 +70,7 @@ def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, li
     if not watched:
         return {}
     of = text.names([str(row["ns"]) for row in watched])
-    found = {section: [sentence.format(of=of)] for section, sentence in UNKNOWN.items()}
+    found = {section: [_(sentence) % {"of": of}] for section, sentence in UNKNOWN.items()}
     boots = [row for row in uptime if row.get("observed")]
     gaps, hidden = _gaps(boots), _without_topics(boots)
     found["quality"] = [*(_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched), _nobody_knows(of)]
@@ -69,14 +78,31 @@ def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, li
 
 
 def _looks(row: Row, unwatched: int) -> str:
-    known = [
-        f"a change of {what} to {text.microseconds(row[name])}"
-        for what, name in (("brokers", "members_early"), ("topics", "topics_early"))
-        if row.get(name) is not None
-    ]
-    exact = f" When it happened is known for {' and for '.join(known)}, at worst." if known else ""
-    missed = f" It was not watched for {text.microseconds(unwatched)} in between." if unwatched else ""
-    return f"{text.short(row['ns'])} was watched from outside, by rocketns collect or the like.{exact}{missed}"
+    shown = {"ns": text.short(row["ns"]), "unwatched": text.microseconds(unwatched)}
+    return text.sentences(
+        _("%(ns)s was watched from outside, by rocketns collect or the like.") % shown,
+        _exact(row),
+        _("It was not watched for %(unwatched)s in between.") % shown if unwatched else "",
+    )
+
+
+def _exact(row: Row) -> str:
+    known = [row.get(name) is not None for name in ("members_early", "topics_early")]
+    shown = {
+        "brokers": text.microseconds(row.get("members_early")),
+        "topics": text.microseconds(row.get("topics_early")),
+    }
+    if all(known):
+        return (
+            _(
+                "When it happened is known for a change of brokers to %(brokers)s and for a change of topics to "
+                "%(topics)s, at worst."
+            )
+            % shown
+        )
+    if known[0]:
+        return _("When it happened is known for a change of brokers to %(brokers)s, at worst.") % shown
+    return _("When it happened is known for a change of topics to %(topics)s, at worst.") % shown if known[1] else ""
 
 
 def _without_topics(uptime: Iterable[Row]) -> list[str]:
@@ -85,17 +111,20 @@ def _without_topics(uptime: Iterable[Row]) -> list[str]:
     if not servers:
         return []
     return [
-        f"{text.names(servers)} did not list topics (enableAllTopicList=false) while watched, or for a part of that "
-        "time. What topics it had then is not known, and they are not compared with those of others. Its brokers are."
+        _(
+            "%(of)s did not list topics (enableAllTopicList=false) while watched, or for a part of that time. What "
+            "topics it had then is not known, and they are not compared with those of others. Its brokers are."
+        )
+        % {"of": text.names(servers)}
     ]
 
 
 def _nobody_knows(of: str) -> str:
-    return (
-        f"Not visible from outside, and so not known of {of}: why a broker or a topic went, heartbeats, data versions, "
-        "lookups, whether the name server itself restarted. What happened there is never called an expiry or a "
-        "graceful stop."
-    )
+    return _(
+        "Not visible from outside, and so not known of %(of)s: why a broker or a topic went, heartbeats, data "
+        "versions, lookups, whether the name server itself restarted. What happened there is never called an expiry "
+        "or a graceful stop."
+    ) % {"of": of}
 
 
 def _gaps(uptime: Iterable[Row]) -> dict[str, int]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rocketns.languages import N_
 from rocketns.pipeline.contract import times
 from rocketns.pipeline.incidents.model import Incident, Kind
 from rocketns.pipeline.report.text import microseconds, short
 from rocketns.pipeline.report.words.names import brokers, servers, topics
+from rocketns.pipeline.saying import _
 
 
 def title(incident: Incident, t1: int) -> str:
@@ -26,104 +28,183 @@ class _Clock:
 
     def span(self, incident: Incident) -> str:
         """``since 09:02 (still)`` or ``for 39 min, from 09:02``."""
+        values = {"begin": self.at(incident.t1), "length": microseconds(incident.lasted_us)}
+        if incident.going_on and incident.before:
+            return _("since %(begin)s or before (still)") % values
         if incident.going_on:
-            return f"since {self.at(incident.t1)}{' or before' if incident.before else ''} (still)"
-        least, since = ("at least ", "or before") if incident.before else ("", "on")
-        return f"for {least}{microseconds(incident.lasted_us)}, from {self.at(incident.t1)} {since}"
+            return _("since %(begin)s (still)") % values
+        if incident.before:
+            return _("for at least %(length)s, from %(begin)s or before") % values
+        return _("for %(length)s, from %(begin)s on") % values
 
 
 def _begin(text: str) -> str:
     return text[:1].upper() + text[1:] if text.startswith(("all ", "slave ")) else text
 
 
-def _was(incident: Incident, count: int) -> str:
-    return ("is" if incident.going_on else "was") if count == 1 else ("are" if incident.going_on else "were")
-
-
 def _missing(incident: Incident, clock: _Clock) -> str:
-    verb = _was(incident, len(incident.brokers))
-    return f"{_begin(brokers(incident))} {verb} missing at {servers(incident.ns)} {clock.span(incident)}"
+    many = len(incident.brokers)
+    now = _.plural(
+        "%(who)s is missing at %(where)s %(span)s", "%(who)s are missing at %(where)s %(span)s", many
+    )  # fmt: skip
+    then = _.plural(
+        "%(who)s was missing at %(where)s %(span)s", "%(who)s were missing at %(where)s %(span)s", many
+    )  # fmt: skip
+    shown = {"who": _begin(brokers(incident)), "where": servers(incident.ns), "span": clock.span(incident)}
+    return (now if incident.going_on else then) % shown
 
 
-def _stale(what: str) -> Callable[[Incident, _Clock], str]:
-    def sentence(incident: Incident, clock: _Clock) -> str:
-        many = len(incident.ns) > 1
-        verb = "" if not incident.going_on else "" if many else "s"
-        shows = f"{'show' if incident.going_on else 'showed'}{verb}"
-        than = "different" if len(incident.ns) == len(incident.lanes) else "other"
-        tail = "" if than == "different" else " than the rest"
-        where, who = f"{_of(incident)} on {brokers(incident)}", servers(incident.ns)
-        return f"{who} {shows} {than} {what}{tail} for {where} {clock.span(incident)}"
+def _stale_routes(incident: Incident, clock: _Clock) -> str:
+    many, shown = len(incident.ns), _stale(incident, clock)
+    if incident.going_on and many == len(incident.lanes):
+        return (
+            _.plural(
+                "%(who)s shows different routes for %(what)s on %(broker)s %(span)s",
+                "%(who)s show different routes for %(what)s on %(broker)s %(span)s",
+                many,
+            )
+            % shown
+        )
+    if incident.going_on:
+        return (
+            _.plural(
+                "%(who)s shows other routes than the rest for %(what)s on %(broker)s %(span)s",
+                "%(who)s show other routes than the rest for %(what)s on %(broker)s %(span)s",
+                many,
+            )
+            % shown
+        )
+    if many == len(incident.lanes):
+        return _("%(who)s showed different routes for %(what)s on %(broker)s %(span)s") % shown
+    return _("%(who)s showed other routes than the rest for %(what)s on %(broker)s %(span)s") % shown
 
-    return sentence
+
+def _stale_permissions(incident: Incident, clock: _Clock) -> str:
+    many, shown = len(incident.ns), _stale(incident, clock)
+    if incident.going_on and many == len(incident.lanes):
+        return (
+            _.plural(
+                "%(who)s shows different permissions for %(what)s on %(broker)s %(span)s",
+                "%(who)s show different permissions for %(what)s on %(broker)s %(span)s",
+                many,
+            )
+            % shown
+        )
+    if incident.going_on:
+        return (
+            _.plural(
+                "%(who)s shows other permissions than the rest for %(what)s on %(broker)s %(span)s",
+                "%(who)s show other permissions than the rest for %(what)s on %(broker)s %(span)s",
+                many,
+            )
+            % shown
+        )
+    if many == len(incident.lanes):
+        return _("%(who)s showed different permissions for %(what)s on %(broker)s %(span)s") % shown
+    return _("%(who)s showed other permissions than the rest for %(what)s on %(broker)s %(span)s") % shown
+
+
+def _stale(incident: Incident, clock: _Clock) -> dict[str, str]:
+    return {
+        "who": servers(incident.ns), "what": _of(incident), "broker": brokers(incident), "span": clock.span(incident)
+    }  # fmt: skip
 
 
 def _of(incident: Incident) -> str:
     if not incident.harm.topics:
-        return "system topics or those of consumer groups"
+        return _("system topics or those of consumer groups")
     sample, count = incident.harm.sample, incident.harm.topics
-    return f"topic {short(sample[0])}" if count == 1 and sample else topics(incident.harm)
+    return _("topic %(topic)s") % {"topic": short(sample[0])} if count == 1 and sample else topics(incident.harm)
 
 
-def _gone(verb: str) -> Callable[[Incident, _Clock], str]:
+def _gone(away: str, back: str) -> Callable[[Incident, _Clock], str]:
     def sentence(incident: Incident, clock: _Clock) -> str:
-        what = f"{_begin(brokers(incident))} {verb} at {clock.at(incident.t1)}"
-        return (
-            f"{what} and is not back (still)"
-            if incident.going_on
-            else f"{what} and was away for {microseconds(incident.lasted_us)}"
-        )
+        shown = {"who": _begin(brokers(incident)), "begin": clock.at(incident.t1)}
+        return _(away if incident.going_on else back) % (shown | {"length": microseconds(incident.lasted_us)})
 
     return sentence
 
 
 def _flap(incident: Incident, clock: _Clock) -> str:
-    where = f" at {servers(incident.ns)}" if len(incident.ns) < len(incident.lanes) else ""
-    count = f"gone {incident.times} times, {microseconds(incident.away_us)} in all"
-    who, begin = _begin(brokers(incident)), clock.at(incident.t1)
-    if incident.going_on:
-        return f"{who} comes and goes{where} since {begin} (still): {count}"
-    return f"{who} came and went{where} from {begin} to {clock.at(incident.t2)}: {count}"
+    shown = {
+        "who": _begin(brokers(incident)), "where": servers(incident.ns), "n": incident.times,
+        "away": microseconds(incident.away_us), "begin": clock.at(incident.t1), "end": clock.at(incident.t2),
+    }  # fmt: skip
+    if len(incident.ns) < len(incident.lanes):
+        now = _("%(who)s comes and goes at %(where)s since %(begin)s (still): gone %(n)s times, %(away)s in all")
+        then = _("%(who)s came and went at %(where)s from %(begin)s to %(end)s: gone %(n)s times, %(away)s in all")
+    else:
+        now = _("%(who)s comes and goes since %(begin)s (still): gone %(n)s times, %(away)s in all")
+        then = _("%(who)s came and went from %(begin)s to %(end)s: gone %(n)s times, %(away)s in all")
+    return (now if incident.going_on else then) % shown
 
 
-def _restarted(verb: str) -> Callable[[Incident, _Clock], str]:
+def _restarted(alone: str, without: str, still: str) -> Callable[[Incident, _Clock], str]:
     def sentence(incident: Incident, clock: _Clock) -> str:
-        away = microseconds(incident.away_us)
-        what = f"{servers(incident.ns)} {verb} at {clock.at(incident.t1)} and was away for {away}"
-        if not incident.brokers:
-            return what
-        many = f"{len(incident.brokers)} brokers" if len(incident.brokers) > 1 else brokers(incident)
-        if incident.going_on:
-            return f"{what}, and has no routes to {many} yet (still)"
-        without = microseconds(max(0, incident.lasted_us - incident.away_us))
-        return f"{what}, then without routes to {many} for {without}"
+        shown = {
+            "who": servers(incident.ns), "begin": clock.at(incident.t1), "away": microseconds(incident.away_us),
+            "length": microseconds(max(0, incident.lasted_us - incident.away_us)), "brokers": _many(incident),
+        }  # fmt: skip
+        return _((still if incident.going_on else without) if incident.brokers else alone) % shown
 
     return sentence
 
 
-def _ended(verb: str) -> Callable[[Incident, _Clock], str]:
-    return lambda incident, clock: f"{servers(incident.ns)} {verb} {clock.span(incident)}"
+def _many(incident: Incident) -> str:
+    if len(incident.brokers) == 1:
+        return brokers(incident)
+    return _.plural("%(n)s broker", "%(n)s brokers", len(incident.brokers)) % {"n": len(incident.brokers)}
+
+
+def _ended(message: str) -> Callable[[Incident, _Clock], str]:
+    return lambda incident, clock: _(message) % {"who": servers(incident.ns), "span": clock.span(incident)}
 
 
 def _missing_topic(incident: Incident, clock: _Clock) -> str:
-    topic, count = short(incident.topic), f"{incident.harm.misses:,} times"
+    shown = {
+        "topic": short(incident.topic), "n": f"{incident.harm.misses:,}", "begin": clock.at(incident.t1),
+        "span": clock.span(incident),
+    }  # fmt: skip
     if incident.going_on:
-        return f"Clients ask for topic {topic}, which no broker has, since {clock.at(incident.t1)} (still): {count}"
-    return f"Clients asked for topic {topic}, which no broker has, {clock.span(incident)}: {count}"
+        now = _("Clients ask for topic %(topic)s, which no broker has, since %(begin)s (still): %(n)s times")
+        return now % shown
+    return _("Clients asked for topic %(topic)s, which no broker has, %(span)s: %(n)s times") % shown
 
 
 TITLES: dict[Kind, Callable[[Incident, _Clock], str]] = {
     Kind.MISSING: _missing,
-    Kind.STALE_ROUTES: _stale("routes"),
-    Kind.STALE_PERMISSIONS: _stale("permissions"),
-    Kind.CRASH: _gone("crashed"),
-    Kind.DEAD: _gone("stopped sending heartbeats"),
-    Kind.LOST: _gone("went"),
-    Kind.GONE: _gone("disappeared"),
+    Kind.STALE_ROUTES: _stale_routes,
+    Kind.STALE_PERMISSIONS: _stale_permissions,
+    Kind.CRASH: _gone(
+        N_("%(who)s crashed at %(begin)s and is not back (still)"),
+        N_("%(who)s crashed at %(begin)s and was away for %(length)s"),
+    ),
+    Kind.DEAD: _gone(
+        N_("%(who)s stopped sending heartbeats at %(begin)s and is not back (still)"),
+        N_("%(who)s stopped sending heartbeats at %(begin)s and was away for %(length)s"),
+    ),
+    Kind.LOST: _gone(
+        N_("%(who)s went at %(begin)s and is not back (still)"),
+        N_("%(who)s went at %(begin)s and was away for %(length)s"),
+    ),
+    Kind.GONE: _gone(
+        N_("%(who)s disappeared at %(begin)s and is not back (still)"),
+        N_("%(who)s disappeared at %(begin)s and was away for %(length)s"),
+    ),
     Kind.FLAP: _flap,
-    Kind.RESTARTED: _restarted("restarted"),
-    Kind.KILLED: _restarted("was killed"),
-    Kind.STOPPED: _ended("is stopped"),
-    Kind.SILENT: _ended("writes nothing"),
+    Kind.RESTARTED: _restarted(
+        N_("%(who)s restarted at %(begin)s and was away for %(away)s"),
+        N_("%(who)s restarted at %(begin)s and was away for %(away)s, then without routes to %(brokers)s for "
+           "%(length)s"),
+        N_("%(who)s restarted at %(begin)s and was away for %(away)s, and has no routes to %(brokers)s yet (still)"),
+    ),
+    Kind.KILLED: _restarted(
+        N_("%(who)s was killed at %(begin)s and was away for %(away)s"),
+        N_("%(who)s was killed at %(begin)s and was away for %(away)s, then without routes to %(brokers)s for "
+           "%(length)s"),
+        N_("%(who)s was killed at %(begin)s and was away for %(away)s, and has no routes to %(brokers)s yet (still)"),
+    ),
+    Kind.STOPPED: _ended(N_("%(who)s is stopped %(span)s")),
+    Kind.SILENT: _ended(N_("%(who)s writes nothing %(span)s")),
     Kind.MISSING_TOPIC: _missing_topic,
-}
+}  # fmt: skip

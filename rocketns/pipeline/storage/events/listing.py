@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.paths import folder_at
 
 _LAYOUT = re.compile(r"(?P<base>.*?/v=(?P<v>[^/]+))/dt=(?P<dt>[^/]+)/ns=(?P<ns>[^/]+)/(?P<name>[^/]+)")
@@ -68,5 +69,7 @@ def _place(file: JournalFile) -> tuple[str, ...]:
 
 def _none(roots: Sequence[str], foreign: Mapping[str, int]) -> str:
     if foreign:
-        return f"{', '.join(roots)}: a journal of version {', '.join(foreign)}, and this audit reads version {VERSION}"
-    return f"no file of a journal (v={VERSION}/dt=…/ns=…/*.jsonl) in {', '.join(roots)}"
+        said = _("%(roots)s: a journal of version %(other)s, and this audit reads version %(version)s")
+        return said % {"roots": ", ".join(roots), "other": ", ".join(foreign), "version": VERSION}
+    said = _("no file of a journal (v=%(version)s/dt=…/ns=…/*.jsonl) in %(roots)s")
+    return said % {"roots": ", ".join(roots), "version": VERSION}

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.paths import folder_at
 
 MANIFEST_VERSION = 1
@@ -107,10 +108,11 @@ class Manifest:
         if numbers:
             return _state(json.loads(self.folder.read(_name(numbers[-1]))), self.folder.path(_name(numbers[-1])))
         if any(name.startswith("dt=") for name in self.folder.names()):
-            raise BadInput(
-                f"{self.folder.root} holds events as an older rocketns stored them. Delete that folder to read the "
-                "journal again, or name another --out."
+            said = _(
+                "%(folder)s holds events as an older rocketns stored them. Delete that folder to read the journal "
+                "again, or name another --out."
             )
+            raise BadInput(said % {"folder": self.folder.root})
         return State()
 
     def reads(self, state: State, days: Iterable[str]) -> list[Read]:
@@ -201,10 +203,11 @@ def _plain(state: State) -> dict[str, Any]:
 
 def _state(plain: Mapping[str, Any], path: str) -> State:
     if plain["version"] != MANIFEST_VERSION:
-        raise BadInput(
-            f"{path} has version {plain['version']}, and this rocketns reads version {MANIFEST_VERSION}. Name another "
-            "--out, or delete the folder of the events to read the journal again."
+        said = _(
+            "%(path)s has version %(version)s, and this rocketns reads version %(known)s. Name another --out, or "
+            "delete the folder of the events to read the journal again."
         )
+        raise BadInput(said % {"path": path, "version": plain["version"], "known": MANIFEST_VERSION})
     days = {
         dt: Day(reads, {ns: [Range(*r) for r in ranges] for ns, ranges in numbers.items()})
         for dt, (reads, numbers) in plain["days"].items()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 
 
 class Folder(ABC):
@@ -37,7 +38,7 @@ class Folder(ABC):
         """The file's bytes. BadInput if it is absent."""
         data = self.part(name)
         if data is None:
-            raise BadInput(f"{self.path(name)} is not there")
+            raise BadInput(_("%(path)s is not there") % {"path": self.path(name)})
         return data
 
     @abstractmethod

@@ -13,6 +13,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import Folder
 
 # In these stores a file appears whole when it is closed, and renaming copies it.
@@ -56,7 +57,10 @@ class Hadoop(Folder):
         try:
             yield
         except Py4JJavaError as error:
-            raise BadInput(f"{self.root} cannot be read: {error.java_exception.getMessage()}") from error
+            raise BadInput(
+                _("%(path)s cannot be read: %(error)s")
+                % {"path": self.root, "error": error.java_exception.getMessage()}
+            ) from error
 
     def _listed(self, below: Any) -> Iterator[tuple[str, int, int]]:
         listed = self._jvm.org.apache.hadoop.util.functional.RemoteIterators.toList(self._system.listFiles(below, True))

@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.hadoop import Hadoop
 
@@ -36,7 +37,9 @@ class Local(Folder):
             for found in self._matching():
                 yield from _walked(found)
         except OSError as error:
-            raise BadInput(f"{self.root} cannot be read: {error.strerror}") from error
+            raise BadInput(
+                _("%(path)s cannot be read: %(error)s") % {"path": self.root, "error": error.strerror}
+            ) from error
 
     def _matching(self) -> Iterable[Path]:
         if self._there is None:
@@ -77,7 +80,7 @@ class Local(Folder):
 
 def _walked(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of each file below, as Hadoop names them: file:/…"""
-    for at, _, names in os.walk(folder, followlinks=True):
+    for at, _folders, names in os.walk(folder, followlinks=True):
         for name in names:
             with suppress(FileNotFoundError):  # it was renamed meanwhile
                 status = Path(at, name).stat()

@@ -19,8 +19,9 @@ ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SC
 START_TIMEOUT_S = 120.0
 DEPLOY = "org.apache.spark.deploy"
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-# The daemons run for minutes: another compiler and a collector with threads of its own cost more than they save.
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# The daemons run for minutes: another compiler and a collector with threads of its own cost more than they save. So
+# does looking through the whole heap for garbage each time when there are more classes.
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m")
 
 
 @dataclass

@@ -59,7 +59,7 @@ def fleet(
 def offsets_of(spark: SparkSession, journals: Journals, within: int | None = None) -> dict[str, tuple[Any, ...]]:
     """offset in s, method, reference, uncertainty in s; held to the independent version and to what
     `explain` does on the way. ``within``: --clocks, us."""
-    days_frame = clock_days(estimates(cut(events_frame(spark, journals))), clocks_within_us=within)
+    days_frame = clock_days(estimates(cut(events_frame(spark, journals)), cut), clocks_within_us=within)
     frame = clock_offsets(days_frame)
     assert frame.schema.simpleString() == OFFSETS.simpleString()
     found = rows(frame)
@@ -135,9 +135,9 @@ def test_corrected_clocks_leave_only_real_differences(spark: SparkSession) -> No
     def windows(seen: Any) -> int:
         base = state.base(seen, observation, keep=cut)
         topics = cut(state.topic_intervals(seen, base, observation))
-        return len(rows(divergence.key_windows(topics, base.uptime, observation)))
+        return len(rows(divergence.key_windows(topics, base.uptime, observation, keep=cut)))
 
-    shifted = cut(corrected(events, clock_days(estimates(events))))
+    shifted = cut(corrected(events, clock_days(estimates(events, cut))))
     assert shifted.schema.simpleString() == EVENTS.simpleString()
     assert (windows(events) > 0, windows(shifted)) == (True, 0)
 
@@ -226,5 +226,6 @@ def test_where_all_were_watched_the_clock_of_the_observer_is_the_only_one(spark:
 
 def test_since_is_corrected_like_the_time_of_the_record(spark: SparkSession) -> None:
     events = cut(events_frame(spark, watched(600, 5, 8)))
-    (shifted,) = rows(corrected(events, clock_days(estimates(events))).where("ns = 'w0'").selectExpr("max(ts - since)"))
-    assert shifted == (5 * SECOND,)
+    shifted = corrected(events, clock_days(estimates(events, cut)))
+    (between,) = rows(shifted.where("ns = 'w0'").selectExpr("max(ts - since)"))
+    assert between == (5 * SECOND,)

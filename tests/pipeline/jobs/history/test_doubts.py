@@ -77,8 +77,10 @@ def found_of(spark: SparkSession, journals: Journals) -> Found:
     base = state.base(events, seen, keep=cut)
     held = cut(state.topic_intervals(events, base, seen))
     doubts = cut(topic_doubts(events, base, held, seen))
-    members = state.broker_intervals(events, base, seen)
-    windows = cut(divergence.key_windows(held, base.uptime, seen, broker_intervals=members, topic_doubts=doubts))
+    members = cut(state.broker_intervals(events, base, seen))
+    windows = cut(
+        divergence.key_windows(held, base.uptime, seen, broker_intervals=members, keep=cut, topic_doubts=doubts)
+    )
     assert doubts.schema.simpleString() == TOPIC_DOUBTS.simpleString()
     assert windows.schema.simpleString() == KEY_WINDOWS.simpleString()
     db = duck_events(journals)

@@ -44,7 +44,8 @@ def test_55_minutes_without_brokers_are_one_window(
     events = cut(events_frame(spark, journals))
     base = state.base(events, seen, keep=cut)
     assert [row[4] for row in rows(base.uptime)] == ["open", end_cause]
-    windows = rows(key_windows(state.topic_intervals(events, base, seen), base.uptime, seen, 1).select("t1", "t2"))
+    topics = cut(state.topic_intervals(events, base, seen))
+    windows = rows(key_windows(topics, base.uptime, seen, 1, keep=cut).select("t1", "t2"))
     assert [(t1 // SECOND, (t2 - t1) // SECOND) for t1, t2 in windows] == ([(300, window_s)] if window_s else [])
     assert [row[0] for row in rows(quality(events, files_frame(spark), base, seen))] == faults
     assert windows == duck_windows(journals, seen)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.jobs.history import holes as spark_holes
 from tests.pipeline.journals import Journals, events_frame, random_journals, told_of
+from tests.support.profile import new_seed
 
-SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
+SEED = new_seed()
 
 
 def thinned() -> Journals:

@@ -17,6 +17,7 @@ from rocketns.pipeline.jobs.queues.consumers import group_members
 from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
 from tests.pipeline.duck.query import query, same
 from tests.pipeline.duck.queues import impact as duck
+from tests.pipeline.frames import cut
 from tests.pipeline.journals import SECOND, Journal, events_frame
 from tests.pipeline.segments import Segment, View, random_segments, segment, segments_frame
 
@@ -27,7 +28,7 @@ COMPARED = ["topic", "t1", "t2", "strategy", "c", "queues", *LOSSES, *[name.repl
 
 def modelled(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[int] = (2,)) -> dict[Any, Any]:
     """(topic, strategy, c) -> row."""
-    rows = impact(segments_frame(spark, segments), groups).collect()
+    rows = impact(segments_frame(spark, segments), groups, keep=cut).collect()
     return {(row.topic, row.strategy, row.c): row for row in rows}
 
 
@@ -107,7 +108,7 @@ def real(spark: SparkSession) -> dict[Any, Any]:
         for case, (*_, asking) in REAL.items()
         for client, ns, t1, t2 in asking
     ]
-    rows = impact(segments_frame(spark, segments), [], frame_of(spark, members, GROUP_MEMBERS)).collect()
+    rows = impact(segments_frame(spark, segments), [], frame_of(spark, members, GROUP_MEMBERS), cut).collect()
     return {(row.topic, row.strategy): row for row in rows}
 
 
@@ -145,7 +146,7 @@ def test_a_member_is_a_client_that_asks_for_the_topic_and_its_groups_retry_topic
 
 
 def assert_same_as_sql(segments: DataFrame, rows_min: int) -> None:
-    ours = impact(segments, (2, 3, 4)).where(F.col("assignments") == "model").select(*COMPARED)
+    ours = impact(segments, (2, 3, 4), keep=cut).where(F.col("assignments") == "model").select(*COMPARED)
     theirs = query(duck.SQL.format(groups="[2, 3, 4]"), topic_segments=segments)
     assert len(theirs) >= rows_min
     assert same(sorted(map(tuple, ours.collect()), key=repr), theirs)

@@ -10,9 +10,10 @@ import pytest
 
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.page import render
-from tests.pipeline.report.browser import Browser, browser
+from rocketns.pipeline.saying import speaking
 from tests.pipeline.report.large_fleet import large_fleet
 from tests.pipeline.report.report_sample import hostile
+from tests.pipeline.report.shown.browser import Browser, browser
 from tests.support.running.chromium import CHROMIUM
 
 PHONE = (390, 844)
@@ -258,3 +259,32 @@ def tables_with(page: Browser, text: str) -> list[str]:
         f".includes('{text}')).map(one => one.id)"
     )
     return found
+
+
+@pytest.mark.parametrize("width", [PHONE[0], 1280])
+def test_the_chinese_page_fits_and_its_script_speaks_chinese(chromium: Browser, folder: Path, width: int) -> None:
+    with speaking("zh"):
+        (folder / "chinese.html").write_text(render(large_fleet(40)), "utf-8")
+    chromium.problems.clear()
+    chromium.open(folder / "chinese.html", width)
+    assert chromium.problems == []
+    assert chromium.value("document.documentElement.scrollWidth") <= width
+    shown = chromium.value("document.querySelector('[data-pager] [role=status]').textContent")
+    assert shown == "第 1 至 20 项，共 40 项"
+    assert chromium.value("document.querySelector('.timeline .controls').textContent").startswith("显示")
+
+
+@pytest.mark.parametrize("width", [PHONE[0], 1280])
+def test_the_ends_of_a_short_incident_do_not_lie_on_each_other(chromium: Browser, folder: Path, width: int) -> None:
+    """It is a narrow mark in the middle of a minute. No label leaves its axis either."""
+    chromium.open(folder / "hostile.html", width)
+    chromium.value("document.querySelectorAll('.card').forEach(card => { card.hidden = false; card.open = true; })")
+    assert chromium.value("document.querySelectorAll('.edges .both').length") > 0
+    assert (
+        chromium.value("""Array.from(document.querySelectorAll('.edges')).filter(axis => {
+      const whole = axis.getBoundingClientRect();
+      const [a, b] = Array.from(axis.querySelectorAll('span:not(.mark)')).map(label => label.getBoundingClientRect());
+      return b && a.right > b.left || a.left < whole.left - 1 || (b ?? a).right > whole.right + 1;
+    }).map(axis => axis.textContent)""")
+        == []
+    )

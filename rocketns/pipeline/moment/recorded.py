@@ -25,7 +25,7 @@ Day = tuple[str, str]  # dt, name server
 
 
 @dataclass
-class Told:
+class Recorded:
     """``marks``: of every record, and ``records``: those that show state, by boot; both in any order until ``sorted``.
     ``heard``: for the clocks. ``days``: those that have a record of a name server. ``last``: the
     latest time."""
@@ -63,11 +63,11 @@ class Told:
             given = {name: value for name, value in record.items() if value is not None}
             self.records.setdefault(boot, []).append(given)
 
-    def sorted(self) -> Told:
+    def sorted(self) -> Recorded:
         """These records in the order of ``seq``."""
         marks = {boot: dict(sorted(found.items())) for boot, found in self.marks.items()}
         records = {boot: sorted(found, key=itemgetter("seq")) for boot, found in self.records.items()}
-        return Told(marks, records, self.heard, self.days, self.last)
+        return Recorded(marks, records, self.heard, self.days, self.last)
 
     def boots(self) -> list[Known]:
         """Each boot, in the order of name server and boot. It must be sorted."""
@@ -77,7 +77,7 @@ class Told:
         """The records that show state, of all boots."""
         return [record for records in self.records.values() for record in records]
 
-    def corrected(self, offsets: Mapping[Day, int]) -> Told:
+    def corrected(self, offsets: Mapping[Day, int]) -> Recorded:
         """These records by the reference's clock. ``offsets``: us that a clock is ahead on a day."""
 
         def shifted(record: Record) -> Record:
@@ -92,13 +92,15 @@ class Told:
             for (ns, boot), found in self.marks.items()
         }
         records = {boot: [shifted(record) for record in found] for boot, found in self.records.items()}
-        return Told(marks, records, [], self.days, self.last)
+        return Recorded(marks, records, [], self.days, self.last)
 
-    def until(self, at: int) -> Told:
+    def until(self, at: int) -> Recorded:
         """Without what comes after this time."""
         marks = {boot: {seq: m for seq, m in found.items() if m.ts <= at} for boot, found in self.marks.items()}
         records = {boot: [r for r in found if r["ts"] <= at] for boot, found in self.records.items()}
-        return Told({boot: found for boot, found in marks.items() if found}, records, [], self.days, min(self.last, at))
+        return Recorded(
+            {boot: found for boot, found in marks.items() if found}, records, [], self.days, min(self.last, at)
+        )
 
 
 def _names_its_broker(record: Mapping[str, Any]) -> bool:

@@ -1,0 +1,178 @@
+"""The message catalogues, held to the code: ``python -m tests.check.documents.catalogues`` updates the .po files.
+
+New messages are added without a translation, and messages that the code no longer has are removed. A test fails until
+each has its translation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_file
+from babel.messages.pofile import read_po, write_po
+
+from rocketns import cli
+from rocketns.collect import arguments as collect
+from rocketns.config import NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.sections import OWN
+from rocketns.config.texts.system import SYSTEM_PROPERTIES
+from rocketns.config.tls import TLS_PROPERTIES
+from rocketns.doctor import arguments as doctor
+from rocketns.journal.reading.verifying import Damage
+from rocketns.languages import parsers
+from rocketns.pipeline.cli import arguments as audit
+from rocketns.pipeline.contract import meanings
+from rocketns.shadow import options as shadow
+from rocketns.shadow import switching as switch
+from rocketns.shadow.replaying import options as replay
+from rocketns.tools import arguments as tools
+from tests.check.documents.page_texts import page_texts
+from tests.check.source import ROOT
+
+LOCALE = "zh_CN"
+ARGPARSES_OWN = parsers.ARGPARSE
+FOLDER = ROOT / "rocketns" / "languages" / "locale" / LOCALE / "LC_MESSAGES"
+KEYWORDS = {"_": None, "N_": None, "plural": (1, 2)}
+TRIMMED = {"trimmed": "true"}
+WIDTH = 120  # characters of a line in the files
+NAMES = ("Project-Id-Version", "Report-Msgid-Bugs-To", "POT-Creation-Date", "PO-Revision-Date", "Last-Translator",
+         "Language-Team", "Generated-By")  # fmt: skip
+# Of Babel's header: times, versions and addresses, which would change with each run or are nobody's.
+NOT_KEPT = tuple(f'"{name}:'.encode() for name in NAMES)
+
+Message = str | tuple[str, str]  # the second is the plural
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One catalogue: the folders or files whose marks it has, the extractor of Babel, and the parsers shown in it."""
+
+    places: tuple[str, ...]
+    method: str = "python"
+    suffix: str = ".py"
+    templates: str = ""  # a folder of Jinja2's
+    parsers: tuple[argparse.ArgumentParser, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+def properties_texts() -> Iterator[str]:
+    """What `rocketns --help` says of properties, statuses and signals, and the epilogs of other programs."""
+    for kind in (NamesrvConfig, NettyServerConfig, *OWN.values()):
+        for declaration in properties.declared(kind).values():
+            yield from (declaration.metadata[name] for name in ("doc", "unit", "at_limit"))
+    yield from (kind.title for kind in OWN.values())
+    for one in (*SYSTEM_PROPERTIES, *TLS_PROPERTIES):
+        yield one.doc
+    yield from (one.default for one in SYSTEM_PROPERTIES if " " in one.default)
+    yield from (collect.EXAMPLES, shadow.EPILOG, switch.EPILOG, replay.EPILOG)
+    for _, doc in (*cli.EXIT_STATUSES, *cli.SIGNALS):
+        yield doc
+
+
+def meanings_texts() -> Iterator[str]:
+    """What the page says of each result."""
+    for one in vars(meanings).values():
+        if isinstance(one, meanings.Meaning):
+            yield from (one.text, *one.limits)
+
+
+def domains() -> dict[str, Domain]:
+    """Every domain but argparse's own words, which are not extracted."""
+    shown = (cli.parser(), tools.build(), collect.build(), shadow.parser(), switch.parser(), replay.build())
+    rooms = ("cli.py", "languages", "config", "tools", "collect", "shadow")
+    return {
+        "doctor": Domain(("doctor",), parsers=(doctor.build(),)),
+        "page": Domain(("admin/page/static",), "javascript", ".js", more=tuple(page_texts())),
+        "help": Domain(rooms, parsers=shown, more=tuple(properties_texts())),
+        "audit": Domain(
+            ("pipeline",),
+            templates="pipeline/report/templates",
+            parsers=(audit.build(),),
+            more=(audit.EXAMPLES, *meanings_texts(), *Damage),
+        ),
+    }
+
+
+def template(domain: Domain) -> Catalog:
+    """All messages of a domain, each with the files that it is in."""
+    made = Catalog(LOCALE, header_comment="", charset="utf-8")
+    for place in domain.places:
+        for path in files(ROOT / "rocketns" / place, domain.suffix):
+            for _, message, comments, _ in extract_from_file(domain.method, path, keywords=KEYWORDS):
+                made.add(message, locations=[(str(path.relative_to(ROOT)), 0)], auto_comments=comments)
+    for path in files(ROOT / "rocketns" / domain.templates, ".html") if domain.templates else ():
+        for _, message, comments, _ in extract_from_file("jinja2.ext:babel_extract", path, options=TRIMMED):
+            made.add(message, locations=[(str(path.relative_to(ROOT)), 0)], auto_comments=comments)
+    for text in (*spoken(domain.parsers), *domain.more):
+        if text and not text.isspace():
+            made.add(text)
+    return made
+
+
+def files(place: Path, suffix: str) -> Iterable[Path]:
+    """The files of a folder, in a fixed order."""
+    return [place] if place.is_file() else sorted(place.rglob(f"*{suffix}"))
+
+
+def spoken(shown: Iterable[argparse.ArgumentParser]) -> Iterator[str]:
+    """Every text of the parsers and of their commands."""
+    for parser in shown:
+        for one in parsers.each(parser):
+            yield from (text for text in parsers.lines(one) if text != ARGPARSE_HELP)
+
+
+ARGPARSE_HELP = next(iter(parsers.lines(argparse.ArgumentParser())))  # of -h, in the domain of argparse
+
+
+def current(name: str) -> Catalog:
+    """The catalogue as it is in its file; an empty one if there is none."""
+    path = FOLDER / f"{name}.po"
+    if not path.exists():
+        return Catalog(LOCALE, header_comment="", charset="utf-8", fuzzy=False)
+    with path.open("rb") as file:
+        return read_po(file, LOCALE)
+
+
+def updated(name: str, domain: Domain) -> bytes:
+    """The file as it should be but for translations that are missing in it."""
+    catalogue = current(name)
+    catalogue.update(template(domain), no_fuzzy_matching=True, update_creation_date=False, keep_user_comments=False)
+    catalogue.obsolete.clear()
+    out = io.BytesIO()
+    write_po(out, catalogue, width=WIDTH, include_lineno=False, sort_output=True)
+    return b"".join(line for line in out.getvalue().splitlines(keepends=True) if not line.startswith(NOT_KEPT))
+
+
+def faults(name: str, domain: Domain) -> Iterator[str]:
+    """What is wrong with a catalogue: messages without a translation, left over, fuzzy, or with other placeholders."""
+    have, want = current(name), template(domain)
+    yield from (f"{name}: not in the catalogue: {one.id!r}" for one in want if one.id and one.id not in have)
+    for one in have:
+        if not one.id:
+            continue
+        if one.id not in want:
+            yield f"{name}: nothing says this any more: {one.id!r}"
+        forms = one.string if isinstance(one.string, tuple | list) else (one.string,)
+        if not all(forms):
+            yield f"{name}: without a translation: {one.id!r}"
+        if one.fuzzy:
+            yield f"{name}: fuzzy: {one.id!r}"
+        yield from (f"{name}: {error}: {one.id!r}" for error in one.check(have) if all(forms))
+
+
+def main() -> None:
+    """Write each file again, and say what is still missing."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, domain in domains().items():
+        (FOLDER / f"{name}.po").write_bytes(updated(name, domain))
+        found = list(faults(name, domain))
+        print(f"{name}.po: {len(template(domain))} messages, {len(found)} faults")
+
+
+if __name__ == "__main__":
+    main()
