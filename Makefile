@@ -1,13 +1,17 @@
 # Needs python3 (3.11 or newer, with venv), make and a C compiler. Everything else goes into .venv.
 PYTHON ?= python3
 ARGS ?=
-# More than cores, for two of them wait for brokers most of the time; 0 runs all in one process.
+# Two keep the cores busy, the others wait for brokers most of the time; 0 runs all in one process.
+ifndef WORKERS
+rest: WORKERS = 5
+endif
 WORKERS ?= 4
 MINUTES ?= 10
 SPARKS ?= 4.0.0 4.3.0
 
 VENV := .venv
 PY := $(VENV)/bin/python
+CATALOGUES := $(wildcard rocketns/languages/locale/*/LC_MESSAGES/*.po)
 FAST := $(wildcard rocketns/_fast/*/*.pyx rocketns/_fast/*/*.pxd rocketns/_fast/*/*/*.pyx tests/compiled/*.pyx)
 # Python translates what is imported itself, and pip would do so with all of it, one file after the other.
 INSTALL := $(PY) -m pip install -q --no-compile
@@ -30,7 +34,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test rest test-all check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench wheels locks sbom helm build clean
+.PHONY: help run test rest test-all check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench docs wheels locks sbom helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -42,7 +46,7 @@ run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c
 test: $(VENV)/dev $(VENV)/built ## most tests, in ten minutes: with a real broker and the Java server where java, javac and mvn are found
 	$(CHOSEN) "not rest"
 
-rest: $(VENV)/dev $(VENV)/built ## only what make test leaves out; it names that at its end
+rest: $(VENV)/dev $(VENV)/built $(VENV)/docs ## only what make test leaves out; it names that at its end
 	$(CHOSEN) rest
 
 test-all: ## every test: make test, then make rest
@@ -89,6 +93,9 @@ bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet 
 	@$(PY) -m benchmarks $(ARGS)
 	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
 
+docs: $(VENV)/docs ## the documentation site, in English and Chinese, into build/site; other versions that are there stay
+	@exec $(PY) packaging/documentation.py $(ARGS)
+
 wheels: $(VENV)/dev $(VENV)/wheels ## the sdist and the manylinux wheels into dist/; downloads a C compiler (zig), 3 minutes of CPU time
 	@exec $(PY) packaging/wheels.py $(ARGS)
 
@@ -107,7 +114,7 @@ helm: $(VENV)/made ## helm itself into .venv, compiled by go; without it the tes
 build: $(VENV)/built ## compile what changed in rocketns/_fast, and the module that only tests call
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so rocketns/_fast/*/*/*.so tests/compiled/*.so rocketns/tools/completions .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist *.egg-info rocketns/_fast/*/*.so rocketns/_fast/*/*/*.so tests/compiled/*.so rocketns/tools/completions rocketns/languages/locale/*/*/*.mo .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find rocketns tests interop benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made:
@@ -137,11 +144,17 @@ $(VENV)/wheels: pyproject.toml | $(VENV)/installed
 	@$(INSTALL) -r $@.txt
 	@touch $@
 
+$(VENV)/docs: pyproject.toml | $(VENV)/installed
+	@echo "installing what make docs needs into $(VENV)"
+	@$(REQUIREMENTS) project.optional-dependencies.docs > $@.txt
+	@$(INSTALL) -r $@.txt
+	@touch $@
+
 # An editable installation, so that rocketns starts from any folder; after that only what changed is compiled.
-$(VENV)/built: pyproject.toml setup.py $(FAST) $(VENV)/installed
+$(VENV)/built: pyproject.toml setup.py $(FAST) $(CATALOGUES) $(VENV)/installed
 	@echo "compiling rocketns/_fast"
-	@if [ -n "$(filter-out $(FAST),$?)" ]; then ROCKETNS_TESTS=1 $(PY) -m pip install -q --no-deps --no-build-isolation -e .; \
-	else ROCKETNS_TESTS=1 $(PY) setup.py -q build_ext --inplace; fi
+	@if [ -n "$(filter-out $(FAST) $(CATALOGUES),$?)" ]; then ROCKETNS_TESTS=1 $(PY) -m pip install -q --no-deps --no-build-isolation -e .; \
+	else ROCKETNS_TESTS=1 $(PY) setup.py -q build_ext --inplace; $(PY) packaging/catalogues.py rocketns/languages/locale; fi
 	@touch $@
 
 # Never made, so that the programs are looked for each time.

@@ -1,4 +1,7 @@
-"""Builds the extension modules, one for each rocketns/_fast/**/*.pyx. Everything else is in pyproject.toml."""
+"""Builds the extension modules, one for each rocketns/_fast/**/*.pyx, and what is made from the parsers.
+
+Everything else is in pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -77,13 +80,20 @@ class BuildExtensions(build_ext):
 
 
 class BuildPackage(build_py):
-    """build_py that also writes the completion scripts, into the checkout where the build is editable."""
+    """build_py that also writes completion scripts and message catalogues, into the checkout where it is editable.
+
+    For a wheel it writes the manual pages, too.
+    """
 
     def run(self) -> None:
         super().run()
         place = HERE if self.editable_mode else Path(self.build_lib).resolve()
-        folder = place / "rocketns" / "tools" / "completions"
-        subprocess.run([sys.executable, HERE / "packaging" / "completions.py", folder], check=True)
+        written("completions.py", place / "rocketns" / "tools" / "completions")
+        written("catalogues.py", place / "rocketns" / "languages" / "locale")
+        if not self.editable_mode:
+            pages = written("manpages.py", Path(self.get_finalized_command("build").build_base) / "man" / "man1")
+            # Not an argument of setup(): the pages would be part of the sdist, where an earlier build left some.
+            self.distribution.data_files = [("share/man/man1", pages)]
 
 
 class ReproducibleSdist(sdist):
@@ -102,6 +112,18 @@ class ReproducibleSdist(sdist):
             for member, content in contents:
                 archive.addfile(anonymous(member), io.BytesIO(content))
         return str(made)
+
+
+def written(program: str, folder: Path) -> list[str]:
+    """What a program of packaging/ writes into a folder."""
+    subprocess.run([sys.executable, HERE / "packaging" / program, folder], check=True)
+    return sorted(map(str, folder.iterdir()))
+
+
+def description() -> str:
+    """README.md without links that an index could not follow."""
+    command = [sys.executable, HERE / "packaging" / "description.py", HERE / "README.md"]
+    return subprocess.run(command, check=True, capture_output=True).stdout.decode()
 
 
 def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -184,6 +206,8 @@ def extension(name: str, source: str) -> Extension:
 if __name__ == "__main__":
     os.chdir(HERE)
     setup(
+        long_description=description(),
+        long_description_content_type="text/markdown",
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildExtensions, "build_py": BuildPackage, "sdist": ReproducibleSdist},
         options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {},

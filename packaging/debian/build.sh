@@ -17,8 +17,7 @@ mkdir -p "$folder/rocketns/packaging" "$folder/rocketns/wheels"
 cd "$folder/rocketns"
 cp -r "$source/packaging/debian" debian
 cp -r "$source/packaging/systemd" packaging/systemd
-cp "$source/LICENSE" "$source/NOTICE" .
-cat LICENSE NOTICE > debian/copyright
+cp "$source/NOTICE" .
 cp "$wheel" wheels/
 for unit in service socket; do cp packaging/systemd/rocketns.$unit debian/rocketns.$unit; done
 cp packaging/systemd/rocketns.sysusers.conf debian/rocketns.sysusers

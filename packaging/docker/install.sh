@@ -23,6 +23,7 @@ for version in 4.9.0 4.9.1 4.9.2 4.9.3 4.9.4 4.9.5 4.9.6 4.9.7 4.9.8 5.0.0 5.1.0
     [ "$version" = "$ROCKETMQ_VERSION" ] || ln -s "rocketmq-$ROCKETMQ_VERSION" "$home/rocketmq-$version"
 done
 
-# Any user may write here, because Kubernetes may choose the user.
-mkdir -m 777 "$home/logs" "$home/namesrv"
-chown 3000:3000 "$home" "$home/logs" "$home/namesrv"
+# Any user may write here, because Kubernetes may choose the user. A new volume gets the owner and the mode of the folder
+# that it is mounted on: /journal is for those of `rocketns collect`.
+mkdir -m 777 "$home/logs" "$home/namesrv" /image/journal
+chown 3000:3000 "$home" "$home/logs" "$home/namesrv" /image/journal

@@ -53,6 +53,10 @@ def test_its_metadata_is_complete(sdist: Path) -> None:
     assert metadata["Requires-Python"] == ">=3.11"
     for name in ("Summary", "Keywords", "Description"):
         assert metadata[name] or metadata.get_payload(), name
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert not re.findall(r"\]\((?!https?:|mailto:)[^)]*\)", str(metadata.get_payload())), (
+        "an index follows no relative link"
+    )
     said = set(metadata.get_all("Classifier", []))
     assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)} <= said
 

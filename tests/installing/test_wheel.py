@@ -16,6 +16,7 @@ import pytest
 
 from interop.harness import codes
 from rocketns import __version__
+from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, SWITCH, TOOLS
 from rocketns.tools.arguments import SHELLS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -24,6 +25,7 @@ from tests.installing.building import BUILD_TIMEOUT_S, build, clean_environment,
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
 MINORS = (11, 12, 13, 14)
+COMMANDS = (AUDIT, COLLECT, DOCTOR, SHADOW, SWITCH, REPLAY)
 pytestmark = pytest.mark.timeout(BUILD_TIMEOUT_S)
 
 
@@ -78,12 +80,20 @@ def test_it_has_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         # auditwheel lists folders, too.
         names = {name for name in archive.namelist() if not name.endswith("/")}
-    package = {name for name in names if ".dist-info/" not in name}
+    package = {name for name in names if ".dist-info/" not in name and ".data/" not in name}
     assert {name.partition("/")[0] for name in package} == {"rocketns"}
     sources = [path.relative_to(ROOT) for path in (ROOT / "rocketns").rglob("*.py*") if "__pycache__" not in path.parts]
     assert package == {path.as_posix() for path in sources if path.suffix != ".pyc"} | compiled() | others()
     for name in ("LICENSE", "NOTICE"):
         assert f"rocketns-{__version__}.dist-info/licenses/{name}" in names
+
+
+def test_it_has_a_manual_page_for_each_program(wheel: Path) -> None:
+    """pip puts them where `man` looks: share/man of the environment."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".data/" in name and not name.endswith("/")}
+    programs = {"rocketns", "mqnamesrv", *(f"rocketns-{word}" for word in (*TOOLS, *COMMANDS))}
+    assert names == {f"rocketns-{__version__}.data/data/share/man/man1/{name}.1" for name in programs}
 
 
 def compiled() -> set[str]:
@@ -98,6 +108,9 @@ def others() -> set[str]:
     folders = [ROOT / "rocketns" / folder for folder in shown]
     found = {path for folder in folders for path in folder.iterdir()} | set((ROOT / "rocketns").rglob("*.pxd"))
     made = {f"rocketns/tools/completions/rocketns.{shell}" for shell in SHELLS}
+    catalogues = [path.relative_to(ROOT) for path in (ROOT / "rocketns").rglob("*.po")]
+    made |= {path.with_suffix(".mo").as_posix() for path in catalogues}
+    made |= {path.with_suffix(".json").as_posix() for path in catalogues if path.stem == "page"}  # for its scripts
     return {path.relative_to(ROOT).as_posix() for path in found} | made | {"rocketns/py.typed"}
 
 

@@ -1,0 +1,1 @@
+"""Manual pages from the parsers and docs/, written by docutils."""

@@ -1,0 +1,1 @@
+"""The documentation site: the files of docs/ prepared for MkDocs, in both languages."""

@@ -1,0 +1,1 @@
+"""The documentation site: its pages, its links, and the site itself in a browser."""
