@@ -11,6 +11,7 @@ import pytest
 # So that a failing assertion of a helper shows its values; it has to be said before they are imported.
 pytest.register_assert_rewrite("tests.behaviour", "tests.hostile", "tests.timed", "tests.support", "interop")
 
+import tests.support.profile  # noqa: E402, F401
 from interop.harness.servers import MODES, JavaNameServer, NameServer  # noqa: E402
 from tests.support.running.rest import Rest  # noqa: E402
 from tests.support.running.summary import Summary  # noqa: E402

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
-from interop.docker.summary import docker_left_out, docker_seconds
+from interop.docker.summary import docker_left_out, docker_seconds, why_left_out
+from interop.doctor.network import LEFT_OUT
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.keeping import keep
-from interop.harness.rocketmq.maven import classpath, missing_tools
+from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.sending.clients import compiled
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.programs import Program
@@ -55,7 +57,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for title, lines in _printed(terminalreporter).items():
         terminalreporter.section(title)
         terminalreporter.write("".join(f"{line}\n" for line in lines))
-    for reason in filter(None, [_left_out(), docker_left_out(terminalreporter)]):
+    skipped = [docker_left_out(terminalreporter), why_left_out(terminalreporter, LEFT_OUT)]
+    for reason in filter(None, [_left_out(), *skipped]):
         terminalreporter.section(reason, sep="!")
     if seconds := docker_seconds(terminalreporter):
         terminalreporter.section(f"all tests with containers: {seconds:.0f} s")
@@ -71,25 +74,31 @@ def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
     return sections
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Fetch the jars before the first test, so that a first download counts against no test's time. Archive the classes
-    that Java programs load, which more than a hundred starts use."""
-    wanted = any(item.path.is_relative_to(HERE) for item in session.items)
-    if wanted and not _left_out() and not session.config.option.collectonly:
-        for version in (CURRENT, OLD):
-            compiled(version)
-        keep(classpath(CURRENT))
-        _build_clients(session.items)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Fetch and build what the tests of a file need before the first of them, so that it counts against no test's time.
+    No earlier, for all workers would wait until the last program is built."""
+    if item.path.is_relative_to(HERE) and not _left_out():
+        _prepare_java()
+        _build_clients(item.session, item.path)
+    return (yield)
 
 
-def _build_clients(items: list[pytest.Item]) -> None:
-    """Run the ``build`` of the modules of client scenarios, and build the programs of their tests. A failure here
-    repeats in the test that needs the program."""
-    here = [item for item in items if item.path.is_relative_to(HERE)]
-    modules = {item.path: getattr(item, "module", None) for item in here}.values()
-    builds = [module.build for module in modules if hasattr(module, "build")]
-    programs = [item.callspec.params.get("program") for item in here if hasattr(item, "callspec")]
+@functools.cache
+def _prepare_java() -> None:
+    """Archive the classes that Java programs load, which more than a hundred starts use."""
+    for version in (CURRENT, OLD):
+        compiled(version)
+        keep(version)
+
+
+@functools.cache
+def _build_clients(session: pytest.Session, file: Path) -> None:
+    """Run the ``build`` of this module, and build the programs of its tests. A failure here repeats in the test that
+    needs the program."""
+    items = [item for item in session.items if item.path == file]
+    builds = [build for item in items[:1] if (build := getattr(getattr(item, "module", None), "build", None))]
+    programs = [item.callspec.params.get("program") for item in items if hasattr(item, "callspec")]
     builds += [p.prepare for p in programs if isinstance(p, Program) and not p.cannot_run()]
     for build in builds:
         with contextlib.suppress(OSError, subprocess.SubprocessError):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tests.support.profile  # noqa: F401
 from rocketns.javatext import (
     INT_MAX,
     INT_MIN,

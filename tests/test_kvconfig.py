@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tests.support.profile  # noqa: F401
 from rocketns import files
 from rocketns.config import Limits
 from rocketns.errors import RequestError, StartupError

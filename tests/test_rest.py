@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,10 @@ def test_make_test_all_runs_every_test_once() -> None:
     chosen = [line.rpartition(" -m ")[2] for line in said.splitlines() if "benchmarks/micro interop" in line]
     assert chosen == [f'"{LEAVES_OUT}"', "rest"]
     assert (ROOT / ".ci" / "run").read_text("utf-8").endswith("exec make test-all\n")
+
+
+@pytest.mark.parametrize(("words", "workers"), [(["rest"], 5), (["test"], 4), (["rest", "WORKERS=2"], 2)])
+def test_make_rest_has_one_more_worker_since_most_of_its_tests_wait(words: list[str], workers: int) -> None:
+    env = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "WORKERS"}}
+    said = subprocess.run(["make", "-n", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout
+    assert f"-m pytest -n {workers} " in said

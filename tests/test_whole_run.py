@@ -6,20 +6,24 @@ import os
 import subprocess
 import sys
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from interop import conftest
 from interop.harness import ports
 from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
 from tests.support.running import cgroups, spreading
 from tests.support.running.importing import from_another_one, modules_below
-from tests.support.running.spreading import LAST_OF_ALL, WAITING_MAX, _rank, group_of, scheduler, waits
+from tests.support.running.spreading import AT_WORK, LAST_OF_ALL, _rank, group_of, scheduler, waits
 from tests.support.running.summary import Summary, cpu_s
 
-BROKERS = [f"interop/messages/test_send_and_receive.py::test_one[{number}]" for number in range(WAITING_MAX + 1)]
+BROKERS = [f"interop/messages/test_send_and_receive.py::test_one[{number}]" for number in range(4)]
 ROOT = Path(__file__).parents[1]
 OTHERS = ["tests/config/test_system.py::test_one", "tests/server/tls/test_tls.py::test_one"]
 
@@ -55,13 +59,26 @@ def dealt(tests: list[str], workers: int) -> list[list[str]]:
     return [[tests[place] for place in node.told] for node in nodes]
 
 
-def test_only_so_many_workers_wait_for_brokers_at_once() -> None:
-    given = dealt([*BROKERS, *OTHERS], WAITING_MAX + 2)
-    assert given == [[test] for test in (*BROKERS[:WAITING_MAX], *OTHERS)]
+@pytest.mark.parametrize("waiting", [1, 2, 3])
+def test_all_workers_but_two_wait_for_brokers(waiting: int) -> None:
+    given = dealt([*BROKERS, *OTHERS], waiting + AT_WORK)
+    assert given == [[test] for test in (*BROKERS[:waiting], *OTHERS)]
+
+
+def test_a_worker_that_waits_goes_on_with_what_waits() -> None:
+    """Its next group is chosen while its last scenario runs, which does not count: otherwise one that needs the cores
+    would come between, with the next scenario held back behind it."""
+    nodes = [Node() for _ in range(2 + AT_WORK)]
+    spreading = spreading_of([*BROKERS, *OTHERS, "tests/test_files.py::test_one"], nodes)
+    for node in nodes:
+        spreading._assign_work_unit(node)
+    for node in (nodes[0], nodes[-1]):
+        spreading._reschedule(node)
+    assert [node.told for node in nodes] == [[0, 2], [1], [4], [5, 6]]
 
 
 def test_workers_wait_for_brokers_where_nothing_else_is_left() -> None:
-    assert dealt(BROKERS, WAITING_MAX + 1) == [[test] for test in BROKERS]
+    assert dealt(BROKERS, len(BROKERS)) == [[test] for test in BROKERS]
 
 
 def test_a_worker_knows_one_test_ahead_so_that_no_more_wait_behind_a_long_one() -> None:
@@ -121,6 +138,28 @@ def test_each_scenario_with_real_brokers_is_one_that_waits() -> None:
     named = (spreading.PARITY, spreading.DOCKER, spreading.ACCESS, *spreading.WITH_PROCESSES)
     assert files
     assert not [file for file in files if not file.startswith(named)]
+
+
+def test_what_scenarios_need_is_built_before_the_first_test_of_their_file_and_before_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker that begins with other tests has no need to wait for them."""
+    monkeypatch.setattr(conftest, "missing_tools", list)
+    monkeypatch.setattr(conftest, "_prepare_java", lambda: None)
+    built: list[str] = []
+    session: Any = type("Session", (), {})()
+    files = (conftest.HERE / "messages" / "test_a.py", conftest.HERE / "messages" / "test_b.py", ROOT / "test_c.py")
+    session.items = [item_of(file, session, partial(built.append, file.name)) for file in files for _ in range(2)]
+    seen = []
+    for item in reversed(session.items):
+        next(conftest.pytest_runtest_protocol(item))
+        seen.append(list(built))
+    assert seen == [[], [], *[["test_b.py"]] * 2, *[["test_b.py", "test_a.py"]] * 2]
+
+
+def item_of(file: Path, session: object, build: Callable[[], None]) -> Any:
+    """A test of this file, whose module has this ``build``."""
+    return SimpleNamespace(path=file, session=session, module=SimpleNamespace(build=build))
 
 
 def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_other() -> None:

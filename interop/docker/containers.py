@@ -81,8 +81,8 @@ class Container:
         self.engine.docker("start", self.id)
 
     def stop(self) -> int:
-        """SIGTERM, then SIGKILL after 10 s; the exit status."""
-        self.engine.docker("stop", self.id)
+        """SIGTERM, then SIGKILL after a minute; the exit status."""
+        self.engine.docker("stop", "-t", "60", self.id)  # --time, or --timeout since 28
         return int(self.state()["ExitCode"])
 
     def wait(self) -> int:

@@ -12,8 +12,13 @@ LEFT_OUT = "docker left out, no container is run: "
 
 def docker_left_out(reporter: pytest.TerminalReporter) -> str:
     """The reason of the first test that was skipped for it; nothing if none was."""
-    texts = (str(report.longrepr) for report in _reports(reporter, "skipped"))
-    found = (re.search(f"{LEFT_OUT}[^'\")]*", text) for text in texts)
+    return why_left_out(reporter, LEFT_OUT)
+
+
+def why_left_out(reporter: pytest.TerminalReporter, beginning: str) -> str:
+    """The first reason with this beginning for which a test was skipped; nothing if none was."""
+    texts = (str(report.longrepr) for report in reporter.stats.get("skipped", []))
+    found = (re.search(f"{beginning}[^'\")]*", text) for text in texts)
     return next((match[0] for match in found if match), "")
 
 

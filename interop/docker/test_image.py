@@ -62,30 +62,45 @@ def test_options_of_the_jvm_are_ignored_except_system_properties(start: Callable
         *("--env=HEAP_OPTS=-Xms1g", "--env=JAVA_HEAP_SIZE=1g", "--env=MAX_HEAP_SIZE=1g"),
     )
     container = start("sh", "mqnamesrv", options=options)
-    assert "serializeType=ROCKETMQ" in container.output()
+    container.wait_for_output("serializeType=ROCKETMQ")
     with container.connect() as client:
         assert calls.settings(client)["kvConfigPath"] == "/tmp/namesrv/kvConfig.json"
+
+
+@pytest.mark.parametrize("options", [(), ("--user=12345:23456",)], ids=["its user", "any user"])
+def test_a_new_volume_can_hold_the_journals_of_collect(
+    options: tuple[str, ...], start: Callable[..., Container], engine: Engine, built: Images
+) -> None:
+    server = start()
+    volume = engine.docker("volume", "create").strip()
+    try:
+        mounted = (f"--network=container:{server.id}", f"--volume={volume}:/journal", *options)
+        command = ("rocketns", "collect", "--name-servers=127.0.0.1:9876", "--journal=/journal", "--for=5s")
+        engine.docker("run", "--rm", *mounted, built.rocketns, *command)
+        assert engine.docker("run", "--rm", *mounted, built.rocketns, "find", "/journal", "-name", "*.jsonl").strip()
+    finally:
+        engine.docker("volume", "rm", "--force", volume)
 
 
 def test_mounted_logs_folder_gets_the_log(start: Callable[..., Container], tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     container = start("sh", "mqnamesrv", options=(f"--volume={tmp_path}:/home/rocketmq/logs",))
-    assert "boot success" in container.output()
-    assert "INFO" not in container.output()
-    eventually(lambda: "listenPort=9876" in (tmp_path / "rocketmqlogs" / "namesrv.log").read_text("utf-8"))
+    assert "INFO" not in container.wait_for_output("boot success")
+    log = tmp_path / "rocketmqlogs" / "namesrv.log"
+    eventually(lambda: log.exists() and "listenPort=9876" in log.read_text("utf-8"))
 
 
 def test_logs_folder_that_may_not_be_written_is_no_obstacle(start: Callable[..., Container], tmp_path: Path) -> None:
     """Docker makes an absent folder of the host for root."""
     tmp_path.chmod(0o755)
     container = start("sh", "mqnamesrv", options=(f"--volume={tmp_path}:/home/rocketmq/logs",))
-    assert "may not write to the mounted folder /home/rocketmq/logs" in container.output()
-    assert "listenPort=9876" in container.output()
+    container.wait_for_output("may not write to the mounted folder /home/rocketmq/logs")
+    container.wait_for_output("listenPort=9876")
 
 
 @pytest.mark.parametrize("script", ["", "./mqnamesrv", "cd /home/rocketmq/rocketmq-4.9.4/bin && ./mqnamesrv"])
 def test_stops_in_good_order(script: str, start: Callable[..., Container]) -> None:
-    """SIGTERM reaches the name server also through ``sh -c``, so that Docker need not kill it after 10 s."""
+    """SIGTERM reaches the name server also through ``sh -c``, so that Docker need not kill it."""
     assert start("sh", *(["-c", script] if script else ["mqnamesrv"])).stop() == 0
 
 

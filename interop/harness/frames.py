@@ -38,7 +38,7 @@ def frames(passed: bytes) -> Iterator[Frame]:
 
 def answered(relay: Relay, code: int) -> Iterator[tuple[Frame, Frame]]:
     """(request, answer) of all requests with this code that were answered, by connection."""
-    for sent, received in zip(relay.sent, relay.received, strict=True):
+    for sent, received in zip(relay.sent, relay.received, strict=False):  # a new connection may have only the one yet
         by_opaque = {one.header["opaque"]: one for one in frames(bytes(received)) if one.header["flag"] & ANSWER}
         for request in frames(bytes(sent)):
             answer = by_opaque.get(request.header["opaque"])

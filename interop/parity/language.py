@@ -212,7 +212,7 @@ class SameFile(Step):
 class Notified(Step):
     """Wait until the listeners got ``count`` requests from each server since the last such step; they are compared.
 
-    ``within_s``: where a server sends fewer, so long.
+    ``within_s``: where rocketns sends fewer than Java, so long.
     """
 
     count: int

@@ -33,7 +33,7 @@ def _starts() -> Iterator[ParameterSet]:
         yield pytest.param(start, id=start.name, marks=[pytest.mark.rest(MORE_PARITY)] if number else [])
 
 
-@pytest.mark.parametrize(("scenario", "form"), _cases())
+@pytest.mark.parametrize(("scenario", "form"), list(_cases()))
 def test_both_servers_answer_alike(scenario: Scenario, form: Form, pair_of: PairOf) -> None:
     """The rows that the scenario names. Steps marked as different must differ, and no others."""
     others, unseen = play_until_seen(pair_of(scenario.setup), scenario, form)
@@ -41,7 +41,7 @@ def test_both_servers_answer_alike(scenario: Scenario, form: Form, pair_of: Pair
     assert not unseen, f"{scenario.name} no longer shows {unseen} of docs/differences.md"
 
 
-@pytest.mark.parametrize("start", _starts())
+@pytest.mark.parametrize("start", list(_starts()))
 def test_both_programs_start_alike(start: Start, tmp_path: Path) -> None:
     """The rows that the start names."""
     differing = starts.compare(start, tmp_path)

@@ -37,7 +37,7 @@ def _seeds() -> Iterator[ParameterSet]:
         yield from (pytest.param(seed, marks=pytest.mark.rest(MORE_PARITY)) for seed in others)
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@pytest.mark.parametrize("seed", list(_seeds()))
 def test_both_servers_stay_alike(seed: str, pair_of: PairOf) -> None:
     """Every answer, and everything that can be asked, after any of 200 random steps."""
     pair = pair_of("base")

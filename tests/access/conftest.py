@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import tests.support.profile  # noqa: F401
 from interop.harness.servers import NameServer
 
 StartGuarded = Callable[..., NameServer]

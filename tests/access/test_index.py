@@ -8,7 +8,6 @@ from ipaddress import ip_address, ip_network
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import tests.support.profile  # noqa: F401  the profile of Hypothesis
 from rocketns.access.classes import Access
 from rocketns.access.decision import Evidence, is_known, known
 from rocketns.access.policy import Policy

@@ -159,8 +159,8 @@ def test_requests_are_answered_while_a_policy_changes_a_hundred_times(
         for number in range(100):
             write_policy(policy_file, f"# {number}\n{OBSERVED if number % 2 == 0 else ENFORCED}")
             assert wipe(client) in (0, 16)
-        write_policy(policy_file, "# the last\n" + OBSERVED)
-        server.process.wait_for(r"access control: 1 principals.*admin observe")
+        write_policy(policy_file, OBSERVED + PRINCIPAL.replace("principals.p", "principals.last"))
+        server.process.wait_for(r"access control: 2 principals.*admin observe")
         assert wipe(client) == 0
     assert server.stop() == 0
 

@@ -80,8 +80,9 @@ def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
     run(test)
 
 
-def test_the_oldest_connection_makes_room_for_a_new_one() -> None:
+def test_the_oldest_connection_makes_room_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests are answered although other peers hold all connections."""
+    monkeypatch.setattr(http, "CONNECTION_S", WAIT_S)
 
     async def test(connect: Connect) -> None:
         held = [await connect(b"GET /") for _ in range(CONNECTIONS_MAX)]

@@ -41,7 +41,7 @@ def test_nsload_counts_the_answers_of_a_closed_loop(server: Server, encoding: st
 @pytest.mark.parametrize("loop", ["open", "closed"])
 def test_nspaced_sends_at_its_rate(server: Server, loop: str) -> None:
     found = load.paced(server, connections=8, rate=2000, loop=loop, topics=10, seconds=0.2, warm_s=0.05)
-    assert found.requests == pytest.approx(400, rel=0.3)
+    assert (280 if loop == "open" else 40) <= found.requests <= 520
     assert (found.errors, found.unanswered) == (0, 0)
     assert 0 < found.p50_us <= found.p99_us <= found.p999_us
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from rocketns.journal.segments import OPEN_PREFIX
@@ -17,11 +19,26 @@ def open_files(root: Path) -> list[Path]:
     return sorted(root.glob(f"v=1/dt=*/ns=*/{OPEN_PREFIX}*"))
 
 
+def contents(paths: list[Path]) -> Iterator[bytes]:
+    """Without those of files that were closed meanwhile, and so have another name."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            yield path.read_bytes()
+
+
+def is_written(root: Path, what: bytes) -> bool:
+    """Whether a file, open or closed, has these bytes."""
+    return any(what in data for data in contents(closed_files(root) + open_files(root)))
+
+
 def records_of(root: Path, *, with_open: bool = False) -> list[Record]:
-    """Every record of the closed files, in order; each file must begin with ``open``."""
+    """Every record of the closed files, in order, and the whole lines of open ones; a file must begin with ``open``."""
     records = []
     for path in closed_files(root) + (open_files(root) if with_open else []):
-        some = parsed(path.read_bytes())
-        assert some[0]["ev"] == "open", f"{path} does not begin with open"
+        data = path.read_bytes()
+        is_open = path.name.startswith(OPEN_PREFIX)
+        some = parsed(data[: data.rfind(b"\n") + 1] if is_open else data)
+        assert is_open or some, f"{path} is empty"
+        assert not some or some[0]["ev"] == "open", f"{path} does not begin with open"
         records += some
     return records

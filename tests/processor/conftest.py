@@ -1,4 +1,4 @@
-"""A name server's state without sockets, and the Hypothesis profile."""
+"""A name server's state without sockets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import tests.support.profile  # noqa: F401
 from tests.processor.asking import World
 
 

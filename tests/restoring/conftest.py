@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.servers import RocketnsServer
 from tests.behaviour.conftest import Names
+from tests.journal.patient import PatientServer
 from tests.support.inprocess import FakeClock, TimedServer
 
 
@@ -18,13 +18,13 @@ def names() -> Names:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., RocketnsServer]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., PatientServer]]:
     """A real process; its journal is in ``tmp_path / "j"``. No address of a test refuses connections by accident."""
-    started: list[RocketnsServer] = []
+    started: list[PatientServer] = []
 
-    def run(**properties: object) -> RocketnsServer:
+    def run(**properties: object) -> PatientServer:
         settings = {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"} | properties
-        started.append(RocketnsServer(tmp_path / "ns", settings))
+        started.append(PatientServer(tmp_path / "ns", settings))
         return started[-1]
 
     yield run

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.servers import RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
+from tests.journal.patient import PatientServer
 
 RESTARTS = 2
 ENDED = "connection ended"
@@ -54,7 +54,7 @@ def test_clients_see_no_restart(tmp_path: Path, names: Names, number: signal.Sig
     """Every lookup is answered with the route, though the broker does not come back."""
     properties = {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"}
     with Supervisor(str(tmp_path / "notify")) as supervisor:
-        server = RocketnsServer(tmp_path / "ns", properties, supervisor=supervisor)
+        server = PatientServer(tmp_path / "ns", properties, supervisor=supervisor)
         clients = None
         try:
             with server.connect() as broker:

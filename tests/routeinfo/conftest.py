@@ -1,10 +1,9 @@
-"""The manager under test, and the Hypothesis profile."""
+"""The manager under test."""
 
 from __future__ import annotations
 
 import pytest
 
-import tests.support.profile  # noqa: F401
 from tests.routeinfo.manager import Manager
 
 

@@ -5,8 +5,6 @@ A failure prints the steps that lead to it and a line that replays it.
 
 from __future__ import annotations
 
-import os
-import secrets
 from functools import partial
 
 import pytest
@@ -22,8 +20,9 @@ from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.routeinfo.invariants import Replay, check_tables, check_views
 from tests.routeinfo.manager import WRITE, Broker, Manager
 from tests.support.machine import run_machine
+from tests.support.profile import new_seed
 
-SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
+SEED = new_seed()
 
 # Few of each, so that they interact.
 clusters = st.sampled_from(["C1", "C2"])

@@ -1,15 +1,19 @@
-"""One Hypothesis profile for all property tests: how many examples they try.
+"""Where random tests begin, and one Hypothesis profile for all property tests: how many examples they try.
 
-Imported by the conftest of every folder with such tests. ``--hypothesis-profile=thorough`` tries fifty times as many.
+In CI they are the same ones each time, as Hypothesis has it by itself: CI refuses a change for what it breaks, and not
+for an older fault that one of many examples happens to meet. Imported by the first conftest.
+``--hypothesis-profile=thorough`` tries fifty times as many.
 With ROCKETNS_SHRINK=0 in the environment a failing example is not made smaller, which takes up to 5 minutes.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 
 from hypothesis import HealthCheck, Phase, settings
 
+IN_CI = bool(os.environ.get("CI"))
 SIMPLIFYING = () if os.environ.get("ROCKETNS_SHRINK") == "0" else (Phase.shrink, Phase.explain)
 settings.register_profile(
     "rocketns",
@@ -17,7 +21,14 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.target, *SIMPLIFYING),
     deadline=None,  # a slow run on a busy machine is not a failure
     print_blob=True,
+    derandomize=IN_CI,
+    database=None if IN_CI else settings.default.database,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("thorough", settings.get_profile("rocketns"), max_examples=2000)
 settings.load_profile("rocketns")
+
+
+def new_seed() -> int:
+    """ROCKETNS_SEED from the environment, which replays a failure; without it 1 in CI, and a random one elsewhere."""
+    return int(os.environ.get("ROCKETNS_SEED") or (1 if IN_CI else secrets.randbits(32)))

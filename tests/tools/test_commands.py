@@ -13,6 +13,7 @@ from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.servers import NameServer, ReactorServer
 from rocketns.__main__ import main
+from rocketns.tools.arguments import parse
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 
@@ -141,6 +142,31 @@ def test_a_name_server_that_cannot_be_read(words: list[str], capsys: pytest.Capt
 def test_a_wrong_option_ends_with_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words.split()) == 2
     assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("between", [",", ";", " ", ", "])
+def test_the_name_servers_of_diff_and_top_may_be_one_list(between: str) -> None:
+    words = between.join(("a:1", "[::1]:2", "c:3"))
+    for command in ("diff", "top"):
+        assert parse([command, words, "d:4"]).addrs == ["a:1", "[::1]:2", "c:3", "d:4"]
+    assert parse(["top"]).addrs == ["127.0.0.1:9876"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["get", "topics", "-n", "a:1;b:2"], "a:1;b:2: one HOST:PORT expected"),
+        (["diff", "a:1,b", "c:1"], "argument HOST:PORT: b: HOST:PORT expected"),
+        (["diff", "a:1", ","], "argument HOST:PORT: ,: HOST:PORT expected"),
+        (["replay", "f", "--to", "a:1", "--only", "105, x"], "argument --only: x: a request code expected"),
+        (["replay", "f", "--to", "a:1,b:1"], "argument --to: a:1,b:1: one HOST:PORT expected"),
+    ],
+)
+def test_an_item_that_cannot_be_a_host_and_port_is_named(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["get --help", "get route --help", "diff --help"])

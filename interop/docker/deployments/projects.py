@@ -24,7 +24,11 @@ class Project:
 
     def __post_init__(self) -> None:
         self.file = FILES / f"{self.name}.yaml"
-        self.command = [*self.engine.compose_command(), "--project-name", f"rocketns-{self.name}"]
+        self.command = [*self.engine.compose_command(), "--project-name", self._name]
+
+    @property
+    def _name(self) -> str:
+        return f"rocketns-{self.name}"
 
     def compose(self, *words: str) -> str:
         """``docker-compose words``; its standard output."""
@@ -40,7 +44,11 @@ class Project:
         self.compose("down", "--volumes", "--timeout", "1")
 
     def containers(self, service: str) -> list[Container]:
-        return [Container(self.engine, one) for one in self.compose("ps", "--quiet", service).split()]
+        """Also those that have stopped, by the labels that Compose gives them: docker-compose is a second of Python."""
+        labels = {"project": self._name, "service": service}
+        filters = [f"--filter=label=com.docker.compose.{key}={value}" for key, value in labels.items()]
+        found = self.engine.docker("ps", "--all", "--quiet", "--no-trunc", *filters)
+        return [Container(self.engine, one) for one in found.split()]
 
     def container(self, service: str) -> Container:
         """The only container of a service."""
@@ -49,5 +57,5 @@ class Project:
 
     def run(self, image: str, *command: str, options: tuple[str, ...] = ()) -> Container:
         """A further container in the project's network."""
-        words = ["run", "--detach", f"--network=rocketns-{self.name}_default", *options, image, *command]
+        words = ["run", "--detach", f"--network={self._name}_default", *options, image, *command]
         return Container(self.engine, self.engine.docker(*words).split()[-1])

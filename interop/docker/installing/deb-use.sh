@@ -4,6 +4,7 @@ set -eu
 apt-get -qq update
 DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$1" > /dev/null
 rocketns --version
+mqnamesrv --version
 getent passwd rocketns
 ls /lib/systemd/system/rocketns.service /lib/systemd/system/rocketns.socket 2>/dev/null ||
     ls /usr/lib/systemd/system/rocketns.service /usr/lib/systemd/system/rocketns.socket
@@ -23,6 +24,7 @@ apt-get -qq remove -y rocketns > /dev/null
 test -f /etc/rocketns/namesrv.properties
 test -d /var/lib/rocketns
 test ! -e /usr/bin/rocketns
+test ! -e /usr/bin/mqnamesrv
 apt-get -qq purge -y rocketns > /dev/null
 test ! -e /etc/rocketns
 test ! -e /var/lib/rocketns

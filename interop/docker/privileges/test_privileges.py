@@ -39,7 +39,9 @@ REFUSED = {
 
 @pytest.fixture
 def confined(start: Callable[..., Container]) -> Container:
-    return start(*COMMAND, options=CONFINED)
+    container = start(*COMMAND, options=CONFINED)
+    container.wait_for_output("boot success")  # then the other ports are open, too
+    return container
 
 
 def test_it_serves_with_journal_management_port_and_address_server(confined: Container) -> None:

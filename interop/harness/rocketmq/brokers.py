@@ -43,7 +43,8 @@ class Broker:
     """Started on construction, until its boot line. ``properties`` are added to its configuration file, ``topics``
     are there before it boots, ``options`` are the JVM's. Without ``name_servers`` its properties say where to ask.
 
-    It listens at ``host``, on ``port``, on ``fast_port`` (for other brokers) and on ``ha_port`` (replication).
+    It listens at ``host``, on ``port`` (a free one unless it is said), on ``fast_port`` (for other brokers) and on
+    ``ha_port`` (replication).
     The boot line does not promise a registration: a 5.x broker registers at boot only with the name servers that its
     client has connected to by then, and with the others at its first timer, after 10 s (``registered_within_s``),
     or when it is asked to.
@@ -53,10 +54,10 @@ class Broker:
 
     def __init__(self, home: Path, name: str, name_servers: str, *, version: str = CURRENT,
                  properties: Mapping[str, object] | None = None, topics: Iterable[str] = (),
-                 options: tuple[str, ...] = (), host: str = "127.0.0.1") -> None:  # fmt: skip
+                 options: tuple[str, ...] = (), host: str = "127.0.0.1", port: int = 0) -> None:  # fmt: skip
         self.name, self.home, self.version, self.options, self.host = name, home, version, options, host
         home.mkdir(parents=True, exist_ok=True)
-        self.port = free_port((0, -2, 1))
+        self.port = port or free_port((0, -2, 1))
         settings = self._settings(name_servers) | dict(properties or {})
         self.broker_id = int(str(settings.get("brokerId", 0)))
         self.has_replicas = int(str(settings.get("totalReplicas", 1))) > 1

@@ -11,22 +11,23 @@ from pathlib import Path
 from interop.harness.process import ProcessFailed
 from interop.harness.rocketmq.archive import archive_of
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.maven import cache_folder
+from interop.harness.rocketmq.maven import cache_folder, classpath
 
 
-def keep(class_path: str) -> None:
-    """Archive the classes that a broker loads; the other programs need nearly the same.
+def keep(version: str) -> None:
+    """Archive the classes that a broker of this version loads; the other programs need nearly the same.
 
     Does nothing if the archive exists or another process writes it, since everything runs without it. Java before 13
     cannot write one.
     """
-    kept = archive_of(class_path)
+    kept = archive_of(classpath(version))
     with _first() as first:
         if kept is None or kept.exists() or not first:
             return
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder, contextlib.suppress(ProcessFailed, OSError):
             fresh = Path(folder) / kept.name
-            broker = Broker(Path(folder), "loading", "127.0.0.1:1", options=(f"-XX:ArchiveClassesAtExit={fresh}",))
+            options = (f"-XX:ArchiveClassesAtExit={fresh}",)
+            broker = Broker(Path(folder), "loading", "127.0.0.1:1", version=version, options=options)
             broker.stop()
             fresh.rename(kept)
 

@@ -13,7 +13,8 @@ from interop.parity.comparing.state import Question, quoted, send_all
 from interop.parity.pairs.pair import Pair, settings
 from interop.parity.pairs.side import Side
 
-SWEEPS_MAX = 5
+# Java refuses what comes while its queue is full, which a setup makes as short as one: a sweep may remove only half.
+SWEEPS_MAX = 50
 LONG = range(-(2**63), 2**63)
 
 

@@ -14,6 +14,7 @@ from interop.parity.comparing import even
 from interop.parity.comparing.play import Difference, Play
 from interop.parity.language import Request, Step
 from interop.parity.pairs.certificates import client_context
+from interop.parity.pairs.listeners import ARRIVES_WITHIN_S
 from interop.parity.pairs.pair import write_file
 from interop.parity.pairs.side import Outcome, Side, header_of, request
 from rocketns.shadow.comparing.frames import split
@@ -50,13 +51,13 @@ def _(step: language.Ask, play: Play) -> None:
     data = play.frame(step.what)
     play.all(lambda side: side.send(step.on, data))
     found = play.all(lambda side: side.receive(step.on))
-    play.compare(step, found, data, exact=step.exact, may_close=_is_overdue_at_once(step.what))
+    play.compare(step, found, data, exact=step.exact, may_close=_is_overdue_soon(step.what))
 
 
-def _is_overdue_at_once(what: Request | bytes) -> bool:
+def _is_overdue_soon(what: Request | bytes) -> bool:
     """Whether a scan may expire the registration, and close its connection, before the answer is written."""
     timeout = (what.ext or {}).get("heartbeatTimeoutMillis") if isinstance(what, Request) else None
-    return timeout in {"-5", "0", "1"}
+    return timeout in {"-5", "0", "1", "300"}
 
 
 @perform.register(language.Until)
@@ -163,7 +164,12 @@ def _(step: language.SameFile, play: Play) -> None:
 def _(step: language.Notified, play: Play) -> None:
     assert play.listeners is not None
     listeners = play.listeners
-    found = play.all(lambda side: _notifications(listeners.take(side, step.count, step.within_s)))
+
+    def taken(side: Side) -> str:
+        within_s = ARRIVES_WITHIN_S if side is play.java else step.within_s
+        return _notifications(listeners.take(side.server.pid, step.count, within_s))
+
+    found = play.all(taken)
     play.differ_in("notifications", found, step)
 
 

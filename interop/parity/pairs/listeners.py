@@ -12,7 +12,6 @@ import psutil
 
 from interop.harness.ports import free_port
 from interop.harness.wire import eventually
-from interop.parity.pairs.side import Side
 
 ARRIVES_WITHIN_S = 60.0
 HOSTS = ("127.0.0.1", "127.0.0.2")
@@ -40,12 +39,11 @@ class Listeners:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
 
-    def take(self, side: Side, count: int, within_s: float) -> list[tuple[int, bytes]]:
-        """Wait for ``count`` frames from a server: which listener got it and the frame, in the listeners' order.
+    def take(self, pid: int, count: int, within_s: float) -> list[tuple[int, bytes]]:
+        """Wait for ``count`` frames from a process: which listener got it and the frame, in the listeners' order.
 
         They are removed here. Fewer if no more arrive.
         """
-        pid = side.server.pid
         with contextlib.suppress(AssertionError):
             eventually(lambda: len(self._frames.get(pid, [])) >= count, within_s)
         return sorted(self._frames.pop(pid, []), key=lambda one: one[0])
@@ -58,19 +56,20 @@ class Listeners:
                 threading.Thread(target=self._read, args=(place, connection, port), daemon=True).start()
 
     def _read(self, place: int, connection: socket.socket, port: int) -> None:
-        pid = self._owner(port)
+        pid = self._owner(port, self.ports[place])
         with contextlib.suppress(OSError), connection.makefile("rb") as stream:
             while len(size := stream.read(4)) == 4:
                 frame = size + stream.read(struct.unpack(">i", size)[0])
                 self._frames.setdefault(pid, []).append((place, frame))
 
-    def _owner(self, port: int) -> int:
-        """The server whose end of a loopback connection has the port."""
+    def _owner(self, port: int, listening: int) -> int:
+        """The server whose end of a loopback connection has the port. At the same time that of another server may have
+        it, on its way to another listener."""
 
         def find() -> int:
             for pid in self._pids:
                 connections = psutil.Process(pid).net_connections("tcp")
-                if any(c.laddr and c.laddr.port == port and c.raddr for c in connections):
+                if any(c.raddr and (c.laddr.port, c.raddr.port) == (port, listening) for c in connections):
                     return pid
             return 0
 

@@ -144,8 +144,8 @@ def _expiry() -> Iterator[Scenario]:
         "B173 B174",
         # Twenty refreshes of each kind within a timeout that is longer than all of them; then it expires.
         (
-            register(on="broker", heartbeatTimeoutMillis="1500"), *(heartbeat(on="broker") for _ in range(20)),
-            *(query_version(on="broker") for _ in range(20)), route(), InTime(1.5), EXPIRED, *after,
+            register(on="broker", heartbeatTimeoutMillis="5000"), *(heartbeat(on="broker") for _ in range(20)),
+            *(query_version(on="broker") for _ in range(20)), route(), InTime(5.0), EXPIRED, *after,
         ),
         forms=ONE_FORM,
     )  # fmt: skip
@@ -153,9 +153,9 @@ def _expiry() -> Iterator[Scenario]:
         "idle-connection",
         "B060 B061",
         (
-            register(on="before"), configure("serverChannelMaxIdleTimeSeconds=1"),
-            register(name="b", host=2, on="idle"), Closed(on="idle"), Settle(), *routes("T"), Waits(on="before"),
-            configure("serverChannelMaxIdleTimeSeconds=120"), cluster_info(),
+            register(on="before"), configure("serverChannelMaxIdleTimeSeconds=2"),
+            register(name="b", host=2, on="idle"), configure("serverChannelMaxIdleTimeSeconds=120"), InTime(2.0),
+            Closed(on="idle"), Settle(), *routes("T"), Waits(on="before"), cluster_info(),
         ),
         forms=ONE_FORM,
     )  # fmt: skip
@@ -189,7 +189,8 @@ def _without_end() -> Iterator[Scenario]:
     for name, steps in {"without-id": unregister(broker_id=None), "with-an-unknown-name": unregister(name="x")}.items():
         yield differing(f"unregister-{name}", "B182 B183", register(), steps, Settle(),
                         left(version_query(), live, none))  # fmt: skip
-    replaced = (register(on="broker", heartbeatTimeoutMillis="1500"), register(host=2), Closed(on="broker"), Settle())
+    replaced = (register(on="broker", heartbeatTimeoutMillis="1500"), register(host=2), InTime(1.5),
+                Closed(on="broker"), Settle())  # fmt: skip
     yield differing("expiry-of-a-replaced-broker", "B191", *replaced, left(version_query(), live))
     filters = (register(version=data_version(1, state=2)), register(host=2, broker_id=1, filters=("f:1",)),
                register(host=2), register(host=2, broker_id=1, filters=None))  # fmt: skip

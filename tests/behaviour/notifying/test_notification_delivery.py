@@ -31,6 +31,7 @@ NO_ADDRESSES_THAT_JAVA_THROWS_AT = ("", "nonsense", "127.0.0.1", "127.0.0.1:9999
 QUICK_S = 2.5
 TRIES = 3  # a busy machine may delay one answer; who waits for an absent host delays each
 GO_AWAY = 1500
+WAIT_S = 20  # enough for what a test does meanwhile
 STOPS_WITHIN_S = 60.0  # Java closes its own connections first, which takes some seconds
 
 
@@ -133,7 +134,7 @@ def test_a_server_that_stops(start_server: Start, names: Names, gracefully: str)
 
     A slave that was notified would take over from a healthy master.
     """
-    server = start_server(ON | {"enableShutdownGracefully": gracefully, "shutdownWaitTimeSeconds": 1})
+    server = start_server(ON | {"enableShutdownGracefully": gracefully, "shutdownWaitTimeSeconds": WAIT_S})
     with server.connect() as client, server.connect() as broker, Receiver() as slave:
         registered(client, names, broker_id=1, brokerAddr=slave.addr, enableActingMaster="true")
         registered(broker, names, enableActingMaster="true")
@@ -143,5 +144,6 @@ def test_a_server_that_stops(start_server: Start, names: Names, gracefully: str)
             eventually(lambda: client.request(codes.GET_BROKER_CLUSTER_INFO).code == GO_AWAY, STOPS_WITHIN_S)
             broker.close()
             eventually(lambda: shown_addrs(client, names) == {"1": slave.addr})
+            server.process.signal(signal.SIGTERM)  # which ends the waiting, but not that of a JVM
         server.process.wait()
         assert slave.has_no_more()

@@ -103,6 +103,16 @@ def test_a_missing_file_ends_with_255(program: Program) -> None:
     assert "boot success" not in output
 
 
+@pytest.mark.one_mode
+def test_an_item_of_a_list_that_cannot_be_a_name_server_ends_with_255(program: Program) -> None:
+    """The message names the property and the item."""
+    program.config.write_text("listenPort=0\nrocketns.peers=127.0.0.1:9876,10.0.0.0/8\n", "utf-8")
+    status, output = program.run("-c", str(program.config))
+    assert status == 255
+    assert "rocketns.peers has '10.0.0.0/8', but each must be host:port" in output
+    assert "boot success" not in output
+
+
 def test_a_port_in_use_ends_with_255(program: Program, server: NameServer) -> None:
     """B244: the message names the address."""
     program.write_config(listenPort=server.port)

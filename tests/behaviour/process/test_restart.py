@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interop.harness import codes
+from interop.harness.ports import free_port
 from interop.harness.servers import NameServer
 from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
 from tests.behaviour.conftest import Names
@@ -28,8 +29,8 @@ def test_routes_are_forgotten(start_server: Callable[..., NameServer], names: Na
 
 
 def test_pairs_and_settings_are_kept(start_server: Callable[..., NameServer], names: Names) -> None:
-    """B250: also after a kill. The port that the system chose has become a setting."""
-    server = start_server({"customKey": "from the file"})
+    """B250: also after a kill. The port is none that another server or client is given meanwhile."""
+    server = start_server({"customKey": "from the file", "listenPort": free_port()})
     with server.connect() as client:
         put_kv(client, names.cluster, "ключ", 'a "value"')
         update_settings(client, "enableTopicList=false\nwaitSecondsForService=7\n")

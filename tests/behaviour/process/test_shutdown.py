@@ -49,16 +49,23 @@ def patient(start_server: Start) -> Iterator[NameServer]:
     server.kill()
 
 
-def test_going_away(start_server: Start) -> None:
+def test_going_away(patient: NameServer) -> None:
     """B080, B081: until the time is over, peers of 5.3.2 and later get GO_AWAY and older ones are served."""
-    server = start_server(GRACEFULLY)
-    began = time.monotonic()
-    with leaving(server) as client:
+    with leaving(patient) as client:
         for version in (476, 513, 2**31 - 1):
             answer = ask(client, version)
             assert (answer.code, answer.remark, answer.ext) == (GO_AWAY, "please go away", None)
         for version in (475, 401, 0, -1):
             assert ask(client, version).code == codes.QUERY_NOT_FOUND
+
+
+def test_the_time_is_that_of_the_property(start_server: Start) -> None:
+    """B080: then the server stops, and closes its connections."""
+    server = start_server(GRACEFULLY)
+    with server.connect() as client:
+        assert ask(client, 513).code == codes.QUERY_NOT_FOUND
+        began = time.monotonic()
+        server.process.signal(signal.SIGTERM)
         assert server.process.wait() == STOPPED[server.kind]
         assert time.monotonic() - began >= WAIT_S
         assert client.is_closed_by_server()

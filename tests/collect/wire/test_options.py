@@ -94,7 +94,7 @@ def test_keys_of_the_environment_sign_too(guarded: ReactorServer, tmp_path: Path
 
 def test_a_name_server_that_was_never_read_is_named_at_the_end(guarded: ReactorServer, tmp_path: Path) -> None:
     """Exit status 1: its requests were refused."""
-    collecting = Collecting(tmp_path / "c", f"a={addr(guarded)}", "--for", "2s")
+    collecting = Collecting(tmp_path / "c", f"a={addr(guarded)}", "--for", "6s")
     assert collecting.process.wait() == 1
     assert "a (127.0.0.1" in collecting.process.text()
     assert "was never read whole" in collecting.process.text()
@@ -104,7 +104,7 @@ def test_a_name_server_that_was_never_read_is_named_at_the_end(guarded: ReactorS
 def test_the_time_is_over(tmp_path: Path) -> None:
     server = ReactorServer(tmp_path / "server")
     try:
-        collecting = Collecting(tmp_path / "c", f"a={addr(server)}", "--for", "3s")
+        collecting = Collecting(tmp_path / "c", f"a={addr(server)}", "--for", "8s")
         assert collecting.process.wait() == 0
     finally:
         server.kill()

@@ -140,11 +140,11 @@ def test_the_one_without_progress_goes_each_time(server: LiveServer) -> None:
 def test_the_host_with_the_most_loses_first(server: LiveServer) -> None:
     """Its connections are spread over both reactors. Those of others are without progress for longer."""
     with ExitStack() as stack:
-        crowd = Crowd(server, stack)
-        others = [crowd.begin(crowd.connect("127.0.0.3")) for _ in range(20)]
-        attackers = crowd.fill(["127.0.0.2"])
+        crowd, host = Crowd(server, stack), "127.0.0.1"
+        others = [crowd.begin(crowd.connect(host)) for _ in range(20)]
+        attackers = crowd.fill(apart(hosts(9), host, server)[:1])
         for part in attackers[:10]:
-            crowd.push_out(part, "127.0.0.3")
+            crowd.push_out(part, host)
         assert not any(part.is_ended for part in others)
 
 

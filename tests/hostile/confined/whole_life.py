@@ -37,7 +37,8 @@ def live(folder: Path, kind: type[RocketnsServer]) -> None:
             register(server, client_files, brokers)
             look_up(server)
             serve_operators(server, int(str(properties["rocketns.adminPort"])))
-            assert b"127.0.0.1" in Http(int(str(properties["rocketns.addressServer"]))).ask("/rocketmq/nsaddr").body
+            listing = Http(int(str(properties["rocketns.addressServer"])))
+            eventually(lambda: b"127.0.0.1" in listing.ask("/rocketmq/nsaddr").body)
             heed_signals(server)
             server.restart()  # it reads its journal, and asks the brokers of it whether they are there
             look_up(server)

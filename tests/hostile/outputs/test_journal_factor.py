@@ -18,6 +18,7 @@ from tests.hostile.outputs.stranger import CONTROL, LONG, Stranger
 from tests.hostile.outputs.stranger import names as many
 from tests.hostile.outputs.table import JOURNAL_FACTOR
 from tests.hostile.witness import Witness
+from tests.journal.files import contents, is_written
 
 BUFFER_BYTES = 16 << 20
 # A broker name, times its topics, may have as many bytes as a frame.
@@ -47,7 +48,7 @@ def journal_bytes(journal: Path) -> int:
 
 
 def topics_in(journal: Path) -> int:
-    return sum(path.read_bytes().count(b'{"t":"') for path in journal.rglob("*") if path.is_file())
+    return sum(data.count(b'{"t":"') for data in contents(files(journal)))
 
 
 @pytest.fixture(params=[(20_000, 300, 100), (2_000, LONG, 1_000), (50_000, 9, 50)], ids=["300", "4000", "many"])
@@ -81,7 +82,7 @@ def test_heartbeats_do_not_repeat_long_names(start_server: StartServer, journal:
             assert client.request(codes.BROKER_HEARTBEAT, sign).code == codes.SUCCESS
         last = Names()
         registered(other, last)
-        eventually(lambda: any(last.broker.encode() in path.read_bytes() for path in files(journal)))
+        eventually(lambda: is_written(journal, last.broker.encode()))
         assert journal_bytes(journal) < 40 * 6 * LONG
 
 
@@ -99,6 +100,7 @@ def test_small_frames_that_change_many_topics_write_a_bounded_number_of_bytes_be
         registered(honest, names)
         route = route_body(honest, names.topic("T"))
         assert journal_bytes(journal) - before <= LARGE_SHARE * BUFFER_BYTES + (4 << 20)
+        eventually(lambda: is_written(journal, names.topic("T").encode()), every_s=0.2)
         check_restart(server, names, route)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocketns.journal import buffer, journal, record
 from rocketns.logs import FILE_BYTES_MAX, FILES_KEPT_MAX, WAITING_CHARACTERS_MAX
 from rocketns.logtext import LINE_CHARACTERS_MAX
-from rocketns.server.fleet import watching
+from rocketns.server.fleet import sides
 from rocketns.server.publishing import eventlog
 from tests.check.source import ROOT
 from tests.hostile.outputs.table import (
@@ -58,5 +58,5 @@ def test_the_bounds_are_those_of_the_code() -> None:
                   f"{LINE_CHARACTERS_MAX:,} characters", f"{WAITING_CHARACTERS_MAX >> 20} MiB"):  # fmt: skip
         assert bound in log_row[1]
     assert f"{FILES_KEPT_MAX + 1} files of {FILE_BYTES_MAX >> 20} MiB" in log_row[2]
-    for bound in (record.VALUE_CHARS_IN_RECORD_MAX, record.FILTER_CHARS_IN_RECORD_MAX, watching.SIDE_CHARACTERS_MAX):
+    for bound in (record.VALUE_CHARS_IN_RECORD_MAX, record.FILTER_CHARS_IN_RECORD_MAX, sides.SIDE_CHARACTERS_MAX):
         assert f"{bound:,}" in told

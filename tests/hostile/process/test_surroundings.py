@@ -21,7 +21,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client, eventually, frame
 from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
 from tests.hostile.conftest import StartServer
-from tests.hostile.watch import MB, seconds_to_stop
+from tests.hostile.watch import MB, by_the_clock, seconds_to_stop
 
 STOP_S = 3.0
 PIPE_BYTES = 65_536
@@ -129,6 +129,7 @@ def stops(popen: subprocess.Popen[bytes]) -> bool:
     return seconds_to_stop(popen) < STOP_S
 
 
+@by_the_clock
 def test_output_that_nobody_reads(piped: Piped) -> None:
     """A full pipe blocks nothing: requests are answered, the waiting log is bounded, SIGTERM ends it in time."""
     with piped.running() as popen:
@@ -149,6 +150,7 @@ def test_output_that_is_read_late(piped: Piped) -> None:
         assert any(line.endswith(b"Key: k Value: v\n") for line in lines)
 
 
+@by_the_clock
 def test_output_whose_reader_is_gone(piped: Piped) -> None:
     """A broken pipe ends only the log."""
     with piped.running() as popen:
@@ -160,6 +162,7 @@ def test_output_whose_reader_is_gone(piped: Piped) -> None:
         assert stops(popen)
 
 
+@by_the_clock
 def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
     """A daemon without standard output starts, answers and stops."""
     with piped.running(["sh", "-c", 'exec "$@" >&-', "sh", *piped.command]) as popen:
@@ -168,6 +171,7 @@ def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
         assert stops(popen)
 
 
+@by_the_clock
 def test_output_on_a_full_disk(piped: Piped) -> None:
     """Standard output that accepts nothing costs only the log."""
     if not Path("/dev/full").exists():

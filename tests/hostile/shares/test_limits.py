@@ -165,7 +165,7 @@ def cannot_send(reader: Client) -> bool:
 
 def test_a_reader_within_the_limit_gets_everything(start_server: StartServer) -> None:
     """B062: below outgoingBytesMax answers wait until the peer reads them, and none is lost."""
-    server = start_server()
+    server = start_server(NO_TIME_LIMIT)
     with server.connect() as client:
         put_kv(client, "ns", "k", "v" * MB)
         client.send(requests(codes.GET_KVLIST_BY_NAMESPACE, 40, namespace="ns"))
@@ -174,9 +174,9 @@ def test_a_reader_within_the_limit_gets_everything(start_server: StartServer) ->
         assert sorted(client.receive().opaque for _ in range(40)) == list(range(40))
 
 
-def test_slow_writers(server: NameServer) -> None:
+def test_slow_writers(start_server: StartServer) -> None:
     """B048: frames that come byte by byte over many connections at once are all answered."""
-    names = Names()
+    server, names = start_server(NO_TIME_LIMIT), Names()
     with costs_at_most(server, SMALL_GROWTH), Witness(server), ExitStack() as stack:
         clients = [stack.enter_context(server.connect()) for _ in range(30)]
         data = frame(json_header(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "T"}), register_body(configs(names, ["T"])))

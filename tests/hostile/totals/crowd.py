@@ -15,6 +15,7 @@ from tests.behaviour.conftest import Names
 from tests.hostile.shares.test_limits import UNFINISHED, try_to_send
 from tests.soak.live import LiveServer
 from tests.support.ended import is_ended
+from tests.support.inprocess import TimedServer
 
 HELD = 250_000  # bytes of each stranger
 PARTS = 3  # of a registration
@@ -26,7 +27,7 @@ def hosts(count: int) -> list[str]:
     return [f"127.0.{number // 200}.{number % 200 + 2}" for number in range(count)]
 
 
-def apart(candidates: list[str], host: str, server: LiveServer) -> list[str]:
+def apart(candidates: list[str], host: str, server: LiveServer | TimedServer) -> list[str]:
     """Those that do not share the number of ``host`` at the reactors: they draw numbers at a start, see hosts.pyx."""
     reactors = server.controller.reactors
     if reactors is None:

@@ -18,7 +18,10 @@ from tests.support.proxyheaders import v1
 
 LIMIT = 64 * MB
 OF_ONE_HOST = 20 * MB // HELD  # more than an eighth of the limit and more than one frame may have
-OF_OTHERS = (LIMIT - 100_000) // HELD - OF_ONE_HOST
+# While bytes come, a reactor was seen to count more than 100 KB too much. There is room for that, but not for two
+# parts of a registration.
+ROOM = 600_000
+OF_OTHERS = (LIMIT - ROOM) // HELD - OF_ONE_HOST
 LARGE = "10.2.0.1"
 PROXY = "127.0.0.2"
 

@@ -5,8 +5,6 @@ A failure prints the shortest history that was found, and a line that replays it
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +14,9 @@ from rocketns.journal.effects import Effects
 from rocketns.journal.pieces.snapshot import Snapshot
 from rocketns.journal.settling import Settling
 from tests.journal.wild import histories
+from tests.support.profile import new_seed
 
-SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
+SEED = new_seed()
 HISTORIES = 150
 
 

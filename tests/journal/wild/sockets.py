@@ -12,6 +12,9 @@ from pathlib import Path
 from interop.harness import codes
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client, frame
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered, settle_closes
+from tests.journal.patient import PatientServer
 from tests.journal.wild.answers import FORMS, LISTS
 from tests.journal.wild.grammar import CLUSTERS, NAMES, TOPICS
 from tests.journal.wild.histories import Difference, Found, Play
@@ -25,6 +28,7 @@ SETTINGS = {
 WITHOUT_TIME = (Pass, Work)
 # The first scan comes after 5 s, and a busy machine may need longer for a history.
 LONG_MS = "600000"
+LATER = -1  # a connection that no history has
 SHORT = {("heartbeatTimeoutMillis", value) for value in ("0", "50", "-1")}
 
 
@@ -32,7 +36,7 @@ def play(steps: Sequence[Step], home: Path, _rotation: int = 0, *, reactors: int
     """The first difference that a restart makes. Time and the journal's work take their own course."""
     shutil.rmtree(home, ignore_errors=True)
     options = ["--reactors", str(reactors)]
-    server = RocketnsServer(home, SETTINGS | {"journalPath": home / "j"}, options=options)
+    server = PatientServer(home, SETTINGS | {"journalPath": home / "j"}, options=options)
     try:
         return _play(steps, server)
     finally:
@@ -57,6 +61,7 @@ def _play(steps: Sequence[Step], server: RocketnsServer) -> Difference | None:
 
 
 def _restart(server: RocketnsServer, peers: _Peers, step: Restart) -> Found | None:
+    peers.settle()
     before = peers.answers()
     (server.kill if step.kill else server.stop)()
     peers.forget()
@@ -92,6 +97,11 @@ class _Peers:
             case Switch(name, value):
                 body = f"{name}={str(value).lower()}\n".encode()
                 _ask(self._client(0), codes.UPDATE_NAMESRV_CONFIG, {}, body, 513)
+
+    def settle(self) -> None:
+        """Wait until all that left is gone, and the journal says so: the answer to a registration waits for it."""
+        settle_closes(self._server)
+        registered(self._client(LATER), Names())
 
     def answers(self) -> dict[str, bytes | int]:
         """Settled ones: a broker that leaves is answered before it has left."""

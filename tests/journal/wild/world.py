@@ -51,6 +51,7 @@ class Connection:
     address: str
     host: str = "10.9.9.9"
     is_announced: bool = False
+    place: tuple[str, str] = ("10.9.9.9", "10.9.9.9")
 
 
 class Files(MemoryWriter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections import deque
 from collections.abc import Iterator
 from datetime import date
@@ -92,6 +93,24 @@ def test_records_count_as_written_after_a_sync(journalled: Journalled, monkeypat
     assert pending == [20]
     assert journalled.writer.pending_bytes == 0
     assert not journalled.writer.has_pending
+
+
+def test_what_a_sync_brought_to_the_disk_is_released_before_anything_is_settled(
+    journalled: Journalled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The syncer is idle a moment before it wakes the writer: here that moment lasts."""
+    writer, syncer = journalled.writer, journalled.writer._syncer
+    tried, waits_again, goes_on = threading.Event(), threading.Event(), threading.Event()
+    wait, wake = writer._wake.wait, syncer._when_done
+    monkeypatch.setattr(writer, "_after_attempt", lambda: (syncer.wait(), tried.set()))
+    monkeypatch.setattr(writer._wake, "wait", lambda: (tried.is_set() and waits_again.set(), wait()))
+    monkeypatch.setattr(syncer, "_when_done", lambda: (goes_on.wait(WITHIN_S), wake()))
+    writer.push(Chunk(segment(), line(1)))
+    assert waits_again.wait(WITHIN_S)
+    assert not writer.wait_until_settled(0)
+    goes_on.set()
+    journalled.settle()
+    assert writer.pending_bytes == 0
 
 
 @pytest.mark.parametrize("torn", [b'{"seq":3', b"\0" * 5_000, b"x" * 200_000])

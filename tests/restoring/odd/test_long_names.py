@@ -128,13 +128,12 @@ def test_long_names_of_a_peer_are_left_out(place: str) -> None:
     text, name = {"brokerAddrs": {"0": LONG}}.get(place, LONG), LONG if place == "name" else "b"
     body = json.dumps({"brokerAddrTable": {name: group | ({} if place == "name" else {place: text})}}).encode()
     own = {"b": GroupView("C", ((0, "a"),), "z", False)}
-    assert differing_groups({}, body, NAME_BYTES_MAX) == (0, 0, [])
-    assert differing_groups(own, body, NAME_BYTES_MAX) == (0, 1, [("b", own["b"], None)])
+    assert differing_groups({}, body, NAME_BYTES_MAX) == (0, 0, [], frozenset())
+    assert differing_groups(own, body, NAME_BYTES_MAX) == (0, 1, [("b", own["b"], None)], {"b"})
     assert differing_groups({}, body, NAME_BYTES_MAX + 1)[:2] == (1, 1)
 
 
 def test_topics_of_a_peer_with_long_names_are_left_out() -> None:
     assert topic_names(["T"], json.dumps({"topicList": [LONG, "T"]}).encode(), NAME_BYTES_MAX) == (["T"], [])
-    assert differing_digests({}, json.dumps({"table": {LONG: "1", "T": "2"}}).encode(), NAME_BYTES_MAX) == (
-        1, [("T", None, 2)],
-    )  # fmt: skip
+    body = json.dumps({"table": {LONG: "1", "T": "2"}}).encode()
+    assert differing_digests({}, body, NAME_BYTES_MAX, {}) == (1, {}, [("T", None, 2)], [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
-import secrets
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,10 +22,12 @@ from rocketns.routeinfo.unconfirmed.filling import fill
 from tests.journal.wild.damage import damaged
 from tests.journal.wild.steps import Ask, Pass, Restart, Work
 from tests.journal.wild.world import DAY_S, NS, World, small_pieces
+from tests.support.profile import new_seed
 
-SEED = int(os.environ.get("ROCKETNS_SEED") or secrets.randbits(32))
+SEED = new_seed()
 MUTATED = int(os.environ.get("ROCKETNS_MUTATED") or 400)
 BROKERS = 8
+Mutation = tuple[Path, list[bytes], set[str]]  # a file, its lines with damaged ones, and the brokers that those name
 
 
 class Written(NamedTuple):
@@ -75,8 +77,7 @@ def names_in(line: bytes) -> set[str]:
     return {name for name in (record.get("broker"), f"b{str(record.get('live'))[2:]}") if isinstance(name, str)}
 
 
-def mutations(written: Written, seed: int) -> Iterator[tuple[Path, list[bytes], set[str]]]:
-    """The files with some damaged lines, and the brokers that those named, or name now."""
+def mutations(written: Written, seed: int) -> Iterator[Mutation]:
     chance = random.Random(seed)
     for path in chance.sample(list(written.files), min(len(written.files), chance.choice((1, 1, 2, 3)))):
         lines, touched = list(written.files[path]), set()
@@ -88,9 +89,8 @@ def mutations(written: Written, seed: int) -> Iterator[tuple[Path, list[bytes], 
         yield path, lines, touched
 
 
-def lost(written: Written, seed: int) -> set[str]:
+def lost(written: Written, changed: list[Mutation]) -> set[str]:
     """Brokers that are not restored although no damaged line names them."""
-    changed = list(mutations(written, seed))
     try:
         for path, lines, _ in changed:
             path.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -109,7 +109,25 @@ def lost(written: Written, seed: int) -> set[str]:
 def test_damaged_lines_cost_nothing_but_what_they_said(written: Written, caplog: pytest.LogCaptureFixture) -> None:
     """With ROCKETNS_MUTATED=10000 so many journals; a failure names the seed of one."""
     caplog.set_level(logging.CRITICAL)
-    assert {seed: gone for seed in range(SEED, SEED + MUTATED) if (gone := lost(written, seed))} == {}
+    seeds = range(SEED, SEED + MUTATED)
+    assert {seed: gone for seed in seeds if (gone := lost(written, list(mutations(written, seed))))} == {}
+
+
+@pytest.mark.parametrize("of", ["open", "seal"])
+@pytest.mark.parametrize("written", [1_500], ids=["many-files"], indirect=True)
+def test_a_number_that_is_much_too_high_does_not_make_the_next_file_a_copy(written: Written, of: str) -> None:
+    """Nor is it one because the number of the file is damaged as well."""
+    (first, lines), (second, next_lines) = [(path, lines) for path, lines in written.files.items() if path.suffix][:2]
+    assert (first.name, second.name) == ("1700000000000-000001.jsonl", "1700000000000-000002.jsonl")
+    at = 0 if of == "open" else len(lines) - 1
+    high = re.sub(rb'"seq":\d+', b'"seq":9223372036854775807', lines[at])
+    nameless = re.sub(rb'"file":\d+', b'"file":null', next_lines[0])
+    assert (b'"ev":"%b"' % of.encode() in high, nameless != next_lines[0]) == (True, True)
+    changed = [
+        (first, [*lines[:at], high, *lines[at + 1 :]], set[str]()),
+        (second, [nameless, *next_lines[1:]], set[str]()),
+    ]
+    assert lost(written, changed) == set()
 
 
 def test_damaged_lines_are_counted_and_the_first_is_named(written: Written, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""A scene for each test."""
+"""A scene for each test. No connection takes too long to open: a busy machine is no slow server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.shadow.relay.scene import Scene
+from rocketns.shadow.relay import relay
+from tests.shadow.relay.scene import WITHIN_S, Scene
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("UPSTREAM_WITHIN_S", "OWN_WITHIN_S"):
+        monkeypatch.setattr(relay, name, WITHIN_S)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import itertools
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
@@ -90,12 +89,24 @@ class Peer:
         self.socket.close()
 
 
+def asked(client: Peer, server: Peer, data: bytes) -> None:
+    """Requests that the relay has passed on: before that it may read an answer first, on its other connection."""
+    client.send(data)
+    server.expect(data)
+
+
 def passed(client: Peer, up: Peer, opaque: int = 7) -> None:
     """A request that the upstream answers. What the half does with it is the test's."""
-    client.send(request(opaque))
-    up.expect(request(opaque))
+    asked(client, up, request(opaque))
     up.send(answer(opaque))
     client.expect(answer(opaque))
+
+
+def left(client: Peer, up: Peer) -> None:
+    """The client ends the connection, and the upstream ends it for that."""
+    client.close()
+    assert up.ends()
+    up.close()
 
 
 def sent_until_full(peer: Peer, frame: bytes) -> int:
@@ -138,14 +149,14 @@ class Half:
 
 
 class Scene:
-    """``up`` and ``own`` are the servers. `advance` moves the relay's clock."""
+    """``up`` and ``own`` are the servers. `advance` moves the relay's clock, and nothing else does."""
 
     def __init__(self, budget: Budget | None = None, **options: Any) -> None:
         self.up, self.own = Server(), Server()
         self.half, self.switch = Half(self.own.port), Switch()
         self.judged: list[Pair] = []  # pairs of answers that differ
         self.introduced: list[Pair] = []  # equal ones: the first of each connection
-        self._moved_s = 0.0
+        self._now_s = 1000.0
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._peers: list[Peer] = []
@@ -173,7 +184,7 @@ class Scene:
         return True
 
     def _now(self) -> float:
-        return time.monotonic() + self._moved_s
+        return self._now_s
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call it on the relay's loop."""
@@ -190,7 +201,7 @@ class Scene:
     def advance(self, seconds: float) -> None:
         """So much time passes, after what the relay does now."""
         self.call(lambda: None)
-        self._moved_s += seconds
+        self._now_s += seconds
         self.call(self.relay.tick)
 
     def set(self, percent: int) -> None:

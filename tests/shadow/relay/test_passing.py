@@ -9,7 +9,17 @@ import pytest
 from interop.harness.wire import eventually
 from rocketns.shadow.relay import relay
 from rocketns.shadow.relay.frames.budget import Budget
-from tests.shadow.relay.scene import STUCK_BYTES_MAX, WITHIN_S, Scene, answer, passed, request, sent_until_full
+from tests.shadow.relay.scene import (
+    STUCK_BYTES_MAX,
+    WITHIN_S,
+    Scene,
+    answer,
+    asked,
+    left,
+    passed,
+    request,
+    sent_until_full,
+)
 
 
 def test_a_client_s_bytes_reach_both_servers_before_its_frame_ends(scene: Scene) -> None:
@@ -22,7 +32,7 @@ def test_a_client_s_bytes_reach_both_servers_before_its_frame_ends(scene: Scene)
 
 def test_a_part_of_the_upstream_s_answer_reaches_the_client_before_its_end(scene: Scene) -> None:
     client, up, _ = scene.connected()
-    client.send(request(7))
+    asked(client, up, request(7))
     part = answer(7, b"x" * 1000)[:500]
     up.send(part)
     client.expect(part)
@@ -30,7 +40,7 @@ def test_a_part_of_the_upstream_s_answer_reaches_the_client_before_its_end(scene
 
 def test_an_answer_that_came_twice_in_pieces_of_one_byte_is_whole(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7))
+    asked(client, up, request(7))
     for byte in answer(7):
         up.send(bytes([byte]))
         own.send(bytes([byte]))
@@ -40,7 +50,7 @@ def test_an_answer_that_came_twice_in_pieces_of_one_byte_is_whole(scene: Scene) 
 
 def test_answers_that_differ_go_to_the_judge_with_their_request(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7))
+    asked(client, up, request(7))
     up.send(answer(7, b"theirs"))
     own.send(answer(7, b"ours"))
     client.expect(answer(7, b"theirs"))
@@ -51,7 +61,7 @@ def test_answers_that_differ_go_to_the_judge_with_their_request(scene: Scene) ->
 
 def test_answers_in_another_order_are_paired_by_their_opaque(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7) + request(8))
+    asked(client, up, request(7) + request(8))
     up.send(answer(8, b"8") + answer(7, b"7"))
     own.send(answer(7, b"7") + answer(8, b"8"))
     client.expect(answer(8, b"8") + answer(7, b"7"))
@@ -60,7 +70,7 @@ def test_answers_in_another_order_are_paired_by_their_opaque(scene: Scene) -> No
 
 def test_two_open_requests_with_one_opaque_are_not_compared_when_their_answers_differ(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7) + request(7))
+    asked(client, up, request(7) + request(7))
     up.send(answer(7, b"1") + answer(7, b"2"))
     own.send(answer(7, b"2") + answer(7, b"1"))
     client.expect(answer(7, b"1") + answer(7, b"2"))
@@ -70,8 +80,7 @@ def test_two_open_requests_with_one_opaque_are_not_compared_when_their_answers_d
 
 def test_a_oneway_request_waits_for_no_answer(scene: Scene) -> None:
     client, up, _ = scene.connected()
-    client.send(request(7, flag=2))
-    up.expect(request(7, flag=2))
+    asked(client, up, request(7, flag=2))
     eventually(lambda: scene.counts.oneway == 1)
     scene.advance(60)
     assert not scene.judged
@@ -79,7 +88,7 @@ def test_a_oneway_request_waits_for_no_answer(scene: Scene) -> None:
 
 def test_a_pair_that_lacks_the_own_answer_is_judged_as_missing_it(scene: Scene) -> None:
     client, up, _ = scene.connected()
-    client.send(request(7))
+    asked(client, up, request(7))
     up.send(answer(7))
     client.expect(answer(7))
     scene.advance(11)
@@ -126,8 +135,7 @@ def test_an_end_by_the_half_alone_is_counted_and_the_client_stays(scene: Scene) 
     eventually(lambda: scene.counts.given_up == 1)
     scene.advance(4)
     assert scene.counts.closed == 1
-    client.send(request(7))
-    up.expect(request(7))
+    asked(client, up, request(7))
 
 
 def test_an_end_by_the_upstream_alone_is_counted(scene: Scene) -> None:
@@ -143,6 +151,7 @@ def test_an_end_by_the_upstream_alone_is_counted(scene: Scene) -> None:
 def test_an_end_by_both_is_no_difference(scene: Scene) -> None:
     client, up, own = scene.connected()
     own.close()
+    eventually(lambda: scene.counts.given_up == 1)
     up.close()
     assert client.ends()
     client.close()
@@ -185,8 +194,7 @@ def test_a_half_that_does_not_run_is_not_missed_and_joins_at_the_next_frame_when
     port, scene.half.port = scene.half.port, None
     client = scene.connect()
     up = scene.up.accept()
-    client.send(request(7))
-    up.expect(request(7))
+    asked(client, up, request(7))
     scene.half.port = port
     scene.advance(2)
     client.send(request(8)[:10])
@@ -247,8 +255,7 @@ def test_a_client_finds_no_connection_where_the_upstream_is_gone(scene: Scene) -
 
 def test_a_broker_s_connection_that_the_half_lost_is_said(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7, code=103))
-    up.expect(request(7, code=103))
+    asked(client, up, request(7, code=103))
     eventually(lambda: scene.counts.requests == 2)
     own.close()
     eventually(lambda: scene.half.unsettled)
@@ -256,11 +263,8 @@ def test_a_broker_s_connection_that_the_half_lost_is_said(scene: Scene) -> None:
 
 def test_a_connection_that_a_client_ended_is_no_loss_of_a_broker(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7, code=103))
-    up.expect(request(7, code=103))
-    client.close()
-    assert up.ends()
-    up.close()
+    asked(client, up, request(7, code=103))
+    left(client, up)
     own.close()
     eventually(lambda: not scene.counts.open)
     assert (scene.half.unsettled, scene.counts.given_up) == ([], 0)
@@ -279,7 +283,7 @@ def test_the_upstream_is_told_the_client_s_address_where_it_takes_that() -> None
 def test_the_judge_gets_the_first_pair_of_each_connection_to_know_the_client(scene: Scene) -> None:
     scene.connected()
     client, up, own = scene.connected()
-    client.send(request(8))
+    asked(client, up, request(8))
     up.send(answer(8))
     own.send(answer(8))
     client.expect(answer(8))
@@ -289,13 +293,10 @@ def test_the_judge_gets_the_first_pair_of_each_connection_to_know_the_client(sce
 
 def test_an_answer_of_the_half_that_comes_after_the_client_left_is_compared(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7))
-    up.expect(request(7))
+    asked(client, up, request(7))
     up.send(answer(7, b"theirs"))
     client.expect(answer(7, b"theirs"))
-    client.close()
-    assert up.ends()
-    up.close()
+    left(client, up)
     own.expect(request(7))
     assert own.ends()
     own.send(answer(7, b"ours"))
@@ -308,8 +309,7 @@ def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(
     client = scene.connect()
     up = scene.up.accept()
     passed(client, up)
-    client.close()
-    up.close()
+    left(client, up)
     own = scene.own.accept()
     own.expect(request(7))
     own.send(answer(7))
@@ -320,8 +320,8 @@ def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(
 def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_seconds(scene: Scene) -> None:
     client, up, _ = scene.connected()
     passed(client, up)
-    client.close()
-    up.close()
+    left(client, up)
+    eventually(lambda: scene.relay._lingering)
     scene.advance(11)
     eventually(lambda: scene.counts.open == 0)
     assert [(pair.upstream, pair.own) for pair in scene.judged] == [(answer(7), None)]
@@ -330,8 +330,7 @@ def test_a_half_that_never_answers_a_client_that_left_is_missed_after_ten_second
 def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(scene: Scene) -> None:
     client, up, own = scene.connected()
     passed(client, up)
-    client.close()
-    up.close()
+    left(client, up)
     own.close()
     eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
     assert not scene.judged
@@ -339,8 +338,7 @@ def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(sc
 
 def test_a_request_whose_client_left_before_the_upstream_s_answer_is_counted(scene: Scene) -> None:
     client, up, own = scene.connected()
-    client.send(request(7))
-    up.expect(request(7))
+    asked(client, up, request(7))
     own.send(answer(7))
     client.reset()
     eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
@@ -352,8 +350,7 @@ def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.
     scene = Scene()
     client, up, _ = scene.connected()
     passed(client, up)
-    client.close()
-    up.close()
+    left(client, up)
     eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
     scene.close()
 

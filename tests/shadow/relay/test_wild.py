@@ -119,7 +119,9 @@ async def run(seed: int, *, cuts_half: bool) -> Relay:
     done = await asyncio.wait_for(asyncio.gather(*clients), 60)
     playing.cancel()
     assert done == [REQUESTS] * CLIENTS
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(60):
+        while relay.sessions:
+            await asyncio.sleep(0.001)
     relay.stop()
     for server in [*servers, listening]:
         server.close()

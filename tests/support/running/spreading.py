@@ -29,14 +29,17 @@ ACCESS = "interop/access/"
 WITH_PROCESSES = (
     *(
         f"interop/{room}/"
-        for room in ("messages", "brokers", "outages", "operating", "collecting", "shadowing", "traffic")
+        for room in ("messages", "brokers", "outages", "operating", "collecting", "shadowing", "traffic", "doctor")
     ),
     "interop/test_",
 )
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
 BASE_PARTS = 3
 # Files whose tests share a broker. Every other scenario has its own.
-WITH_A_BROKER = ("languages", "grpc", "mqadmin", "fast_lane", "audit", "collecting", "shadowing", "traffic")
+WITH_A_BROKER = (
+    *("languages", "grpc", "mqadmin", "fast_lane", "audit", "collecting", "shadowing", "traffic"),
+    "doctor/test_topics",
+)
 # The tests of the audit take as long as all the rest, so they are two groups: the folder whose tests share one whole
 # run of the audit, and the others. Two workers have a Spark session each; one that runs both groups has one.
 ONE_RUN = "tests/pipeline/batch/"
@@ -45,8 +48,10 @@ EACH_ALONE = ("tests/sanitize/test_share.py",)
 # A worker starts a test when it knows the next one. A group that is given to it earlier waits behind a long test, while
 # other workers have nothing to do.
 KNOWN_AHEAD = 1
-# Of the workers so many at the most run scenarios with brokers, which wait for most of their time.
-WAITING_MAX = 2
+# So many workers keep the cores busy. The others run scenarios with brokers, which wait for most of their time, until
+# none is left. If they took other groups between these, fewer would wait while others need the cores, and in the end
+# all would wait at once.
+AT_WORK = 2
 # Groups that wait most come first, so that others fill the gaps and nothing long is left for the end.
 ORDER = (
     *("tests/pipeline", DOCKER, "tests/sanitize", "tests/installing"),
@@ -116,7 +121,7 @@ def waits(group: str) -> bool:
 
 
 def scheduler() -> type[LoadScopeScheduling]:
-    """xdist's own, which deals out groups, with these groups; only so many workers wait at once."""
+    """xdist's own, which deals out groups, with these groups; all workers but a few may wait at once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Spreading(LoadScopeScheduling):
@@ -128,8 +133,8 @@ def scheduler() -> type[LoadScopeScheduling]:
                 super()._reschedule(node)
 
         def _assign_work_unit(self, node: WorkerController) -> None:
-            waiting = sum(map(self._is_waiting, self.assigned_work))
-            wanted = waiting < WAITING_MAX
+            at_work = sum(not self._is_waiting(other) for other in self.assigned_work if other is not node)
+            wanted = at_work >= AT_WORK
             group = next((one for one in self.workqueue if waits(one) == wanted), next(iter(self.workqueue)))
             self.workqueue.move_to_end(group, last=False)
             super()._assign_work_unit(node)

@@ -85,3 +85,15 @@ def test_a_server_without_a_usable_seed_starts_empty(
         registered(client, names)
     assert "it has no brokers itself" in caplog.text
     assert "no routes were read from another name server" in caplog.text
+
+
+def test_a_server_whose_only_seed_is_itself_says_so(
+    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each address of this machine counts as its own, also where another name server listens at it."""
+    port = free_port()
+    server = timed_server(**{"listenPort": port, "rocketns.seedServers": f"127.0.0.1:{port};127.0.0.2:{port}"})
+    with server.connect() as client:
+        assert cluster_info(client)["brokerAddrTable"] == {}
+    said = "rocketns.seedServers names only this name server (127.0.0.1:{0}, 127.0.0.2:{0}): no routes are read"
+    assert said.format(port) in caplog.text

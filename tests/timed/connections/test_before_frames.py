@@ -8,7 +8,8 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext
-from interop.harness.wire import eventually, frame, json_header
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs
 from tests.behaviour.views import group
@@ -19,7 +20,7 @@ from tests.support.proxyheaders import SIGNATURE, v1
 from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, pass_time, wait_for_bytes, wait_for_connections
+from tests.timed.steps import SECOND, connection_of, pass_time, wait_for_bytes, wait_for_connections
 
 LIMIT = 120 * SECOND
 HELLO = TlsPeer().shake_hands()
@@ -33,15 +34,30 @@ def tls_server(timed_server: TimedServerFactory, tmp_path: Path) -> TimedServer:
     return timed_server(**tls_properties(files), **{"rocketns.progressSeconds": 0})
 
 
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What control has read from all connections."""
+    parts: list[bytes] = []
+    take = AsyncioConnection.data_received
+
+    def noted(connection: AsyncioConnection, data: bytes) -> None:
+        take(connection, data)
+        parts.append(data)
+
+    monkeypatch.setattr(AsyncioConnection, "data_received", noted)
+    return parts
+
+
 @pytest.mark.parametrize(
     "start",
     [b"\x16", HELLO[:100], PROXY[:30], PROXY, SIGNATURE + b"\x21", PROXY + HELLO[:100]],
     ids=["one byte", "a hello", "v1", "v1 and nothing", "v2", "v1 and a hello"],
 )
-def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes) -> None:
+def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes, received: list[bytes]) -> None:
     """B058, B060, B064: its connection closes at the idle limit like any other, and its bytes no longer count."""
     with tls_server.connect() as client:
         client.send(start)
+        eventually(lambda: b"".join(received) == start)
         wait_for_connections(tls_server, 1)
         kept = len(start.removeprefix(PROXY)) if HELLO[:9] not in start else 0
         wait_for_bytes(tls_server, kept)
@@ -79,17 +95,17 @@ def test_a_broker_that_falls_silent_over_tls(tls_server: TimedServer, names: Nam
         eventually(lambda: group(client, names.broker) is None)
 
 
+def wait_until_heard(server: TimedServer, client: Client) -> None:
+    """Wait until the server has read a byte of the connection at the present time."""
+    channel = connection_of(server, client)
+    eventually(lambda: channel.last_active_ms == server.clock.now().ms)
+
+
 def test_bytes_of_tls_keep_a_connection_open(tls_server: TimedServer) -> None:
     """B060, B064: any byte counts, as over a plain connection."""
     with tls_server.connect() as client:
         for at in range(3):
             client.send(HELLO[at : at + 1])
-            wait_for_connections(tls_server, 1)
-            eventually(lambda: tls_server.call(lambda: _last_active(tls_server)) == tls_server.clock.now().ms)
+            wait_until_heard(tls_server, client)
             pass_time(tls_server, LIMIT - SECOND)
         assert not is_ended(client)
-
-
-def _last_active(server: TimedServer) -> int:
-    (connection,) = server.controller.asyncio_transport.connections
-    return connection.last_active_ms

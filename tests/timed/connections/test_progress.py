@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from OpenSSL.SSL import Context
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually, frame, json_header
+from rocketns.config.tls import TlsConfig
 from rocketns.server.requests.holders import PROGRESS_BYTES
+from rocketns.server.tls import server as tls_server
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -163,7 +167,7 @@ def test_answers_that_are_not_taken(timed_server: TimedServerFactory, requests: 
         wait_until_unsent(server)
         pass_time(server, LIMIT - SECOND)
         assert not is_cut_off(server, 2)
-        for _ in range(LIMIT // SECOND):  # what the kernel took after the first moment counts as taken
+        for _ in range(2 * LIMIT // SECOND):  # what the kernel took after the first moment counts as taken
             if not is_cut_off(server, 2):
                 server.advance(SECOND)
         wait_for_connections(server, 1)
@@ -212,6 +216,31 @@ def test_a_handshake_that_does_not_end(timed_server: TimedServerFactory, tmp_pat
             wait_for_connections(server, 1)
             eventually(lambda: server.call(lambda: bool(server.controller.asyncio_transport.connections)))
             server.advance(SECOND)
+        assert not is_ended(client)
+        pass_time(server, 2 * SECOND)
+        assert client.is_closed_by_server()
+
+
+def test_a_peer_has_all_its_time_for_the_handshake_though_the_server_makes_its_certificate_first(
+    timed_server: TimedServerFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine that takes longer than 10 s, which begin when the server can go on."""
+    begun, may_end, build = threading.Event(), threading.Event(), tls_server.build_server_context
+
+    def build_slowly(config: TlsConfig) -> Context:
+        begun.set()
+        assert may_end.wait(HAPPENS_WITHIN_S)
+        return build(config)
+
+    monkeypatch.setattr(tls_server, "build_server_context", build_slowly)
+    server = timed_server()
+    with server.connect() as client:
+        client.send(HELLO)
+        assert begun.wait(HAPPENS_WITHIN_S)
+        pass_time(server, 20 * SECOND)
+        may_end.set()
+        assert client.socket.recv(1 << 16)
+        pass_time(server, 9 * SECOND)
         assert not is_ended(client)
         pass_time(server, 2 * SECOND)
         assert client.is_closed_by_server()

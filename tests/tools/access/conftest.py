@@ -1,4 +1,4 @@
-"""Loads the Hypothesis profile before the tests here are read; runs the command."""
+"""Runs the command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-import tests.support.profile  # noqa: F401
 from rocketns.__main__ import main
 
 Run = Callable[..., tuple[int, str, str]]
