@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 
 AUDIT, COLLECT, SHADOW, SWITCH, REPLAY = "audit", "collect", "shadow", "switch", "replay"
+DOCTOR = "doctor"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit, the collector, the shadow, a replay, a tool, or the name server; return the exit status."""
+    """Run the program that the first word names, by default the name server; return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [AUDIT]:
         from rocketns.pipeline.cli.audit import main as audit
@@ -20,6 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.collect.cli import main as collect
 
         return collect(words[1:])
+    if words[:1] == [DOCTOR]:
+        from rocketns.doctor.cli import main as doctor
+
+        return doctor(words[1:])
     if words[:1] == [SHADOW]:
         from rocketns.shadow.cli import main as shadow
 

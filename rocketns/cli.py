@@ -14,12 +14,14 @@ from rocketns.config.limits import REACTORS_MAX
 from rocketns.config.sections import OWN
 from rocketns.config.texts.system import SYSTEM_PROPERTIES, parse_definition
 from rocketns.config.tls import TLS_PROPERTIES
+from rocketns.languages import parsers, texts
 
 EXIT_USAGE = 1
+_ = texts("help")
 
 USAGE = (
     "mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p] [-D<name>=<value>] [--log-files] [--log-level <arg>] "
-    "[--log-format <arg>] [--reactors <n>] [--version]"
+    "[--log-format <arg>] [--reactors <n>] [--language <arg>] [--version]"
 )
 
 INTRODUCTION = """\
@@ -76,7 +78,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(arguments: Sequence[str]) -> Options:
     """Options from arguments. SystemExit: 0 after help or version, 1 for a wrong option."""
-    parsed = parser().parse_args(arguments)
+    parsed = parsers.parse(parser, arguments, "help")
     return Options(
         parsed.config_file,
         parsed.print_config_items,
@@ -114,6 +116,7 @@ def parser() -> _Parser:
     add("--reactors", type=_reactors, metavar="<n>",
         help=f"threads that may carry plain connections and answer route lookups, 0 to {REACTORS_MAX}; by default one "
         "for each core. With 0 the asyncio loop does both. Takes precedence over rocketns.reactors")  # fmt: skip
+    parsers.add_language_option(made)
     add("--version", action="version", version=f"rocketns {__version__}", help="print the version and exit")
     return made
 
@@ -126,21 +129,21 @@ def _reactors(text: str) -> int:
 
 def _epilog() -> str:
     sections = [
-        ("Properties of the config file (Java's NamesrvConfig)", _listed(NamesrvConfig)),
-        ("Sockets (Java's NettyServerConfig)", _listed(NettyServerConfig)),
-        *((kind.title, _listed(kind, kind.prefix)) for kind in OWN.values()),
+        (_("Properties of the config file (Java's NamesrvConfig)"), _listed(NamesrvConfig)),
+        (_("Sockets (Java's NettyServerConfig)"), _listed(NettyServerConfig)),
+        *((_(kind.title), _listed(kind, kind.prefix)) for kind in OWN.values()),
         (
-            "System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)",
-            [f"  {name} ({default or '-'})  {doc}" for name, default, doc in SYSTEM_PROPERTIES],
+            _("System properties (-Dname=value, also from JAVA_OPT and JAVA_OPT_EXT of the environment)"),
+            [f"  {name} ({_(default) or '-'})  {_(doc)}" for name, default, doc in SYSTEM_PROPERTIES],
         ),
         (
-            "TLS (-Dname=value, the file of tls.config.file, or the config file)",
-            [f"  {name} ({default or '-'})  {doc}" for name, default, doc in TLS_PROPERTIES],
+            _("TLS (-Dname=value, the file of tls.config.file, or the config file)"),
+            [f"  {name} ({default or '-'})  {_(doc)}" for name, default, doc in TLS_PROPERTIES],
         ),
-        ("Exit status", [f"  {status}  {doc}" for status, doc in EXIT_STATUSES]),
-        ("Signals", [f"  {names}  {doc}" for names, doc in SIGNALS]),
+        (_("Exit status"), [f"  {status}  {_(doc)}" for status, doc in EXIT_STATUSES]),
+        (_("Signals"), [f"  {names}  {_(doc)}" for names, doc in SIGNALS]),
     ]
-    return "\n\n".join(f"{title}:\n" + "\n".join(lines) for title, lines in sections)
+    return "\n\n".join("\n".join((_("%(title)s:") % {"title": title}, *lines)) for title, lines in sections)
 
 
 def _listed(config: type, prefix: str = "") -> list[str]:

@@ -35,6 +35,7 @@ from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
+from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.outgoing.reaching import Reach
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
@@ -139,6 +140,7 @@ class NamesrvController:
         transport = ReactorTransport(self.configuration, reactors, control, self.clock, self.asyncio_transport)
         self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
         self._transports.append(transport)
+        self.core.missing.take_from(transport.drain_missing)
 
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
         totals, control = self.asyncio_transport.totals, self.core.control
@@ -178,6 +180,8 @@ class NamesrvController:
         add("reportRates", self.rates.report, first_ms=now_ms + REPORT_INTERVAL_MS, every_ms=REPORT_INTERVAL_MS)
         add("giveBackMemory", give_back_free_memory,
             first_ms=now_ms + GIVE_BACK_INTERVAL_MS, every_ms=GIVE_BACK_INTERVAL_MS)  # fmt: skip
+        add("missingTopics", self.core.missing.tick,
+            first_ms=now_ms + MISSING_INTERVAL_MS, every_ms=MISSING_INTERVAL_MS)  # fmt: skip
         if self.balancer is not None and self.balancer.balance.count > 1:
             add("balanceReactors", self.balancer.run,
                 first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)  # fmt: skip

@@ -11,6 +11,7 @@ from rocketns.collect.names import NamesError, parse_names
 from rocketns.collect.settings import NAMESPACES_MAX, Settings
 from rocketns.config.texts.system import parse_definition, system_properties
 from rocketns.config.tls import TlsConfig
+from rocketns.languages import choose, parsers
 from rocketns.protocol.codes import KNOWN_NAMESPACES
 from rocketns.tools.arguments import Parser, number
 from rocketns.tools.keys import add_keys_option, read_signer
@@ -36,7 +37,8 @@ Exit status:
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
     """What is asked for. SystemExit after help, or for a wrong option; RocketnsError for one that cannot be used."""
-    parser = build()
+    choose(arguments)
+    parser = parsers.translated(build(), "help")
     given = parser.parse_args(arguments)
     try:
         name_servers = parse_names(given.name_servers)
@@ -92,3 +94,4 @@ def add_pace(parser: argparse.ArgumentParser) -> None:
                         metavar="<name>=<value>",
                         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
     add_keys_option(parser)
+    parsers.add_language_option(parser)

@@ -191,7 +191,7 @@ class Writer:
             self._write_pending(stopping=stopping)
             self._after_attempt()
             with self._lock:
-                if not self._wake.is_set() and not self._syncer.is_busy:
+                if not self._wake.is_set() and not self._syncer.is_unchecked:
                     self._settled.set()
             if stopping:
                 break

@@ -57,6 +57,8 @@ class Child:
         except OSError as error:
             return f"it could not be started: {error}"
         self.starts += 1
+        if self._stops:  # meanwhile: nobody else ends it
+            self.kill()
         if process.stdout is not None:
             await lines(process.stdout, self._line)
         return f"status {await process.wait()}"

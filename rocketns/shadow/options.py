@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from rocketns.config.texts.system import parse_definition
+from rocketns.languages import parsers
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.switch import ALL
 from rocketns.tools.arguments import Parser, address, number
@@ -39,7 +40,7 @@ Signals:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options. SystemExit: 0 after help, 2 for a wrong option."""
-    parsed = parser().parse_args(arguments)
+    parsed = parsers.parse(parser, arguments, "help")
     parsed.system = dict(parsed.system)
     return parsed
 
@@ -65,6 +66,7 @@ def parser() -> Parser:
         help="a property of TLS, as tls.server.keyPath; with tls.test.mode.enable=false and keys the shadow ends TLS "
         "itself, and with tls.enable=true it speaks TLS to the upstream for those clients")  # fmt: skip
     add("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"), help="by default INFO")
+    parsers.add_language_option(made)
     return made
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 
+from rocketns.languages import parsers
 from rocketns.logtext import one_line
 from rocketns.shadow.switch import ALL
 from rocketns.tools.arguments import Parser, address, number
@@ -33,7 +34,7 @@ Exit status:
 
 def main(arguments: Sequence[str]) -> int:
     """``arguments`` follow the word ``switch``. Return the exit status."""
-    options = parser().parse_args(arguments)
+    options = parsers.parse(parser, arguments, "help")
     host, port = options.status
     try:
         status, said = _post(host, port, 0 if options.to == PASS else options.percent)
@@ -66,4 +67,5 @@ def parser() -> argparse.ArgumentParser:
                       help="the status port of the shadow: its own option --status")  # fmt: skip
     made.add_argument("--percent", type=number(1, ALL), default=ALL, metavar="N",
                       help=f"with serve: of the connections, 1 to {ALL}; by default all")  # fmt: skip
+    parsers.add_language_option(made)
     return made

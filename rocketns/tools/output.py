@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rocketns.languages import N_
 from rocketns.logtext import escape, one_line
 
 GAP = "  "
@@ -22,27 +23,27 @@ EXIT_FOUND = 0
 EXIT_DIFFERENT = 1
 EXIT_UNREADABLE = 2
 
-_TROUBLE = (EXIT_UNREADABLE, "a name server cannot be read, or a wrong option; the message says which")
+_TROUBLE = (EXIT_UNREADABLE, N_("a name server cannot be read, or a wrong option; the message says which"))
 EXIT_STATUSES = {
-    "get": ((EXIT_FOUND, "printed"), (EXIT_DIFFERENT, "the topic has no route"), _TROUBLE),
-    "top": ((EXIT_FOUND, "as many rounds as --rounds were shown"), (EXIT_UNREADABLE, "a wrong option")),
+    "get": ((EXIT_FOUND, N_("printed")), (EXIT_DIFFERENT, N_("the topic has no route")), _TROUBLE),
+    "top": ((EXIT_FOUND, N_("as many rounds as --rounds were shown")), (EXIT_UNREADABLE, N_("a wrong option"))),
     "health": (
-        (EXIT_FOUND, "it answers route lookups"),
-        (EXIT_DIFFERENT, "it answers, and is not ready; the message has its reason"),
+        (EXIT_FOUND, N_("it answers route lookups")),
+        (EXIT_DIFFERENT, N_("it answers, and is not ready; the message has its reason")),
         _TROUBLE,
     ),
     "check": (
-        (EXIT_FOUND, "the policy can be used, and allows the request"),
-        (EXIT_DIFFERENT, "the policy cannot be used; or it refuses the request, or would where it only observes"),
-        (EXIT_UNREADABLE, "a wrong option, or words that are no request"),
+        (EXIT_FOUND, N_("the policy can be used, and allows the request")),
+        (EXIT_DIFFERENT, N_("the policy cannot be used; or it refuses the request, or would where it only observes")),
+        (EXIT_UNREADABLE, N_("a wrong option, or words that are no request")),
     ),
     "suggest": (
-        (EXIT_FOUND, "printed"),
-        (EXIT_DIFFERENT, "nothing was refused"),
-        (EXIT_UNREADABLE, "a journal cannot be read, or a wrong option"),
+        (EXIT_FOUND, N_("printed")),
+        (EXIT_DIFFERENT, N_("nothing was refused")),
+        (EXIT_UNREADABLE, N_("a journal cannot be read, or a wrong option")),
     ),
-    "completion": ((EXIT_FOUND, "printed"), (EXIT_UNREADABLE, "a wrong option")),
-    "diff": ((EXIT_FOUND, "the name servers say the same"), (EXIT_DIFFERENT, "they do not"), _TROUBLE),
+    "completion": ((EXIT_FOUND, N_("printed")), (EXIT_UNREADABLE, N_("a wrong option"))),
+    "diff": ((EXIT_FOUND, N_("the name servers say the same")), (EXIT_DIFFERENT, N_("they do not")), _TROUBLE),
 }
 
 

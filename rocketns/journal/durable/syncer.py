@@ -24,17 +24,24 @@ class Syncer:
         self._idle.set()
         self._file: Syncable | None = None
         self._error: OSError | None = None
+        self._is_unchecked = False
         self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
 
     @property
     def is_busy(self) -> bool:
         return not self._idle.is_set()
 
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether something is being synced, or was, and `check` has not seen its end: ``when_done`` may come."""
+        return self._is_unchecked
+
     def begin(self, file: Syncable) -> None:
         """Sync this file. Not while `is_busy`."""
         if not self._thread.is_alive():
             self._thread.start()
         self._file = file
+        self._is_unchecked = True
         self._idle.clear()
         self._wanted.set()
 
@@ -44,6 +51,7 @@ class Syncer:
 
     def check(self) -> None:
         """Raise the error of the last sync, once."""
+        self._is_unchecked = self.is_busy
         error, self._error = self._error, None
         if error is not None:
             raise error

@@ -6,8 +6,9 @@ See `rocketns.journal.chain`. After a fault the check goes on from the next seal
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from rocketns.journal.chain import LINK_FILES_MAX, NO_HASH, Seal, Span, hash_of, mapped, seals
@@ -17,16 +18,26 @@ from rocketns.journal.segments import OPEN_PREFIX, Segment, Store
 FAULTS_MAX = 20
 
 
+class Damage(StrEnum):
+    """What is wrong at a seal, with places for the values of a fault. `rocketns audit verify` says it in each
+    language."""
+
+    GAP = ("continues the seal %(prev)s, but the one before it is %(before)s: lines or files between them were "
+           "removed, or that seal was changed")  # fmt: skip
+    CHANGED_SINCE_FILE = ("the bytes from a file before to this seal are not those that it covers: a line was "
+                          "changed, removed or added")  # fmt: skip
+    CHANGED_SINCE_LINE = ("the bytes from line %(since)s to this seal are not those that it covers: a line was "
+                          "changed, removed or added")  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A place where the chain is broken: a line of a file, and what is wrong there."""
 
     path: Path
     line: int
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what}"
+    damage: Damage
+    values: Mapping[str, str | int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -135,12 +146,10 @@ class _Checker:
         if self._prev is None:
             self._begin(seal, path)
         if seal.prev != self._prev:
-            self._fault(path, content, seal, f"continues the seal {seal.prev}, but the one before it is {self._prev}: "
-                        "lines or files between them were removed, or that seal was changed")  # fmt: skip
+            self._fault(path, content, seal, Damage.GAP, prev=seal.prev, before=str(self._prev))
         elif hash_of(seal.prev, [*self._spans, Span(path, place, seal.digits)]) != seal.hash:
-            since = "a file before" if _bytes(self._spans) else f"line {_line(content, place)}"
-            self._fault(path, content, seal, f"the bytes from {since} to this seal are not those that it covers: a "
-                        "line was changed, removed or added")  # fmt: skip
+            damage = Damage.CHANGED_SINCE_FILE if _bytes(self._spans) else Damage.CHANGED_SINCE_LINE
+            self._fault(path, content, seal, damage, since=_line(content, place))
         self._prev = self._sealed = seal.hash
         self._spans, self._behind, self._since_seal = [], [], 0
         self.found.head = seal
@@ -153,8 +162,8 @@ class _Checker:
         self.found.begin, self.found.first = path, seal
         self.found.older = None if seal.prev == NO_HASH else seal.prev
 
-    def _fault(self, path: Path, content: mmap.mmap | bytes, seal: Seal, what: str) -> None:
-        self.found.note(Fault(path, _line(content, seal.begin), what))
+    def _fault(self, path: Path, content: mmap.mmap | bytes, seal: Seal, damage: Damage, **values: str | int) -> None:
+        self.found.note(Fault(path, _line(content, seal.begin), damage, values))
 
     def end(self) -> Checked:
         self.found.tail = _bytes(self._behind) if self._prev is not None else 0

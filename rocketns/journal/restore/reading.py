@@ -82,6 +82,7 @@ class Reading:
         self._in_snapshot = begin > 0
         self._boot: int | None = None
         self._seq = 0
+        self._opened_seq = 0  # of the last file of this boot
         self._whole = True
         self._stopped = False
         self._files = 0
@@ -123,6 +124,7 @@ class Reading:
             self._begin = 0
         self._boot = boot
         self._seq = max(0, self._begin - 1)
+        self._opened_seq = 0
 
     def _end_boot(self) -> None:
         """A killed server may have written its last request in part. That broker then has no data version."""
@@ -136,9 +138,11 @@ class Reading:
         for record in file.records():
             if self._given_up.is_set():
                 raise GivenUpError
-            if record["ev"] == "open" and not self._is_own(record, file, number):
-                self._lose()
-                break
+            if record["ev"] == "open":
+                if not self._is_own(record, file, number):
+                    self._lose()
+                    break
+                self._opened_seq = record["seq"]
             if record["seq"] >= self._begin:
                 self._take(record, file)
         if file.skipped:
@@ -151,7 +155,8 @@ class Reading:
 
         A damaged ``ns`` does not matter if the file continues the one before, or if its ``start`` record is right.
         """
-        if file.lines == 1 and opened["seq"] <= self._seq and opened.get("file") != number:
+        said = opened.get("file")
+        if file.lines == 1 and opened["seq"] <= self._opened_seq and type(said) is int and 0 < said < number:
             return False
         if opened.get("ns") == self._ns or type(opened.get("ns")) is not str or opened["seq"] == self._seq + 1 > 1:
             return True

@@ -130,8 +130,8 @@ class OwnHalf:
         self._changed()
 
     def _begin_settling(self) -> None:
+        self.began_ms = time.time_ns() // 1_000_000  # first: the judge, which goes by it, is not to settle later
         self._settled_at = time.monotonic() + self._settle_s
-        self.began_ms = time.time_ns() // 1_000_000
 
     def _ended(self) -> None:
         self.port = None

@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from rocketns.addresses import listed
 from rocketns.config.texts.system import parse_definition
+from rocketns.languages import parsers
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.arguments import Parser, address, number
 
@@ -38,7 +40,7 @@ Exit status:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """SystemExit: 0 after help, 2 after a usage error."""
-    return build().parse_args(arguments)
+    return parsers.parse(build, arguments, "help")
 
 
 def build() -> argparse.ArgumentParser:
@@ -67,6 +69,7 @@ def build() -> argparse.ArgumentParser:
     add("--timeout", type=_number, default=TIMEOUT_S, metavar="SECONDS",
         help="time for each answer; by default %(default)g")  # fmt: skip
     add("--json", action="store_true", help="print JSON, for programs")
+    parsers.add_language_option(parser)
     add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="<name>=<value>",
         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
     return parser
@@ -78,7 +81,9 @@ def _address(text: str) -> str:
 
 
 def _codes(text: str) -> frozenset[int]:
-    return frozenset(_code(word.strip()) for word in text.split(","))
+    if not listed(text):
+        raise argparse.ArgumentTypeError("request codes expected, such as 105 or GET_ROUTEINFO_BY_TOPIC")
+    return frozenset(_code(word) for word in listed(text))
 
 
 def _code(word: str) -> int:
