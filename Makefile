@@ -22,13 +22,14 @@ REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_tools; print(*missing_tools())'
 SPREAD = -n $(WORKERS) --benchmark-disable
 # The tests that a marker chooses; without Java's tools those with real brokers are left out, which is said first.
+# The few that fail beside others run once more, alone, and are named.
 CHOSEN = @suites="tests benchmarks/micro interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
 	if [ -n "$$missing" ]; then suites="tests benchmarks/micro"; \
 		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
 			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
 			'+-----------------------------------------------------------------------------+'; \
 	fi; \
-	exec $(PY) -m pytest $(SPREAD) $$suites $(ARGS) -m
+	exec $(PY) -m tests.support.running.alone $(SPREAD) $$suites $(ARGS) -m
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.

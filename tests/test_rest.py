@@ -80,4 +80,4 @@ def test_make_test_all_runs_every_test_once() -> None:
 def test_make_rest_has_one_more_worker_since_most_of_its_tests_wait(words: list[str], workers: int) -> None:
     env = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "WORKERS"}}
     said = subprocess.run(["make", "-n", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout
-    assert f"-m pytest -n {workers} " in said
+    assert f"-m tests.support.running.alone -n {workers} " in said
