@@ -7,6 +7,7 @@ same fault. n1 and n2 write their own journals.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from interop.harness.relay import Relay
@@ -15,6 +16,7 @@ from interop.harness.sending.fleet import Fleet, Listening
 from interop.harness.servers import NameServer
 from interop.harness.topics import create_topic
 from interop.harness.views import have_registered
+from interop.harness.wire import eventually
 
 JAVA, OWN = ("j1", "j2"), ("n1", "n2")
 NAMES = (*JAVA, *OWN)
@@ -33,6 +35,7 @@ SCAN = {"scanNotActiveBrokerInterval": 1000}
 JOURNAL = {"journalRotationSeconds": 5, "journalLookupSeconds": 2}
 # Changes of a data version tell the audit a clock exactly; heartbeats tell it up to their period only.
 VERSIONS = 4
+ANSWERS_WITHIN_S = 60.0
 
 
 @dataclass
@@ -57,6 +60,12 @@ def started(fleet: Fleet) -> Cluster:
     }
     for broker in brokers.values():
         have_registered(broker, *servers.values())
+        # Of a process' answers to what the collector asks, the first takes longest.
+        eventually(partial(_answers, broker), ANSWERS_WITHIN_S)
     for number in range(VERSIONS):
         create_topic(brokers["broker-a"].port, f"changed_{number}")
     return Cluster(own, servers, list(links.values()), brokers)
+
+
+def _answers(broker: Broker) -> bool:
+    return broker.stored_bytes() >= 0
