@@ -7,8 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.check import locks
 
@@ -62,6 +60,10 @@ def test_it_says_who_needs_whom(text: str) -> None:
 
 
 def test_it_fits_cyclonedx_schema(text: str) -> None:
+    """The validator is imported only here: it needs seconds, which each worker would spend when it collects."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.replace('"version"', '"versoin"')) is not None
 

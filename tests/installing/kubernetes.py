@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import yaml
 
 from tests.check.source import ROOT
@@ -40,7 +39,12 @@ def read(text: str) -> list[Manifest]:
 
 
 def mistakes(manifest: Manifest) -> list[str]:
-    """What the oldest and the newest Kubernetes say against a manifest; unknown fields count."""
+    """What the oldest and the newest Kubernetes say against a manifest; unknown fields count.
+
+    The schemas are imported only here: they need seconds, which each worker would spend when it collects.
+    """
+    import kubernetes_validate
+
     found = []
     for version in (OLDEST, kubernetes_validate.latest_version()):
         try:

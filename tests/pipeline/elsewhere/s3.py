@@ -1,4 +1,7 @@
-"""An S3 server on the loopback interface (moto's), and Hadoop's connector for it, as Spark takes it."""
+"""An S3 server on the loopback interface (moto's), and Hadoop's connector for it, as Spark takes it.
+
+The server and its client are imported when one starts: each worker collects this, and one of them needs it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pyspark
-from moto.server import ThreadedMotoServer
 
 from interop.harness.rocketmq.maven import jars
 
@@ -27,6 +28,8 @@ class Store:
     """A bucket of a running server at ``url``."""
 
     def __init__(self, url: str) -> None:
+        import boto3
+
         self.url, self.name = url, BUCKET
         self._client: Any = boto3.client(
             "s3", endpoint_url=url, region_name=REGION, aws_access_key_id=KEY, aws_secret_access_key=SECRET
@@ -55,6 +58,8 @@ class Store:
 @contextmanager
 def s3_store() -> Iterator[Store]:
     """An empty bucket. The server and all that is in it end with the block."""
+    from moto.server import ThreadedMotoServer
+
     server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
     try:
