@@ -8,7 +8,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ import pytest
 
 from interop import conftest
 from interop.harness import ports
-from interop.parity.language import ALIKE, EVERY_FORM, VERSIONS, some_forms
+from interop.parity.language import EVERY_FORM, KINDS, VERSIONS, some_forms
 from tests.support.running import cgroups, spreading
 from tests.support.running.importing import from_another_one, modules_below
 from tests.support.running.spreading import AT_WORK, LAST_OF_ALL, _rank, group_of, scheduler, waits
@@ -168,12 +168,12 @@ def test_modes_of_a_file_are_groups_but_those_of_the_last_file_wait_for_each_oth
     assert (len(one), len(other)) == (2, 1)
 
 
-def test_four_scenarios_are_played_in_every_form_and_each_on_both_sides_of_what_versions_change() -> None:
-    played = [some_forms(number) for number in range(4)]
+def test_twelve_scenarios_are_played_in_every_form_and_each_by_every_kind_of_peer() -> None:
+    played = [some_forms(number) for number in range(12)]
     assert {form for forms in played for form in forms} == set(EVERY_FORM)
-    kinds = [set(pair) for pair in ALIKE] + [{version} for version in VERSIONS if not any(version in p for p in ALIKE)]
+    assert tuple(chain(*KINDS)) == VERSIONS
     for forms in played:
-        assert all(kind & {form.version for form in forms} for kind in kinds)
+        assert all(set(kind) & {form.version for form in forms} for kind in KINDS)
         assert all(one.binary != next_.binary for one, next_ in pairwise(forms))
 
 

@@ -30,17 +30,17 @@ class Form:
 
 JSON_513 = Form(False, 513)
 EVERY_FORM = tuple(Form(binary, version) for binary, version in product((False, True), VERSIONS))
-# Versions that no server tells apart, but for what EVERY_FORM is played for: a scenario has one of each pair.
-ALIKE = ((0, 36), (475, 513))
+# A registration has another body from 37 and from 413 on, a route another dialect from 401 on. A scenario has the
+# oldest kind of peer, the newest and one between. Random sequences have any form in any step.
+KINDS = ((0, 36), (37, 400, 401), (475, 513))
 ONE_FORM = (JSON_513,)
 BOTH_ENCODINGS = (JSON_513, Form(True, 513))
 
 
 def some_forms(number: int) -> tuple[Form, ...]:
-    """A version of each kind and the encodings in turn. Any four numbers in a row have every form."""
-    (oldest, newest), by_turns = ((pair[number % 2] for pair in ALIKE), number // 2)
-    versions = (oldest, 37, 400, 401, newest)
-    return tuple(Form((place + by_turns) % 2 == 1, version) for place, version in enumerate(versions))
+    """A version of each kind and the encodings in turn. Any twelve numbers in a row have every form."""
+    versions = (kind[number % len(kind)] for kind in KINDS)
+    return tuple(Form((place + number // 6) % 2 == 1, version) for place, version in enumerate(versions))
 
 
 @dataclass(frozen=True)
