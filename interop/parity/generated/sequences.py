@@ -45,7 +45,7 @@ SEEDS = tuple(str(number) for number in range(50))
 ODD = "odd-"
 ODD_SEEDS = tuple(f"{ODD}{number}" for number in range(10))
 # How often everything is compared between.
-COMPARE_EVERY = 20
+COMPARE_EVERY = 50
 
 CLUSTERS = ("C", "D", "E")
 GROUPS = {"a": "C", "b": "C", "c": "D", "d": "E"}
