@@ -34,7 +34,7 @@ WITH_PROCESSES = (
     "interop/test_",
 )
 # Its largest setup has nearly all scenarios; each part starts a Java name server.
-BASE_PARTS = 3
+BASE_PARTS = 2
 # Files whose tests share a broker. Every other scenario has its own.
 WITH_A_BROKER = (
     *("languages", "grpc", "mqadmin", "fast_lane", "audit", "collecting", "shadowing", "traffic"),
