@@ -1,4 +1,4 @@
-"""What the own half's process runs: `rocketns`, which ends with the process that started it, also if that was killed."""
+"""What the own half's process runs: `rocketns`, which ends with the process that started it."""
 
 from __future__ import annotations
 
