@@ -8,9 +8,8 @@ from pathlib import Path
 from interop.harness.servers import NameServer
 from interop.harness.wire import ANSWER_TIMEOUT_S
 from rocketns.shadow.recording.file import Recording
-from rocketns.shadow.replaying.choosing import Choice
+from rocketns.shadow.replaying.choosing import Choice, Pace
 from rocketns.shadow.replaying.connection import Connection
-from rocketns.shadow.replaying.pace import Pace
 from rocketns.shadow.replaying.playing import Player
 from rocketns.shadow.replaying.result import Result
 from tests.behaviour import steps

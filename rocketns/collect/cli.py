@@ -6,14 +6,15 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rocketns.collect.arguments import parse
 from rocketns.collect.collector import Collector
 from rocketns.collect.durations import shown
 from rocketns.collect.settings import Settings
-from rocketns.collect.starting import check_folder
 from rocketns.errors import RocketnsError
+from rocketns.journal.segments import Store
 from rocketns.logs import start_logging
 from rocketns.tools.output import complain
 
@@ -72,3 +73,37 @@ def _status(collector: Collector, *, is_stopped: bool) -> int:
                     upstream.addr, why)  # fmt: skip
     log.info("the watching ended")
     return EXIT_NEVER_READ if never and not is_stopped else EXIT_WATCHED
+
+
+class FolderError(RocketnsError):
+    """The journal's folder cannot be used; the text says why."""
+
+
+def check_folder(journal: str, ns_names: Iterable[str]) -> None:
+    """Make the folder, and try to write in it, and to be the only writer for these ids. FolderError."""
+    for ns in ns_names:
+        store = Store(Path(journal), ns)
+        try:
+            descriptor = store.lock()
+        except BlockingIOError:
+            raise FolderError(f"another process writes the journal of {ns} in {journal}: end it, or give this name "
+                              "server another name, NAME=HOST:PORT") from None  # fmt: skip
+        except (OSError, ValueError) as error:
+            raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
+        try:
+            _try_to_write(store.base / f".try-{os.getpid()}")
+        except OSError as error:
+            raise FolderError(f"the journal's folder {journal} cannot be written: {_why(error)}") from None
+        finally:
+            os.close(descriptor)
+
+
+def _try_to_write(path: Path) -> None:
+    try:
+        path.write_bytes(b"\n")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

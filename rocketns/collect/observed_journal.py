@@ -99,14 +99,7 @@ class ObservedJournal:
         self.looked_ms = self.looked_ms if restored else epoch_ms
         self._looked = looked or (lambda: self.looked_ms)
         self._journal = journal = Journal(
-            self._config,
-            self._ns,
-            observed.tables,
-            observed.kv,
-            epoch_ms,
-            self._later,
-            observes=True,
-            ends=self._ends,
+            self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True, ends=self._ends
         )
         journal.start(lambda _call: None, epoch_ms, Reason.RESTORED if restored else None)
         journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], 0, epoch_ms)

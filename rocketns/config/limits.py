@@ -127,7 +127,7 @@ class Limits(OwnConfig):
 
     @property
     def reactor_count(self) -> int:
-        """How many reactor threads are started. server/reactors/balance.py decides how many of them are used."""
+        """How many reactor threads are started. server/reactors/balancer.py decides how many of them are used."""
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 

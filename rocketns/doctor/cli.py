@@ -20,17 +20,18 @@ from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.asking.gathering import gather
 from rocketns.doctor.asking.watching import Watch
-from rocketns.doctor.explaining import explained, listing
+from rocketns.doctor.checks.catalogue import BY_NAME, CHECKS
 from rocketns.doctor.facts.options import Options
 from rocketns.doctor.output.as_json import report_json
 from rocketns.doctor.output.colours import Palette
 from rocketns.doctor.output.text import report_text
 from rocketns.doctor.progress import Progress
 from rocketns.doctor.running import EXIT_CANNOT_TELL, EXIT_WELL, Report, run
+from rocketns.doctor.words import _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import parse
 from rocketns.tools.keys import read_signer
-from rocketns.tools.output import complain, print_json, print_text
+from rocketns.tools.output import TextTable, complain, plain, print_json, print_text
 
 BY_SIGNAL = 128  # a shell's exit status of a program that a signal ended, plus the signal's number
 
@@ -133,3 +134,23 @@ class _Stopping:
         self.by = number
         if self._task is not None:
             self._task.cancel()
+
+
+class NoSuchCheckError(RocketnsError):
+    """There is no check of that name; the text has all names."""
+
+
+def listing() -> str:
+    """All checks, in the order of the path from a client to a queue."""
+    rows = [(check.name, _(check.about)) for check in CHECKS]
+    return plain(TextTable((_("CHECK"), _("WELL IF")), rows)) + "\n"
+
+
+def explained(name: str) -> str:
+    """One check. NoSuchCheckError."""
+    check = BY_NAME.get(name)
+    if check is None:
+        words = {"name": name, "names": _(", ").join(BY_NAME)}
+        raise NoSuchCheckError(_("there is no check %(name)s; the checks are %(names)s") % words)
+    return _("%(name)s\n\nWell if %(about)s. %(explanation)s\n") % {
+        "name": name, "about": _(check.about), "explanation": _(check.explanation)}  # fmt: skip

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rocketns.doctor.checks.catalogue import CHECKS
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.finding import Finding, State
-from rocketns.doctor.ranking import ranked
-from rocketns.doctor.shortening import shortened
 from rocketns.doctor.words import _
 
 EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
+
+_STATES = {State.ILL: 0, State.UNKNOWN: 1, State.WELL: 2}
+_PLACES = {check.name: place for place, check in enumerate(CHECKS)}
+
+FINDINGS_MAX = 20  # of one check and one state
+LINES_MAX = 100  # of evidence, and of commands, of one finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +53,54 @@ def run(facts: Facts) -> Report:
     skipped = [check.name for check in CHECKS if not check.applies(facts)]
     kept, more = shortened(ranked(findings))
     return Report(facts, kept, skipped, more)
+
+
+def ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """ILL before UNKNOWN before WELL; then by weight, then as in the table. A cause stands before what follows."""
+    ordered = sorted(findings, key=_key)
+    placed: dict[int, Finding] = {}
+    led: set[tuple[str, frozenset[str]]] = set()  # what has all of its causes before it
+
+    def place_causes(one: Finding) -> None:
+        if (one.check, one.follows) in led:
+            return
+        led.add((one.check, one.follows))
+        for cause in ordered:
+            if cause.check in one.follows and cause.state is State.ILL and one.check not in cause.follows:
+                placed.setdefault(id(cause), cause)
+
+    for one in ordered:
+        if id(one) not in placed:
+            place_causes(one)
+            placed[id(one)] = one
+    return list(placed.values())
+
+
+def _key(finding: Finding) -> tuple[int, int, int]:
+    return _STATES[finding.state], -finding.weight, _PLACES.get(finding.check, len(_PLACES))
+
+
+def shortened(findings: Iterable[Finding]) -> tuple[list[Finding], Mapping[str, int]]:
+    """The first findings of each check, in the order given, and how many more each check has."""
+    seen: Counter[tuple[str, State]] = Counter()
+    more: Counter[str] = Counter()
+    kept: list[Finding] = []
+    for one in findings:
+        seen[one.check, one.state] += 1
+        if seen[one.check, one.state] <= FINDINGS_MAX:
+            kept.append(_with_fewer_lines(one))
+        else:
+            more[one.check] += 1
+    return kept, more
+
+
+def _with_fewer_lines(one: Finding) -> Finding:
+    if max(len(one.evidence), len(one.commands)) <= LINES_MAX:
+        return one
+    return replace(one, evidence=_first(one.evidence, _("… and %(n)d more")),
+                   commands=_first(one.commands, _("# … and %(n)d more")))  # fmt: skip
+
+
+def _first(lines: tuple[str, ...], text: str) -> tuple[str, ...]:
+    left = len(lines) - LINES_MAX
+    return lines if left <= 0 else (*lines[:LINES_MAX], text % {"n": left})

@@ -12,28 +12,7 @@ from rocketns.journal.members import Address, Live, Member, Members, RecordedGro
 from rocketns.journal.pieces.owed import Owed
 from rocketns.journal.settling import Settling, member_columns
 from rocketns.protocol.body.route import BrokerData, QueueData
-from rocketns.routeinfo.events import (
-    AdminRequested,
-    BrokerConflict,
-    BrokerDoubted,
-    BrokerDown,
-    BrokerHeartbeat,
-    BrokerIdsLeft,
-    BrokerRefused,
-    BrokerRegistered,
-    Cause,
-    ConfigChanged,
-    Event,
-    FleetDiffers,
-    GroupChanged,
-    KvChanged,
-    MappingsPut,
-    MinBrokerIdChanged,
-    RequestRefused,
-    Stalled,
-    TopicsDeleted,
-    TopicsPut,
-)
+from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 HEARTBEAT = "heartbeat"
@@ -44,10 +23,10 @@ LARGE_BEAT_EVERY_MS = 10_000
 AROUND_BYTES = 128
 # The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
 # its former ids, its registration or conflict records that, because it knows more. Without one, BrokerIdsLeft does.
-_PLACES = {BrokerRegistered: 0, BrokerIdsLeft: 2}
+_PLACES = {e.BrokerRegistered: 0, e.BrokerIdsLeft: 2}
 
 
-def _place(event: Event) -> int:
+def _place(event: e.Event) -> int:
     return _PLACES.get(type(event), 1)
 
 
@@ -69,7 +48,7 @@ class Effects:
         self._joined = False
         self._routes_changed = False
 
-    def write(self, events: list[Event], now_ms: int) -> bool:
+    def write(self, events: list[e.Event], now_ms: int) -> bool:
         """``now_ms`` is the clock by which brokers expire. Whether routes changed."""
         self._now_ms = now_ms
         self._routes_changed = False
@@ -77,7 +56,7 @@ class Effects:
             self._joined = False
             events = sorted(events, key=_place)
             self._lists.clear()  # an earlier batch may have failed
-            self._lists.extend(self._listed(one) for one in events if isinstance(one, TopicsPut | TopicsDeleted))
+            self._lists.extend(self._listed(one) for one in events if isinstance(one, e.TopicsPut | e.TopicsDeleted))
         for event in events:
             self._write(event)
         if self._settling.is_due:
@@ -90,31 +69,31 @@ class Effects:
             self._leave_missing(name)
         self._routes_changed |= self._settling.settle()
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: e.Event) -> None:
         match event:
-            case BrokerRegistered():
+            case e.BrokerRegistered():
                 self._registered(event)
-            case BrokerHeartbeat():
+            case e.BrokerHeartbeat():
                 self._heartbeat(event)
-            case BrokerDoubted():
+            case e.BrokerDoubted():
                 self._doubted(event)
-            case TopicsPut() | TopicsDeleted() | MappingsPut():
+            case e.TopicsPut() | e.TopicsDeleted() | e.MappingsPut():
                 self._topics_changed(event)
-            case BrokerDown() | GroupChanged() | BrokerIdsLeft():
+            case e.BrokerDown() | e.GroupChanged() | e.BrokerIdsLeft():
                 self._group_changed(event)
-            case KvChanged() | ConfigChanged() | Stalled():
+            case e.KvChanged() | e.ConfigChanged() | e.Stalled():
                 self._beside_tables(event)
-            case AdminRequested() | RequestRefused():
+            case e.AdminRequested() | e.RequestRefused():
                 self._buffer.put(encoding.request_record(event))
                 self._buffer.want_seal()
-            case BrokerConflict() | BrokerRefused() | MinBrokerIdChanged():
+            case e.BrokerConflict() | e.BrokerRefused() | e.MinBrokerIdChanged():
                 pass  # they change no member and no topic
-            case FleetDiffers():
+            case e.FleetDiffers():
                 pass  # the audit compares the journals themselves
             case _:
                 assert_never(event)
 
-    def _registered(self, event: BrokerRegistered) -> None:
+    def _registered(self, event: e.BrokerRegistered) -> None:
         group = self.members.groups.get(event.broker_name)
         member = None if group is None else group.members.get(event.broker_id)
         if group is None or member is None or member.addr != event.addr or member.cluster != event.cluster:
@@ -154,7 +133,7 @@ class Effects:
             self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.live.tail))
 
     def _write_attributes(
-        self, event: BrokerRegistered, member: Member, group: RecordedGroup, data: BrokerData
+        self, event: e.BrokerRegistered, member: Member, group: RecordedGroup, data: BrokerData
     ) -> None:
         assert event.timeout_ms is not None
         live, servers = member.live, self._filter_servers(member.address)
@@ -166,7 +145,7 @@ class Effects:
         self._buffer.put(encoding.columns("hb", columns))
         self._routes_changed = True
 
-    def _heartbeat(self, event: BrokerHeartbeat) -> None:
+    def _heartbeat(self, event: e.BrokerHeartbeat) -> None:
         live = self.members.lives.get((event.cluster, event.addr))
         if live is None or (event.doubt is None and self._was_recorded(live)):
             return
@@ -185,24 +164,24 @@ class Effects:
             live.note_large_beat(self._now_ms)
         return is_young
 
-    def _doubted(self, event: BrokerDoubted) -> None:
+    def _doubted(self, event: e.BrokerDoubted) -> None:
         live = self.members.lives.get((event.cluster, event.addr))
         if live is not None and live.last is not None:
             columns = live.last.key_columns() | {"gap": event.gap_ms} | encoding.doubt_columns(event.doubt)
             self._buffer.put(encoding.columns("doubt", columns))
 
-    def _join(self, event: BrokerRegistered) -> None:
+    def _join(self, event: e.BrokerRegistered) -> None:
         """Record a new member, after the end of the members that it replaces."""
         name = event.broker_name
         for member in self._missing(name):
             if member.addr != event.addr:
-                self._leave(member, Cause.CONFLICT, self._gap_ms(member))
+                self._leave(member, e.Cause.CONFLICT, self._gap_ms(member))
             else:
-                self._leave(member, Cause.REGISTER, self._gap_before(event, member))
+                self._leave(member, e.Cause.REGISTER, self._gap_before(event, member))
         held = self.members.groups.get(name)
         same = None if held is None else held.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
-            self._leave(same, Cause.REGISTER, self._gap_before(event, same))
+            self._leave(same, e.Cause.REGISTER, self._gap_before(event, same))
         live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms or 0, is_there=False)
         if event.timeout_ms is not None:
             live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
@@ -221,7 +200,7 @@ class Effects:
         addrs = {} if data is None else data.broker_addrs
         return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
 
-    def _leave(self, member: Member, cause: Cause, gap_ms: int | None, asked: str | None = None) -> None:
+    def _leave(self, member: Member, cause: e.Cause, gap_ms: int | None, asked: str | None = None) -> None:
         self._routes_changed = True
         self.members.remove(member)
         self._settling.note_name(member.broker)
@@ -229,20 +208,20 @@ class Effects:
         columns = member.key_columns() | {"gap": gap_ms, "cause": cause, "asked": asked}
         self._buffer.put(encoding.columns("down", columns))
 
-    def _group_changed(self, event: BrokerDown | GroupChanged | BrokerIdsLeft) -> None:
+    def _group_changed(self, event: e.BrokerDown | e.GroupChanged | e.BrokerIdsLeft) -> None:
         match event:
-            case BrokerDown():
+            case e.BrokerDown():
                 self._down(event)
-            case GroupChanged():
+            case e.GroupChanged():
                 self._settling.note_name(event.broker_name)
-            case BrokerIdsLeft():
+            case e.BrokerIdsLeft():
                 self._leave_missing(event.broker_name)  # the registration that caused it may not be accepted
 
     def _leave_missing(self, name: str) -> None:
         for member in self._missing(name):
-            self._leave(member, Cause.CONFLICT, self._gap_ms(member))
+            self._leave(member, e.Cause.CONFLICT, self._gap_ms(member))
 
-    def _down(self, event: BrokerDown) -> None:
+    def _down(self, event: e.BrokerDown) -> None:
         self._settling.note_address((event.cluster, event.addr))
         if event.broker_name is not None:
             self._settling.note_name(event.broker_name)
@@ -255,32 +234,32 @@ class Effects:
         entry = self._tables.live(member.cluster, member.addr)
         return None if entry is None else entry.gap_ms(self._now_ms)
 
-    def _gap_before(self, event: BrokerRegistered, member: Member) -> int | None:
+    def _gap_before(self, event: e.BrokerRegistered, member: Member) -> int | None:
         """The gap before this registration, which replaced the live entry of its own cluster."""
         return event.gap_ms if event.cluster == member.cluster else self._gap_ms(member)
 
-    def _topics_changed(self, event: TopicsPut | TopicsDeleted | MappingsPut) -> None:
+    def _topics_changed(self, event: e.TopicsPut | e.TopicsDeleted | e.MappingsPut) -> None:
         self._routes_changed = True
         match event:
-            case TopicsPut():
+            case e.TopicsPut():
                 self._topics_put(event)
-            case TopicsDeleted():
+            case e.TopicsDeleted():
                 self._topics_deleted(event)
-            case MappingsPut():
+            case e.MappingsPut():
                 self._mappings_put(event)
 
-    def _topics_put(self, event: TopicsPut) -> None:
-        known = event.cause is Cause.REGISTER and not self._joined
+    def _topics_put(self, event: e.TopicsPut) -> None:
+        known = event.cause is e.Cause.REGISTER and not self._joined
         self._put_lists("tput", event, HEARTBEAT if known else event.cause)
 
-    def _topics_deleted(self, event: TopicsDeleted) -> None:
+    def _topics_deleted(self, event: e.TopicsDeleted) -> None:
         self._put_lists("tdel", event, event.cause)
 
-    def _put_lists(self, kind: Literal["tput", "tdel"], event: TopicsPut | TopicsDeleted, cause: str) -> None:
+    def _put_lists(self, kind: Literal["tput", "tdel"], event: e.TopicsPut | e.TopicsDeleted, cause: str) -> None:
         for some in self._lists.popleft() if self._lists else self._listed(event):
             self._buffer.put(encoding.topics_record(kind, event.broker_name, cause, some))
 
-    def _listed(self, event: TopicsPut | TopicsDeleted) -> list[encoding.Topics]:
+    def _listed(self, event: e.TopicsPut | e.TopicsDeleted) -> list[encoding.Topics]:
         """The topics in lists for a record each, as far as there is room; the others are owed."""
         names, queues = _named(event)
         room, lists = self._buffer.room_at_once, []
@@ -294,9 +273,9 @@ class Effects:
             lists.append(listed)
         return lists
 
-    def _owe(self, event: TopicsPut | TopicsDeleted, names: list[str]) -> None:
-        is_put, is_observed = isinstance(event, TopicsPut), event.cause is Cause.OBSERVED
-        cause = HEARTBEAT if event.cause is Cause.REGISTER and is_put else event.cause
+    def _owe(self, event: e.TopicsPut | e.TopicsDeleted, names: list[str]) -> None:
+        is_put, is_observed = isinstance(event, e.TopicsPut), event.cause is e.Cause.OBSERVED
+        cause = HEARTBEAT if event.cause is e.Cause.REGISTER and is_put else event.cause
         self.owed.add(
             event.broker_name, names, put=cause if is_put or is_observed else None,
             deleted=None if is_put and not is_observed else cause,
@@ -312,23 +291,23 @@ class Effects:
                 if live.is_there:  # else there is no data version that was left out
                     self._settling.write_live(live.members[0].address, live)
 
-    def _mappings_put(self, event: MappingsPut) -> None:
+    def _mappings_put(self, event: e.MappingsPut) -> None:
         for some in encoding.mapping_lists(event.mappings):
             self._buffer.put(encoding.columns("map", {"broker": event.broker_name, "maps": some}))
 
-    def _beside_tables(self, event: KvChanged | ConfigChanged | Stalled) -> None:
+    def _beside_tables(self, event: e.KvChanged | e.ConfigChanged | e.Stalled) -> None:
         match event:
-            case KvChanged():
+            case e.KvChanged():
                 given = {"ns_key": event.namespace, "key": event.key, "val": encoding.value(event.value)}
                 self._buffer.put(encoding.columns("kv", given))
-            case ConfigChanged():
+            case e.ConfigChanged():
                 shown = None if is_secret(event.key) else encoding.value(event.value)
                 self._buffer.put(encoding.columns("config", {"key": event.key, "val": shown}))
-            case Stalled():
+            case e.Stalled():
                 self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
 
 
-def _named(event: TopicsPut | TopicsDeleted) -> tuple[list[str], list[QueueData] | None]:
-    if isinstance(event, TopicsDeleted):
+def _named(event: e.TopicsPut | e.TopicsDeleted) -> tuple[list[str], list[QueueData] | None]:
+    if isinstance(event, e.TopicsDeleted):
         return event.topics, None
     return [change.topic for change in event.changes], [change.new for change in event.changes]

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
+from rocketns._fast.routes.known_topics import PublishedTopics
+from rocketns._fast.routes.routes import RouteSlots
 from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import LookupCounter, NamesrvContext, UnregisterQueue
+from rocketns.protocol.body.registration.compact import read_compact
+from rocketns.protocol.body.registration.decoding import Body, decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
@@ -29,7 +35,6 @@ from rocketns.server.jobs import Jobs
 from rocketns.server.missing.watching import MissingWatch
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, Recorder
-from rocketns.server.publishing.known_topics import KnownTopicsReader
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
 from rocketns.server.publishing.publisher import Publisher
@@ -95,3 +100,18 @@ class Core:
         housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls, silence)
         self.control = Control(configuration, clock, answering, housekeeping, self.reactors)
         self.expiry = Expiry(self.context, clock, self.jobs, self.stalls, self.control, silence)
+
+
+class KnownTopicsReader:
+    """The `processor.context.RegistrationReader`: of 10,000 topics in a registration hardly one has changed."""
+
+    def __init__(self, slots: RouteSlots) -> None:
+        self._slots = slots
+
+    def decode(
+        self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
+    ) -> RegisterBrokerBody:
+        shortcut = partial(read_compact, known=PublishedTopics(self._slots, broker_name))
+        return decode_register_broker_body(
+            body, compressed=compressed, version=version, now_ms=now_ms, shortcut=shortcut
+        )

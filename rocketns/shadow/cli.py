@@ -1,21 +1,29 @@
-"""`rocketns shadow`: options → one run → exit status."""
+"""`rocketns shadow`: options → one run → exit status; what it cannot start with is said at once, not after days."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
-from rocketns.shadow.checking import check_record, check_upstream
+from rocketns.shadow.counting.kept import Samples
 from rocketns.shadow.counting.standing import Standing
 from rocketns.shadow.counting.summary import exit_status, summary
 from rocketns.shadow.options import parse
+from rocketns.shadow.recording.file import Recorder
 from rocketns.shadow.running import Shadow
-from rocketns.shadow.showing import check_report, write_report
+from rocketns.shadow.status.page import report
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
+
+WILDCARDS = ("0.0.0.0", "::", "")
+
+# After the name of the report; for `rocketns replay`.
+FRAMES = ".frames.jsonl"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -54,3 +62,61 @@ def _write(path: Path, standing: Standing) -> int:
         complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
         return EXIT_UNREADABLE
     return exit_status(standing)
+
+
+def check_record(path: Path) -> None:
+    """StartupError if there is such a file or link, or it could not be made."""
+    if os.path.lexists(path):
+        raise StartupError(f"the recording {path} exists, and is not overwritten. Move it away, or name another file")
+    if not os.access(path.parent, os.W_OK):
+        raise StartupError(
+            f"the recording cannot be written to {path}. Name a file in a folder that is there and yours"
+        )
+
+
+def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
+    """StartupError if the upstream is the shadow itself. One that cannot be resolved now may be so later."""
+    host, its = upstream
+    if its != port:
+        return
+    try:
+        found = {str(address[0]) for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+    except (OSError, UnicodeError):
+        return
+    if any(address == bind or (bind in WILDCARDS and _is_of_this_machine(address)) for address in found):
+        raise StartupError(f"the upstream {host}:{port} is the shadow itself. Move the name server to another port, "
+                           "and name that as --upstream")  # fmt: skip
+
+
+def _is_of_this_machine(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
+
+
+def check_report(path: Path) -> None:
+    """StartupError if the report could not be written at the end, which may be days away."""
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise StartupError(f"the report cannot be written to {path}. Name a file in a folder that exists and is yours")
+
+
+def write_report(path: Path, standing: Standing) -> list[Path]:
+    """The files that were written: the report, and the frames of the pairs that differ, if there are any. OSError."""
+    path.write_text(report(standing), "utf-8")
+    frames = path.with_name(path.name + FRAMES)
+    frames.unlink(missing_ok=True)
+    if not any(kept.pair for kept in standing.counts.samples):
+        return [path]
+    _write_frames(frames, standing.counts.samples)
+    return [path, frames]
+
+
+def _write_frames(path: Path, samples: Samples) -> None:
+    with Recorder(path, note="pairs that differ") as recorder:
+        for kept in samples:
+            if kept.pair is not None:
+                recorder.record(kept.pair, kept.outcome)

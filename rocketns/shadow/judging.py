@@ -31,11 +31,6 @@ class JudgeLink(asyncio.Protocol):
         """On the running loop."""
         self._task = asyncio.get_running_loop().create_task(self._child.run())
 
-    @property
-    def pid(self) -> int | None:
-        """Of its process."""
-        return None if self._child.process is None else self._child.process.pid
-
     def kill(self) -> None:
         """End it at once; it is started again."""
         self._child.kill()

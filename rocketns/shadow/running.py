@@ -30,14 +30,14 @@ from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.standing import Standing, duration
 from rocketns.shadow.counting.telling import Listening
 from rocketns.shadow.half.half import OwnHalf
-from rocketns.shadow.judge.starting import JudgeOptions, command
+from rocketns.shadow.judge.starting import command
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import own_began
 from rocketns.shadow.relay.clients.plain import PlainClient
 from rocketns.shadow.relay.clients.secured import EitherClient
 from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.relay.surroundings import Upstream
 from rocketns.shadow.switch import ALL, Switch
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Shadow:
         self._began_ms = _epoch_ms()
         self._status = self._status_server()
         self._told = Listening()
-        self.judge = JudgeLink(command(_of_judge(options, self.upstream)), self.heard, self._judge_began)
+        self.judge = JudgeLink(command(options), self.heard, self._judge_began)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop``, or the time is over."""
@@ -223,12 +223,6 @@ class Shadow:
         """Both the half and the judge may be started again."""
         if self.half.port is not None:
             self.judge.send(own_began(self.half.began_ms, f"127.0.0.1:{self.half.port}"))
-
-
-def _of_judge(options: Namespace, upstream: Upstream) -> JudgeOptions:
-    reference = None if options.reference is None else with_port(*options.reference)
-    own = {name: text for name, text in options.system.items() if not name.startswith("tls.server.")}  # it only asks
-    return JudgeOptions(str(upstream), reference, options.settle_s, own, options.record, options.hash_names)
 
 
 def _epoch_ms() -> int:

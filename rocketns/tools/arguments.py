@@ -165,7 +165,7 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
                          help="a folder of journals, or a file of one; may be given several times")  # fmt: skip
     suggest.add_argument("--since", type=_instant, metavar="TIME",
                          help="leave out what was before: 2026-11-20, or 2026-11-20T08:00:00Z; UTC")  # fmt: skip
-    suggest.add_argument("--networks", type=_prefix, metavar="BITS",
+    suggest.add_argument("--networks", type=number(PREFIX_MIN, PREFIX_MAX), metavar="BITS",
                          help="join the IPv4 addresses of each network of so many bits, such as 24. By default "
                          "only addresses that were seen are allowed. A host of IPv6 is its 64 bits")  # fmt: skip
     parsers.add_language_option(suggest)
@@ -181,7 +181,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, 
 
 
 def _add_addr(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", "--namesrvAddr", dest="addr", type=_addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
+    parser.add_argument("-n", "--namesrvAddr", dest="addr", type=addr, default=DEFAULT_ADDR, metavar="HOST:PORT",
                         help=f"the name server; by default {DEFAULT_ADDR}")  # fmt: skip
 
 
@@ -223,13 +223,14 @@ def number(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
-def _addr(text: str) -> str:
+def addr(text: str) -> str:
+    """A type for argparse: host and port, as one text."""
     address(text)
     return text
 
 
 def _addrs(text: str) -> list[str]:
-    return [_addr(item) for item in listed(text) or [text]]
+    return [addr(item) for item in listed(text) or [text]]
 
 
 class _Together(argparse.Action):
@@ -249,12 +250,6 @@ def _instant(text: str) -> datetime:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text}: a time such as 2026-11-20T08:00:00Z expected") from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def _prefix(text: str) -> int:
-    if not (text.isdecimal() and PREFIX_MIN <= int(text) <= PREFIX_MAX):
-        raise argparse.ArgumentTypeError(f"{text}: a number from {PREFIX_MIN} to {PREFIX_MAX} expected")
-    return int(text)
 
 
 def seconds(text: str) -> float:

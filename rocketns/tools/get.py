@@ -9,10 +9,9 @@ from typing import Any
 from rocketns.client.name_server import NameServer
 from rocketns.config.properties import of_lines
 from rocketns.fleet.group_view import group_view
-from rocketns.protocol.body.route import BrokerData, TopicRouteData
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.tools.management import connections
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_json, print_table, print_text
-from rocketns.tools.values import route_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +103,22 @@ def _pairs(items: dict[str, str]) -> Shown:
 READERS = {
     "brokers": _brokers, "topics": _topics, "route": _route, "kv": _kv, "config": _config, "connections": _connections,
 }  # fmt: skip
+
+
+def route_value(route: TopicRouteData) -> dict[str, Any]:
+    """All that a route says, with sorted names."""
+    groups = sorted(route.broker_datas, key=lambda group: group.broker_name)
+    mappings = route.topic_queue_mapping_by_broker or {}
+    return {
+        "brokers": {group.broker_name: group_view(group).as_json() for group in groups},
+        "queues": {name: _numbers(queues) for name, queues in sorted(route.queue_datas)},
+        "staticQueues": {str(name): {str(one): place for one, place in (info.curr_id_map or {}).items()}
+                         for name, info in mappings.items()},
+        "filterServers": {addr: servers for addr, servers in sorted(route.filter_server_table.items()) if servers},
+        "orderConfiguration": route.order_topic_conf,
+    }  # fmt: skip
+
+
+def _numbers(queues: QueueData) -> dict[str, int]:
+    read, write, perm, sys_flag = queues
+    return {"perm": perm, "readQueueNums": read, "topicSysFlag": sys_flag, "writeQueueNums": write}

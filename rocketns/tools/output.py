@@ -27,24 +27,17 @@ _TROUBLE = (EXIT_UNREADABLE, N_("a name server cannot be read, or a wrong option
 EXIT_STATUSES = {
     "get": ((EXIT_FOUND, N_("printed")), (EXIT_DIFFERENT, N_("the topic has no route")), _TROUBLE),
     "top": ((EXIT_FOUND, N_("as many rounds as --rounds were shown")), (EXIT_UNREADABLE, N_("a wrong option"))),
-    "health": (
-        (EXIT_FOUND, N_("it answers route lookups")),
-        (EXIT_DIFFERENT, N_("it answers, and is not ready; the message has its reason")),
-        _TROUBLE,
-    ),
-    "check": (
-        (EXIT_FOUND, N_("the policy can be used, and allows the request")),
-        (EXIT_DIFFERENT, N_("the policy cannot be used; or it refuses the request, or would where it only observes")),
-        (EXIT_UNREADABLE, N_("a wrong option, or words that are no request")),
-    ),
-    "suggest": (
-        (EXIT_FOUND, N_("printed")),
-        (EXIT_DIFFERENT, N_("nothing was refused")),
-        (EXIT_UNREADABLE, N_("a journal cannot be read, or a wrong option")),
-    ),
+    "health": ((EXIT_FOUND, N_("it answers route lookups")),
+               (EXIT_DIFFERENT, N_("it answers, and is not ready; the message has its reason")), _TROUBLE),
+    "check": ((EXIT_FOUND, N_("the policy can be used, and allows the request")),
+              (EXIT_DIFFERENT,
+               N_("the policy cannot be used; or it refuses the request, or would where it only observes")),
+              (EXIT_UNREADABLE, N_("a wrong option, or words that are no request"))),
+    "suggest": ((EXIT_FOUND, N_("printed")), (EXIT_DIFFERENT, N_("nothing was refused")),
+                (EXIT_UNREADABLE, N_("a journal cannot be read, or a wrong option"))),
     "completion": ((EXIT_FOUND, N_("printed")), (EXIT_UNREADABLE, N_("a wrong option"))),
     "diff": ((EXIT_FOUND, N_("the name servers say the same")), (EXIT_DIFFERENT, N_("they do not")), _TROUBLE),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from argparse import Namespace
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.fleet.group_view import GroupView, group_views
-from rocketns.tools.output import EXIT_FOUND, TextTable, print_json_line
-from rocketns.tools.screen import screen
+from rocketns.logtext import escape
+from rocketns.tools.output import EXIT_FOUND, TextTable, complain, print_json_line, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 # A list of topics costs a Java name server much more than its brokers, so it is asked for every few rounds.
 ROUNDS_FOR_TOPICS = 5
 CHANGES_SHOWN = 10
+
+Show = Callable[[Sequence[TextTable]], None]
 
 
 @dataclass(slots=True)
@@ -129,3 +136,39 @@ async def top(options: Namespace, servers: Sequence[NameServer]) -> int:
             if number == options.rounds:
                 return EXIT_FOUND
             await asyncio.sleep(options.interval)
+
+
+@contextmanager
+def screen(*, plain_only: bool = False) -> Iterator[Show]:
+    """A function that shows tables. On a terminal it takes the whole screen, and gives it back at the end."""
+    if plain_only or not sys.stdout.isatty():
+        yield _print
+        return
+    try:
+        from rich.live import Live
+    except ImportError:
+        complain("the screen is not refreshed in place: install rich for that, pip install 'rocketns[tools]'")
+        yield _print
+        return
+    with Live(screen=True, auto_refresh=False) as live:
+        yield lambda tables: live.update(_rendered(tables), refresh=True)
+
+
+def _print(tables: Sequence[TextTable]) -> None:
+    for table in tables:
+        print_table(table)
+
+
+def _rendered(tables: Sequence[TextTable]) -> Group:
+    """What rich shows. It cuts what has no room, and its markup is never read from a name."""
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    made = []
+    for table in tables:
+        one = RichTable(*table.head, box=None, header_style="bold", pad_edge=False)
+        for row in table.rows:
+            one.add_row(*(Text(escape(cell)) for cell in row))
+        made.append(one)
+    return Group(*made)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rocketns.admin import gate, turns, view
-from rocketns.admin.api import answers, paging, routes
+from rocketns.admin.api import answers, handlers, paging
 from rocketns.admin.metrics import family
 from rocketns.admin.page import stream
 from rocketns.admin.recent import ring
-from rocketns.admin.tokens import access, reading
+from rocketns.admin.tokens import access, file
 from rocketns.config import admin
 from rocketns.config.texts.networks import NETWORKS_MAX
 from rocketns.server.http import heads, secured
@@ -30,12 +30,12 @@ ROWS = {
     "requests that wait for the control thread": f"{view.LOOKS_MAX}, and {view.COPY_WITHIN_S:g} s each",
     "rows of one answer": f"{paging.LIMIT_MAX}",
     "bytes of one page of a list; of the queues of a route": f"{answers.PAGE_BYTES_MAX >> 10} KiB; "
-    f"{routes.ROUTE_BYTES_MAX >> 10} KiB",
+    f"{handlers.ROUTE_BYTES_MAX >> 10} KiB",
     "characters of a name; of a value": f"{answers.NAME_CHARACTERS_MAX}; {answers.VALUE_CHARACTERS_MAX:,}",
     "kept changes": f"{ring.EVENTS_MAX:,}",
     "series of one metric; characters of a label": f"{family.SERIES_MAX}; {family.LABEL_CHARACTERS_MAX}",
-    "tokens in `rocketns.adminTokensFile`; characters of one; bytes of the file": f"{reading.TOKENS_MAX}; "
-    f"{reading.TOKEN_CHARACTERS_MIN} to {reading.TOKEN_CHARACTERS_MAX}; {reading.FILE_BYTES_MAX >> 10} KiB",
+    "tokens in `rocketns.adminTokensFile`; characters of one; bytes of the file": f"{file.TOKENS_MAX}; "
+    f"{file.TOKEN_CHARACTERS_MIN} to {file.TOKEN_CHARACTERS_MAX}; {file.FILE_BYTES_MAX >> 10} KiB",
     "log lines about requests without the right token": f"one in {access.LOG_INTERVAL_S:g} s",
     "TLS handshakes of a port": f"{100 / (1 + secured.HANDSHAKES_REST):g} % of a core",
     "names in `rocketns.adminHosts`, networks in `rocketns.adminDrainFrom`": f"{admin.NAMES_MAX}",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from rocketns.collect.collector import cost, is_other, round_s, standing
 from rocketns.collect.polling.upstream import Pace
-from rocketns.collect.progress import cost, is_other, round_s, standing
 from tests.collect.polling.virtual import Bench, now_ms, on
 from tests.tools.scripted import Scripted
 

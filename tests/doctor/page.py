@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.explaining import explained
+from rocketns.doctor.cli import explained
 from rocketns.doctor.finding import State
 from rocketns.doctor.output.colours import Palette
 from rocketns.doctor.output.text import finding_lines

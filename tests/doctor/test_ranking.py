@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketns.doctor.checks.catalogue import CHECKS
 from rocketns.doctor.finding import Finding, State, Weight
-from rocketns.doctor.ranking import ranked
+from rocketns.doctor.running import ranked
 
 FIRST, LAST = CHECKS[0].name, CHECKS[-1].name
 

@@ -12,8 +12,7 @@ from rocketns.doctor.facts.reach import Outcome
 from rocketns.doctor.output.as_json import report_json
 from rocketns.doctor.output.colours import Palette
 from rocketns.doctor.output.text import report_text
-from rocketns.doctor.running import Report, run
-from rocketns.doctor.shortening import FINDINGS_MAX, LINES_MAX
+from rocketns.doctor.running import FINDINGS_MAX, LINES_MAX, Report, run
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rocketns.pipeline.batch.inputs import inputs_of
 from rocketns.pipeline.batch.run import Request, options
 from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
 from rocketns.pipeline.contract.job import Job
@@ -18,7 +19,7 @@ def with_inputs(tables: Iterable[str]) -> list[Job]:
     wanted = set(tables)
     todo = list(wanted)
     while todo:
-        more = set(BY_NAME[todo.pop()].inputs) & BY_NAME.keys() - wanted
+        more = set(inputs_of(BY_NAME[todo.pop()])) & BY_NAME.keys() - wanted
         wanted |= more
         todo += more
     return [job for job in JOBS if job.name in wanted]
@@ -26,4 +27,4 @@ def with_inputs(tables: Iterable[str]) -> list[Job]:
 
 def reading_records() -> list[str]:
     """The tables whose jobs read more than tables and options."""
-    return [job.name for job in JOBS if set(job.inputs) - NO_RECORDS]
+    return [job.name for job in JOBS if set(inputs_of(job)) - NO_RECORDS]

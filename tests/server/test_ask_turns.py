@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocketns.routeinfo.tables import BrokerAddrInfo
-from rocketns.server.confirming.turns import OF_HOST_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, AskTurns
+from rocketns.server.confirming.confirming import OF_HOST_AT_ONCE_MAX, OF_HOST_IN_TICK_MAX, AskTurns
 
 
 def turns_of(**waiting: int) -> AskTurns:

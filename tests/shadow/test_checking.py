@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocketns.errors import StartupError
-from rocketns.shadow.checking import check_record, check_upstream
+from rocketns.shadow.cli import check_record, check_upstream
 
 
 def test_a_recording_that_exists_is_not_written_over(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rocketns.errors import StartupError
+from rocketns.shadow.cli import check_report, write_report
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.recording.file import Recording
-from rocketns.shadow.showing import check_report, write_report
 from tests.shadow.counting.builders import kept
 from tests.shadow.frames import answer, pair, request, route
 from tests.shadow.status.standings import standing

@@ -12,8 +12,7 @@ from rocketns.client.name_server import NameServer
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.tools import diff as diff_module
 from rocketns.tools import reading
-from rocketns.tools.details import cells, detailed
-from rocketns.tools.diff import Comparison, compared
+from rocketns.tools.diff import Comparison, cells, compared, detailed
 from tests.tools.scripted import Scripted, with_servers
 
 SAME = Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})

@@ -14,10 +14,9 @@ import pytest
 
 from rocketns.__main__ import main
 from rocketns.client.name_server import NameServer
-from rocketns.tools import screen as screen_module
+from rocketns.tools import top as top_module
 from rocketns.tools.output import TextTable, plain
-from rocketns.tools.screen import screen
-from rocketns.tools.top import Top, Watched
+from rocketns.tools.top import Top, Watched, screen
 from tests.tools.scripted import Scripted, with_servers
 
 NOBODY = "127.0.0.1:1"
@@ -78,7 +77,7 @@ def test_a_terminal_is_refreshed_in_place() -> None:
 
 
 def test_top_prints_rounds_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(screen_module.sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(top_module.sys.stdout, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "rich.live", None)
     with screen() as show:
         show([TextTable(("A",), [("1",)])])
@@ -92,7 +91,7 @@ def test_no_name_controls_the_terminal_of_rich() -> None:
     from rich.console import Console
 
     console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
-    console.print(screen_module._rendered([TextTable(("A",), [("[bold]\x1b[2Jx",)])]))
+    console.print(top_module._rendered([TextTable(("A",), [("[bold]\x1b[2Jx",)])]))
     assert console.export_text().split() == ["A", "[bold]\\x1b[2Jx"]
 
 

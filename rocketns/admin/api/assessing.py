@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocketns.admin.api.copies import Brokers
-from rocketns.admin.api.reasons import reason
 from rocketns.admin.api.rows import Level, LostRow, MissingRow, ReasonRow
 from rocketns.admin.recent.ring import Recorded
 from rocketns.fleet.comparing import FactKind
@@ -39,6 +38,10 @@ DISAGREE = {
     FactKind.TOPIC: N_("Name servers disagree about topic %(names)s"),
     FactKind.ORDER: N_("Name servers disagree about the order configuration of %(names)s"),
 }
+
+NAMES_MAX = 5
+NAME_CHARACTERS_MAX = 80
+DETAIL_CHARACTERS_MAX = 200
 
 
 def worst(reasons: Sequence[ReasonRow]) -> Level:
@@ -159,3 +162,20 @@ def _of_fleet(fleet: FleetState) -> Iterator[ReasonRow]:
             level: Level = "critical" if kind is FactKind.BROKER else "attention"
             follow = sum(one.topics for one in found) if kind is FactKind.BROKER else 0
             yield reason(level, f"disagree{kind.name.title()}", DISAGREE[kind], [one.name for one in found], n=follow)
+
+
+def reason(
+    level: Level, name: str, message: str, names: Sequence[str] = (), *, many: str | None = None, n: int | None = None,
+    detail: str = "",
+) -> ReasonRow:  # fmt: skip
+    """``message`` may have ``%(names)s`` and ``%(n)s``; ``many`` is its plural.
+
+    ``detail``: technical words, which stay English.
+    """
+    shown = tuple(one[:NAME_CHARACTERS_MAX] for one in names[:NAMES_MAX])
+    more = len(names) - len(shown)
+    chosen = many if many is not None and n != 1 else message
+    listed = ", ".join(shown) + (f" and {more} more" if more else "")
+    said = chosen % {"names": listed, "n": f"{n or 0:,}"}
+    detail = detail[:DETAIL_CHARACTERS_MAX]
+    return ReasonRow(level, f"{said}: {detail}" if detail else said, name, message, many, n, shown, more, detail)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
-from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, MissingRow, State, TopicRow
+from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, LimitRow, MissingRow, PropertyRow, State, TopicRow
+from rocketns.config import Configuration, properties
+from rocketns.config.limits import FRAME_MAX_LENGTH
+from rocketns.config.properties import PREFIX
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
@@ -210,3 +214,22 @@ def copy_route(facts: Facts, topic: str) -> Route | None:
     mappings = len(data.topic_queue_mapping_by_broker or ())
     data.topic_queue_mapping_by_broker = None  # it is a table of control's
     return Route(data, mappings, facts.order_of(topic))
+
+
+def property_rows(facts: Facts) -> list[PropertyRow]:
+    """A look: all properties. Those that Java does not have come with their prefix."""
+    items = facts.configuration.items() | facts.configuration.own_items()
+    return [PropertyRow(name, None if properties.is_secret(name) else text) for name, text in items.items()]
+
+
+def limit_rows(configuration: Configuration) -> list[LimitRow]:
+    """Any thread: the limits do not change after the start."""
+    limits = configuration.limits
+    rows = [_limit_row(name, getattr(limits, one.name), one.metadata) for name, one in
+            properties.declared(limits).items()]  # fmt: skip
+    frame = LimitRow(FRAME_MAX_LENGTH, limits.frame_bytes_max, "bytes", "one frame", "the connection is closed")
+    return [frame, *rows]
+
+
+def _limit_row(name: str, value: int, metadata: Any) -> LimitRow:
+    return LimitRow(f"{PREFIX}{name}", value, metadata["unit"], metadata["doc"], metadata["at_limit"])

@@ -9,6 +9,7 @@ from itertools import accumulate, takewhile
 from typing import Any
 
 from rocketns.admin.api import copies
+from rocketns.admin.api.copies import limit_rows, property_rows
 from rocketns.admin.api.paging import Filter
 from rocketns.admin.api.rows import (
     BrokerRow,
@@ -24,7 +25,6 @@ from rocketns.admin.api.rows import (
     SideRow,
     TopicRow,
 )
-from rocketns.admin.api.settings import limit_rows, property_rows
 from rocketns.admin.recent.growing import Growing
 from rocketns.admin.recent.ring import Recent
 from rocketns.admin.recent.wiped import Wiped

@@ -7,9 +7,8 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from rocketns.admin.page.choosing import chosen
 from rocketns.languages import CATALOGUES
-from rocketns.languages.choice import LANGUAGES
+from rocketns.languages.choice import ENGLISH, LANGUAGES
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # No script and no style in the page itself, nothing from anywhere else, and no text that becomes markup.
@@ -23,6 +22,9 @@ FILES = {f"/page/{file.name}": file for file in files(__package__).joinpath("sta
 # The page's script says all texts, by the language of the document. These are its Chinese ones: without a build none.
 CHINESE = "/page/zh.json"
 PATHS = ("/", CHINESE, *FILES)
+
+# Browsers send about five. A header has 8 KiB at most.
+RANGES_MAX = 50
 
 
 def add_files(app: web.Application) -> None:
@@ -46,3 +48,26 @@ async def _page(pages: dict[str, bytes], request: web.Request) -> web.Response:
 async def _file(content: bytes, content_type: str, _: web.Request) -> web.Response:
     return web.Response(body=content, content_type=content_type, charset="utf-8",
                         headers={"Content-Security-Policy": POLICY})  # fmt: skip
+
+
+def chosen(asked: str | None, accepted: str) -> str:
+    """One of LANGUAGES. ``asked``: the parameter ``lang``; ``accepted``: the header Accept-Language."""
+    if asked in LANGUAGES:
+        return asked
+    ranges = [_weighed(one) for one in accepted.split(",")[:RANGES_MAX]]
+    for weight, language in sorted(ranges, key=lambda one: -one[0]):
+        if weight > 0 and language in LANGUAGES:
+            return language
+    return ENGLISH
+
+
+def _weighed(one: str) -> tuple[float, str]:
+    """``zh-CN;q=0.8`` is (0.8, "zh"); what is no weight is 0."""
+    tag, _, quality = one.partition(";")
+    language = tag.strip().lower().partition("-")[0]
+    name, equals, value = quality.strip().partition("=")
+    if not equals:
+        return 1.0, language
+    digits = value.strip()
+    is_weight = name.strip() == "q" and digits.isascii() and digits.replace(".", "", 1).isdigit()
+    return (float(digits) if is_weight else 0.0), language

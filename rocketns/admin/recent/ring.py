@@ -13,27 +13,7 @@ from typing import NamedTuple, assert_never
 from rocketns.config.properties import is_secret
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import ResponseCode, request_name
-from rocketns.routeinfo.events import (
-    AdminRequested,
-    BrokerConflict,
-    BrokerDoubted,
-    BrokerDown,
-    BrokerHeartbeat,
-    BrokerIdsLeft,
-    BrokerRefused,
-    BrokerRegistered,
-    ConfigChanged,
-    Event,
-    FleetDiffers,
-    GroupChanged,
-    KvChanged,
-    MappingsPut,
-    MinBrokerIdChanged,
-    RequestRefused,
-    Stalled,
-    TopicsDeleted,
-    TopicsPut,
-)
+from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo
 
 # An event has nine names at most: with four bytes a character the ring takes 12 MB, and the beats take 11 MB.
@@ -77,59 +57,61 @@ class Recent:
         self.heartbeats = 0
         self.last = 0  # the number of the last change
 
-    def watch(self, events: list[Event], now: Now) -> None:
+    def watch(self, events: list[e.Event], now: Now) -> None:
         """A consumer of events: see `EventDelivery.watch`."""
         for event in events:
             self._note(event, now.epoch_ms)
 
-    def _beat(self, event: BrokerRegistered | BrokerHeartbeat, at: int) -> None:
+    def _beat(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
         self.heartbeats += 1
         if self.wants_beats:
             self.beats.append((_cut(event.cluster), _cut(event.addr), at))
         if event.gap_ms is None:
             self._began(event, at)
         if event.gap_ms is None or event.doubt is not None:
-            is_new = isinstance(event, BrokerRegistered) and event.doubt is None
-            name, number = (event.broker_name, event.broker_id) if isinstance(event, BrokerRegistered) else (None, None)
+            is_new = isinstance(event, e.BrokerRegistered) and event.doubt is None
+            name, number = (
+                (event.broker_name, event.broker_id) if isinstance(event, e.BrokerRegistered) else (None, None)
+            )
             self._add(at, "reg" if is_new else "back", event.cluster, name, number, event.addr)
 
-    def _began(self, event: BrokerRegistered | BrokerHeartbeat, at: int) -> None:
+    def _began(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
         if len(self.since) > 2 * len(self._live) + 64:
             self.since = {key: since for key, since in self.since.items() if key in self._live}
         self.since[event.cluster, event.addr] = at
 
-    def _note(self, event: Event, at: int) -> None:
+    def _note(self, event: e.Event, at: int) -> None:
         match event:
-            case BrokerRegistered() | BrokerHeartbeat():
+            case e.BrokerRegistered() | e.BrokerHeartbeat():
                 self._beat(event, at)
-            case BrokerDown(cluster, name, addr, number, live, gap_ms, cause):
+            case e.BrokerDown(cluster, name, addr, number, live, gap_ms, cause):
                 if live:
                     self.since.pop((cluster, addr), None)
                 self._add(at, "down", cluster, name, number, addr, cause, amount=gap_ms)
-            case BrokerDoubted(cluster, name, addr, number, doubt, gap_ms):
+            case e.BrokerDoubted(cluster, name, addr, number, doubt, gap_ms):
                 self._add(at, "doubt", cluster, name, number, addr, doubt.reason, amount=gap_ms)
-            case BrokerConflict(cluster, name, number, holder, addr):
+            case e.BrokerConflict(cluster, name, number, holder, addr):
                 self._add(at, "conflict", cluster, name, number, addr, detail=holder)
-            case BrokerRefused(name, number, addr):
+            case e.BrokerRefused(name, number, addr):
                 self._add(at, "unregistered", None, name, number, addr)
-            case TopicsPut() | TopicsDeleted() | MappingsPut():
+            case e.TopicsPut() | e.TopicsDeleted() | e.MappingsPut():
                 self._note_topics(event, at)
-            case KvChanged() | ConfigChanged() | Stalled() | AdminRequested() | RequestRefused():
+            case e.KvChanged() | e.ConfigChanged() | e.Stalled() | e.AdminRequested() | e.RequestRefused():
                 self._note_beside_tables(event, at)
-            case BrokerIdsLeft() | GroupChanged() | MinBrokerIdChanged() | FleetDiffers():
+            case e.BrokerIdsLeft() | e.GroupChanged() | e.MinBrokerIdChanged() | e.FleetDiffers():
                 pass  # events about brokers say the first three; the API has a list of what differs in the fleet
             case _:
                 assert_never(event)
 
-    def _note_topics(self, event: TopicsPut | TopicsDeleted | MappingsPut, at: int) -> None:
+    def _note_topics(self, event: e.TopicsPut | e.TopicsDeleted | e.MappingsPut, at: int) -> None:
         match event:
-            case TopicsPut(name, changes, cause):
+            case e.TopicsPut(name, changes, cause):
                 self._add_topics(
                     at, "tput", name, [change.topic for change in changes[:NAMES_MAX]], len(changes), cause
                 )
-            case TopicsDeleted(name, topics, cause):
+            case e.TopicsDeleted(name, topics, cause):
                 self._add_topics(at, "tdel", name, topics[:NAMES_MAX], len(topics), cause)
-            case MappingsPut(name, mappings):
+            case e.MappingsPut(name, mappings):
                 self._add_topics(at, "map", name, [topic for topic, _ in mappings[:NAMES_MAX]], len(mappings))
 
     def _add_topics(
@@ -139,29 +121,29 @@ class Recent:
         self._add(at, event, None, broker, cause=cause, amount=amount, names=names)
 
     def _note_beside_tables(
-        self, event: KvChanged | ConfigChanged | Stalled | AdminRequested | RequestRefused, at: int
+        self, event: e.KvChanged | e.ConfigChanged | e.Stalled | e.AdminRequested | e.RequestRefused, at: int
     ) -> None:
         """Changes outside of the route tables."""
         match event:
-            case KvChanged(namespace, key, value):
+            case e.KvChanged(namespace, key, value):
                 self._add(at, "kv", detail=value, names=(_cut(namespace), _cut(key)))
-            case ConfigChanged(key, value):
+            case e.ConfigChanged(key, value):
                 shown = None if is_secret(key) else value
                 self._add(at, "config", detail=shown, names=(_cut(key),))
-            case AdminRequested() | RequestRefused():
+            case e.AdminRequested() | e.RequestRefused():
                 self._note_request(event, at)
-            case Stalled(ms):
+            case e.Stalled(ms):
                 self._add(at, "stall", amount=ms)
 
-    def _note_request(self, event: AdminRequested | RequestRefused, at: int) -> None:
+    def _note_request(self, event: e.AdminRequested | e.RequestRefused, at: int) -> None:
         """Requests of administrators, and refused ones."""
         by = event.principal or event.access_key
         names = (request_name(event.code), *([] if by is None else [_cut(by)]))
         match event:
-            case AdminRequested():
+            case e.AdminRequested():
                 detail = "done" if event.result == ResponseCode.SUCCESS else f"failed with code {event.result}"
                 self._add(at, "admin", None, None, None, event.address, detail=detail, amount=event.count, names=names)
-            case RequestRefused():
+            case e.RequestRefused():
                 detail = "was refused" if event.is_enforced else "would be refused"
                 self._add(at, "refused", None, None, None, event.host, _cut(event.reason), detail=detail,
                           amount=event.count, names=names)  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from rocketns.client.connection import NotSentError, RefusedError
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.polling.budget import Budget
+from rocketns.collect.polling.schedule import Budget
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
 

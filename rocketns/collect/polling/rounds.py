@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from rocketns.collect.polling.limits import STRANGERS_MAX, TOPICS_MAX
+from rocketns.collect.polling.limits import DEPARTED_TOPICS_MAX, STRANGERS_MAX, TOPICS_MAX
 
 UNKNOWN = b""
 
@@ -138,3 +138,25 @@ class Rounds:
         """It is no topic any more, and is not asked for: a list of other names each time would let suspects grow."""
         self.unanswered -= not self.seen.pop(topic).is_answered
         self._suspects.pop(topic, None)
+
+
+class Departed:
+    """At most DEPARTED_TOPICS_MAX names. Beyond it the broker that went first is forgotten."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, tuple[str, ...]] = {}
+        self._count = 0
+
+    def put(self, broker_name: str, topics: Collection[str]) -> None:
+        """The broker went, or lost these topics."""
+        known = self._topics.pop(broker_name, ())
+        self._topics[broker_name] = (*known, *topics)
+        self._count += len(topics)
+        while self._count > DEPARTED_TOPICS_MAX:
+            self.take(next(iter(self._topics)))
+
+    def take(self, broker_name: str) -> tuple[str, ...]:
+        """What it had; it is forgotten."""
+        topics = self._topics.pop(broker_name, ())
+        self._count -= len(topics)
+        return topics

@@ -16,11 +16,10 @@ from rocketns.client.topics import LOOKUPS_AT_ONCE
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.budget import Budget
 from rocketns.collect.polling.limits import FAILURES_MAX, LOOKUP_FAILURES_MAX
 from rocketns.collect.polling.reading import RefusedError, read
 from rocketns.collect.polling.rounds import Rounds
-from rocketns.collect.polling.schedule import GROUPS, NAMES, Ask, Kind, Schedule
+from rocketns.collect.polling.schedule import GROUPS, NAMES, Ask, Budget, Kind, Schedule
 from rocketns.collect.polling.watch import Moment, Watch, decoded_groups
 from rocketns.routeinfo.events import Event
 

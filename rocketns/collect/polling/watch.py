@@ -10,9 +10,8 @@ from typing import NamedTuple, Protocol
 
 from rocketns.client.name_server import UnusableError, decoded
 from rocketns.collect.observing import Observed
-from rocketns.collect.polling.departed import Departed
 from rocketns.collect.polling.limits import TOPICS_MAX
-from rocketns.collect.polling.rounds import Rounds, Seen
+from rocketns.collect.polling.rounds import Departed, Rounds, Seen
 from rocketns.collect.polling.schedule import CONFIGURATION, GROUPS, NAMES, Ask
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.body.route_decoding import (

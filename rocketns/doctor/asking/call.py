@@ -11,7 +11,7 @@ from rocketns.client.connection import NotSentError, OutgoingConnection
 from rocketns.client.reading import AnswerReader
 from rocketns.client.signer import Fields, Signer
 from rocketns.doctor.asking.addresses import Target, UnreachedError, connect
-from rocketns.doctor.asking.budget import Budget
+from rocketns.doctor.asking.requests import Budget
 from rocketns.doctor.facts.reach import Outcome
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand

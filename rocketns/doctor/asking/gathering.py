@@ -12,9 +12,8 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.signer import Signer
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers.reading import ask_brokers
-from rocketns.doctor.asking.budget import Budget
 from rocketns.doctor.asking.name_servers import Counted, read_name_server
-from rocketns.doctor.asking.requests import LOOKS_OF_SUSPICION, looks, name_server_budget
+from rocketns.doctor.asking.requests import LOOKS_OF_SUSPICION, Budget, looks, name_server_budget
 from rocketns.doctor.asking.watching import Watch, look_again
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.facts.name_servers import NameServerFacts
@@ -26,7 +25,8 @@ from rocketns.doctor.words import _
 async def gather(options: Options, tls: TlsConfig, signer: Signer | None, progress: Progress, watch: Watch) -> Facts:
     """Ask, and give what was found. ``watch`` ends the looking again early."""
     budget = name_server_budget(options)
-    with closing(_client(options, tls)) as client, closing(_client(options, _flipped(tls))) as other:
+    flipped = replace(tls, enable=not tls.enable)
+    with closing(_client(options, tls)) as client, closing(_client(options, flipped)) as other:
         servers = [Counted(client, addr, options, signer, budget) for addr in options.name_servers]
         name_servers = await _read_all(servers, other, options, signer, budget, progress)
         found = await ask_brokers(options, name_servers, tls, signer, progress)
@@ -51,8 +51,3 @@ async def _read_all(
 
 def _client(options: Options, tls: TlsConfig) -> RemotingClient:
     return RemotingClient(lambda: tls, options.timeout_s, failures=logging.DEBUG)
-
-
-def _flipped(tls: TlsConfig) -> TlsConfig:
-    """With TLS where it is without, and the other way round."""
-    return replace(tls, enable=not tls.enable)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import re
 import socket
+import ssl
 from collections.abc import Container
 from dataclasses import replace
 
 from rocketns.addresses import split
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.own import is_own
+from rocketns.client.reading import NO_FRAME
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.signer import Fields, Signer
-from rocketns.doctor.asking.budget import Budget
-from rocketns.doctor.asking.outcomes import outcome_of
-from rocketns.doctor.asking.requests import topics_to_look_up
+from rocketns.doctor.asking.requests import Budget, topics_to_look_up
 from rocketns.doctor.asking.tables import Tables
 from rocketns.doctor.facts.name_servers import NameServerFacts
 from rocketns.doctor.facts.options import Options
@@ -24,6 +26,10 @@ from rocketns.protocol.command import RemotingCommand
 
 # After these the other one of TLS and plain is tried, once.
 MAY_BE_TLS = (Outcome.CLOSED, Outcome.SILENT)
+
+# Of several addresses of one host asyncio raises one OSError without a number; its text has all of them.
+_ERRNO = re.compile(r"\[Errno (-?[0-9]{1,5})\]")
+_UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN, errno.EADDRNOTAVAIL}
 
 
 class Counted(NameServer):
@@ -82,3 +88,37 @@ async def _resolved(addr: str) -> tuple[tuple[str, ...], str]:
     except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
         return (), str(error)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found)), ""
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """What an error of `RemotingClient` means, or of one of its causes."""
+    for cause in _causes(error):
+        match cause:
+            case socket.gaierror():
+                return Outcome.UNRESOLVED
+            case ssl.SSLError():
+                return Outcome.CLOSED
+            case TimeoutError() if cause.errno is None:
+                return Outcome.SILENT if str(error).startswith("no answer") else Outcome.TIMED_OUT
+            case OSError():
+                return _of_system(cause)
+            case _:
+                pass
+    return Outcome.OTHER_PROTOCOL if NO_FRAME in str(error) else Outcome.CLOSED
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None:
+        found.append(error)
+        error = error.__cause__
+    return found
+
+
+def _of_system(error: OSError) -> Outcome:
+    numbers = {error.errno} if error.errno is not None else {int(one) for one in _ERRNO.findall(str(error))}
+    if numbers == {errno.ECONNREFUSED}:
+        return Outcome.REFUSED
+    if numbers & _UNREACHABLE:
+        return Outcome.UNREACHABLE
+    return Outcome.TIMED_OUT if errno.ETIMEDOUT in numbers else Outcome.CLOSED

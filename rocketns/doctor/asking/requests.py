@@ -6,8 +6,12 @@ costs a Java name server more than a second where a cluster is large, nor anythi
 
 from __future__ import annotations
 
-from rocketns.doctor.asking.budget import Budget
+from collections import Counter
+from collections.abc import Mapping
+
+from rocketns.doctor.facts.facts import Requests
 from rocketns.doctor.facts.options import Options
+from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.topic_validator import CREATION_TOPIC, SELF_TEST_TOPIC
 
@@ -39,3 +43,32 @@ def name_server_budget(options: Options) -> Budget:
         RequestCode.GET_ROUTE_DIGESTS: 1,  # rocketns' own: a Java name server answers that it does not know it
         RequestCode.GET_ROUTEINFO_BY_TOPIC: len(topics_to_look_up(options)),
     })  # fmt: skip
+
+
+class OverBudgetError(RocketnsError):
+    """A request that may not be sent, or not so often: a fault of the doctor."""
+
+
+class Budget:
+    """``most`` is how often each kind may be sent to one address. A kind is a request code, or ``connect``."""
+
+    def __init__(self, most: Mapping[int | str, int]) -> None:
+        self._most = dict(most)
+        self._sent: Counter[tuple[str, int | str]] = Counter()
+
+    def spend(self, addr: str, kind: int | str) -> None:
+        """One more is sent to an address. OverBudgetError, and nothing is counted, where it may not be sent."""
+        if self._sent[addr, kind] >= self._most.get(kind, 0):
+            raise OverBudgetError(f"{kind} may be sent to {addr} at most {self._most.get(kind, 0)} times")
+        self._sent[addr, kind] += 1
+
+    def requests(self, to: str) -> Requests:
+        """What was sent, and what may be, for the output; ``to`` names the kind of peer."""
+        sent: dict[str, dict[str, int]] = {}
+        for (addr, kind), count in self._sent.items():
+            sent.setdefault(addr, {})[_name(kind)] = count
+        return Requests(to, {_name(kind): most for kind, most in self._most.items()}, sent)
+
+
+def _name(kind: int | str) -> str:
+    return getattr(kind, "name", str(kind))

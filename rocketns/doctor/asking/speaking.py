@@ -9,8 +9,8 @@ from rocketns.addresses import with_port
 from rocketns.client.own import is_own
 from rocketns.client.signer import Fields
 from rocketns.doctor.asking.addresses import Target, UnreachedError, place_of, resolve
-from rocketns.doctor.asking.budget import Budget
 from rocketns.doctor.asking.call import Call, HandshakeError, Line, Timed, open_call
+from rocketns.doctor.asking.requests import Budget
 from rocketns.doctor.facts.reach import AddressFacts, Outcome
 
 CONNECTS_MAX = 2  # to one address: the second one finds out whether it speaks TLS where the first one did not, or does

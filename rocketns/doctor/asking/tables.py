@@ -38,7 +38,8 @@ class Tables:
                 self.found["groups"], self.found["clusters"] = decoded(answer.body or b"", _cluster_info)
             except UnusableError as error:
                 self._errors.append(str(error))
-        self.found["kind"] = _kind_by_code(answer.code)
+        # A broker does not know the request.
+        self.found["kind"] = Kind.OTHER if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else Kind.UNKNOWN
 
     async def rest(self, topics: Sequence[str]) -> None:
         """The routes, and the rest. Names of topics are last: a list above the limit of a frame ends the connection."""
@@ -102,8 +103,3 @@ def _clusters(value: Any) -> dict[str, frozenset[str]]:
     if not isinstance(table, dict) or not all(isinstance(names, list) for names in table.values()):
         raise BodyDecodeError("clusterAddrTable is no table of lists")
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
-
-
-def _kind_by_code(code: int) -> Kind:
-    """A broker does not know the request."""
-    return Kind.OTHER if code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else Kind.UNKNOWN

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rocketns.doctor.facts.brokers import BrokerFacts
-from rocketns.doctor.facts.facts import Requests
 from rocketns.doctor.facts.name_servers import NameServerFacts
 from rocketns.doctor.facts.reach import AddressFacts
 from rocketns.doctor.finding import Finding, State
@@ -29,7 +28,10 @@ def report_json(report: Report) -> dict[str, Any]:
         "nameServers": [_name_server(one) for one in report.facts.name_servers],
         "addresses": [_address(one) for one in report.facts.addresses.values()],
         "brokers": [_broker(one) for one in report.facts.brokers],
-        "requests": [_requests(one) for one in report.facts.requests],
+        "requests": [
+            {"to": one.to, "mostToEach": dict(one.most), "sent": {addr: dict(sent) for addr, sent in one.sent.items()}}
+            for one in report.facts.requests
+        ],
         "brokersLeftOut": report.facts.left_out,
     }
 
@@ -66,7 +68,3 @@ def _broker(one: BrokerFacts) -> dict[str, Any]:
         "name": one.name, "id": one.broker_id, "cluster": one.cluster, "addr": one.addr,
         "version": None if one.version is None else version_name(one.version),
     }  # fmt: skip
-
-
-def _requests(one: Requests) -> dict[str, Any]:
-    return {"to": one.to, "mostToEach": dict(one.most), "sent": {addr: dict(sent) for addr, sent in one.sent.items()}}

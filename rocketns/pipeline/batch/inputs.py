@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -34,9 +35,14 @@ JOBS_PACKAGE = "rocketns.pipeline.jobs"
 
 def function_of(job: Job) -> Callable[..., DataFrame]:
     """The function that the catalogue names."""
-    module, _, name = job.function.rpartition(".")
-    function: Callable[..., DataFrame] = getattr(import_module(f"{JOBS_PACKAGE}.{module}"), name)
+    module = import_module(f"{JOBS_PACKAGE}.{job.function.rpartition('.')[0]}")
+    function: Callable[..., DataFrame] = getattr(module, job.name)
     return function
+
+
+def inputs_of(job: Job) -> list[str]:
+    """What its function asks for."""
+    return list(signature(function_of(job)).parameters)
 
 
 class Inputs:
@@ -63,7 +69,7 @@ class Inputs:
 
     def of(self, job: Job) -> dict[str, Any]:
         """The arguments of a job's function."""
-        return {name: self[name] for name in job.inputs}
+        return {name: self[name] for name in inputs_of(job)}
 
     def __getitem__(self, name: str) -> Any:
         return self._made.get(name, partial(self._new, name))

@@ -248,11 +248,7 @@ def incidents_in_short(data: ReportInput) -> dict[str, Any]:
 
 def pages_of(data: ReportInput) -> dict[str, bytes]:
     """The page, and what is beside it, by file name."""
-    return {
-        REPORT: render(data).encode(),
-        MARKDOWN: markdown(data).encode(),
-        LINES: json_lines(data).encode(),
-    }
+    return {REPORT: render(data).encode(), MARKDOWN: markdown(data).encode(), LINES: json_lines(data).encode()}
 
 
 def outcome_of(summary: Mapping[str, Any], data: ReportInput, out: str) -> RunOutcome:

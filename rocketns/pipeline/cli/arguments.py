@@ -216,31 +216,27 @@ VERIFY = (
 
 COMMANDS = {
     "run": ("read journals, run every job, write the report",
-        "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
-        "incidents.jsonl below --out.",
-        RUN),
+            "Read the journals, run every job, and write result tables, summary.json, report.html, report.md and\n"
+            "incidents.jsonl below --out.", RUN),
     "ingest": ("only read the journals into Parquet",
-        "Read journal files into Parquet below --out, by day and name server. Each file is read once, however often\n"
-        "you run this, and each record is stored once, whatever files it came in. 'run' does it by itself.",
-        (JOURNAL, OUT, *SPARK)),
+               "Read journal files into Parquet below --out, by day and name server. Each file is read once, however "
+               "often\nyou run this, and each record is stored once, whatever files it came in. 'run' does it by "
+               "itself.", (JOURNAL, OUT, *SPARK)),
     "report": ("write the report again from the tables of an earlier run",
-        "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that 'run'\n"
-        "left below --out.",
-        (OUT, *SPARK)),
+               "Write report.html, report.md and incidents.jsonl again from the result tables and summary.json that "
+               "'run'\nleft below --out.", (OUT, *SPARK)),
     "stream": ("keep running, and alert while it happens",
-        "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it opens,\n"
-        "and one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it stopped.",
-        STREAM),
+               "Follow the journals as they are written. Each alert is one line in alerts.jsonl below --out when it "
+               "opens,\nand one when it closes. Stop with Ctrl-C or SIGTERM; after a restart it continues where it "
+               "stopped.", STREAM),
     "explain": ("the route of a topic at a moment, on each name server",
-        "Print what each name server would have answered for TOPIC at a past moment, and which record caused it.",
-        EXPLAIN),
+                "Print what each name server would have answered for TOPIC at a past moment, and which record caused "
+                "it.", EXPLAIN),
     "demo": ("audit a synthetic fleet with known faults",
-        "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the truth.\n"
-        "Exit status 0: every fault was found, and nothing else.",
-        DEMO),
+             "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the "
+             "truth.\nExit status 0: every fault was found, and nothing else.", DEMO),
     "verify": ("check that no line of the journals was changed or removed",
-        "Check the chain of hashes through each name server's journal, and print its head. Keep heads on another\n"
-        "machine: with --head a later check shows that what they covered is unchanged. Needs no Spark.\n"
-        "Exit status: 0 intact, 1 broken (file, line and what is wrong), 2 cannot tell.",
-        VERIFY),
+               "Check the chain of hashes through each name server's journal, and print its head. Keep heads on "
+               "another\nmachine: with --head a later check shows that what they covered is unchanged. Needs no "
+               "Spark.\nExit status: 0 intact, 1 broken (file, line and what is wrong), 2 cannot tell.", VERIFY),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rocketns.journal.chain import HASH_CHARS, Seal
+from rocketns.journal.chain import HASH_CHARS
 from rocketns.journal.reading.verifying import Checked, check, name_servers
 from rocketns.languages import N_
 from rocketns.pipeline.cli.progress import Progress
@@ -96,7 +96,7 @@ def _lines(one: Checked) -> Iterator[str]:
     if one.tail:
         said = _("  not sealed: the last %(n)s bytes. The server's next seal covers them, or that of its next start")
         yield said % {"n": one.tail}
-    yield _("  head: %(head)s") % {"head": _head_of(one.ns, one.head)}
+    yield _("  head: %(head)s") % {"head": f"{one.ns}:{one.head.boot}:{one.head.seq}:{one.head.hash}"}
 
 
 def _state(one: Checked) -> str:
@@ -111,10 +111,6 @@ def _beginning(one: Checked) -> str:
     if one.older is None:
         return _("  the chain begins in %(begin)s: nothing was before") % shown
     return _("  the chain begins in %(begin)s: it continues %(older)s, whose file is not here any more") % shown
-
-
-def _head_of(ns: str, seal: Seal) -> str:
-    return f"{ns}:{seal.boot}:{seal.seq}:{seal.hash}"
 
 
 def _is_too_old(head: Head, found: Sequence[Checked]) -> bool:

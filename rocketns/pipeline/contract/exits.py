@@ -17,11 +17,7 @@ class Verdict(StrEnum):
     INCOMPLETE = "incomplete"
 
 
-STATUS = {
-    Verdict.NOTHING: EXIT_NOTHING,
-    Verdict.FINDINGS: EXIT_FINDINGS,
-    Verdict.INCOMPLETE: EXIT_INCOMPLETE,
-}
+STATUS = {Verdict.NOTHING: EXIT_NOTHING, Verdict.FINDINGS: EXIT_FINDINGS, Verdict.INCOMPLETE: EXIT_INCOMPLETE}
 
 
 class BadInput(RocketnsError):

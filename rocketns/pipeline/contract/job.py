@@ -85,19 +85,21 @@ class Finding:
 class Job:
     """One result table and the function that computes it.
 
-    ``name``: of the table, and of its folder below results/. ``rows``: what one row is. ``function``: dotted name
-    below rocketns.pipeline.jobs; its parameters are named as in ``inputs``: tables of other jobs, or names of INPUTS.
-    ``order``: how rows are sorted where the page lists them, SQL expressions with an optional last word such as desc
-    (a method of Column); empty where the page does not list the table.
+    ``function``: dotted name below rocketns.pipeline.jobs; its parameters are tables of other jobs, or names of INPUTS.
+    Its last part names the table, and its folder below results/. ``rows``: what one row is. ``order``: how rows are
+    sorted where the page lists them, SQL expressions with an optional last word such as desc (a method of Column);
+    empty where the page does not list the table.
     """
 
-    name: str
+    function: str
     rows: str
     schema: StructType
-    function: str
-    inputs: tuple[str, ...]
     stage: str
     section: str
     meaning: Meaning
     order: tuple[str, ...] = ()
     finding: Finding | None = None
+
+    @property
+    def name(self) -> str:
+        return self.function.rpartition(".")[2]

@@ -15,9 +15,8 @@ from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.flaps import with_flaps
 from rocketns.pipeline.incidents.harm import NAME_SERVER, harm_of_rows, judged, order, to_ask_about
 from rocketns.pipeline.incidents.lanes import lanes
-from rocketns.pipeline.incidents.lookups import missing_topics
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.incidents.servers import outages
+from rocketns.pipeline.incidents.servers import missing_topics, outages
 
 NEAR_US = 10 * SECOND_US
 # A name server has its brokers again a heartbeat or two after its start; what is missing for longer is another fault.

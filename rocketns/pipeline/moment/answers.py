@@ -14,8 +14,7 @@ from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
-from rocketns.pipeline.moment.around import around
-from rocketns.pipeline.moment.evidence import Cause, causes, lost_before, maybe_already
+from rocketns.pipeline.moment.around import Cause, around, causes, lost_before, maybe_already
 from rocketns.pipeline.moment.recorded import Day, Recorded
 from rocketns.pipeline.moment.routes import Route, routes_at
 from rocketns.pipeline.report.scripts import strict

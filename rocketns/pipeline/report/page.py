@@ -43,8 +43,7 @@ from rocketns.pipeline.report.sections.quality import quality_section
 from rocketns.pipeline.report.sections.timeline import timeline_section
 from rocketns.pipeline.report.sections.topics import topics_section
 from rocketns.pipeline.report.summary import summary
-from rocketns.pipeline.report.words.marking import marked
-from rocketns.pipeline.report.words.scripted import spoken
+from rocketns.pipeline.report.words.marking import marked, spoken
 from rocketns.pipeline.saying import _
 
 TEMPLATES = Path(__file__).parent / "templates"

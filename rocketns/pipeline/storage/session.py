@@ -51,11 +51,7 @@ ASKED_FOR_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils",
 
 
 def spark_session(
-    master: str | None,
-    *,
-    memory: str = "2g",
-    settings: Mapping[str, str] | None = None,
-    short: bool = False,
+    master: str | None, *, memory: str = "2g", settings: Mapping[str, str] | None = None, short: bool = False
 ) -> SparkSession:
     """The session with RUN_SETTINGS; ``master`` None takes spark-submit's. ``memory`` is the driver's heap. ``short``
     chooses settings for a run of a minute; Java's among them count only where this call starts the Java process."""

@@ -21,14 +21,7 @@ from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
 from rocketns.pipeline.stream.changes import changes
 from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions
-from rocketns.pipeline.stream.routes import (
-    ROUTES,
-    WINDOWS,
-    remembered,
-    remembered_and_new,
-    routes_at,
-    windows_between,
-)
+from rocketns.pipeline.stream.routes import ROUTES, WINDOWS, remembered, remembered_and_new, routes_at, windows_between
 from rocketns.pipeline.stream.servers import (
     ALL_READ,
     Arriving,

@@ -28,7 +28,7 @@ def card_verdicts(truth: Mapping[str, Any], cards: Sequence[Row]) -> Iterator[Ve
     left = [card for card in cards if card["kind"] != ASKED_FOR]
     for fault in truth["faults"]:
         if fault["kind"] in KINDS and _shows(fault):
-            own = [card for card in left if _is_of(card, fault)]
+            own = [card for card in left if card["kind"] == KINDS[fault["kind"]] and _may_be_of(card, fault)]
             left = [card for card in left if card not in own]
             yield Verdict(outcome(_names_all(own, fault)), fault["id"], "its incident")
     asked = {topic for card in cards if card["kind"] == ASKED_FOR for topic in card["topic_sample"]}
@@ -39,10 +39,6 @@ def card_verdicts(truth: Mapping[str, Any], cards: Sequence[Row]) -> Iterator[Ve
 def _shows(fault: Row) -> bool:
     always = (*OF_NAME_SERVER, *EVERYWHERE)
     return fault["kind"] in always or any(not window["optional"] for window in fault["windows"])
-
-
-def _is_of(card: Row, fault: Row) -> bool:
-    return card["kind"] == KINDS[fault["kind"]] and _may_be_of(card, fault)
 
 
 def _may_be_of(card: Row, fault: Row) -> bool:

@@ -72,23 +72,9 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
     """A `rocketns.routeinfo.connection.Connection`. Closing is final: what is written afterwards is discarded."""
 
     __slots__ = (
-        "_began_ms",
-        "_buffer",
-        "_cause",
-        "_handshake",
-        "_moved",
-        "_owner",
-        "_reading",
-        "_replies",
-        "_reply_bytes",
-        "_tls",
-        "_transport",
-        "_writing_paused",
-        "_written",
-        "address",
-        "idle_ms_max",
-        "last_active_ms",
-    )
+        "_began_ms", "_buffer", "_cause", "_handshake", "_moved", "_owner", "_reading", "_replies", "_reply_bytes",
+        "_tls", "_transport", "_writing_paused", "_written", "address", "idle_ms_max", "last_active_ms",
+    )  # fmt: skip
 
     def __init__(self, owner: Owner) -> None:
         super().__init__(owner.now_epoch_ms(), ("?", "?"))

@@ -17,15 +17,8 @@ class Handshake:
     """
 
     __slots__ = (
-        "_may_announce",
-        "_mode",
-        "_seen_proxy",
-        "is_plain",
-        "is_tls",
-        "is_waiting",
-        "source",
-        "waits_since_ms",
-    )
+        "_may_announce", "_mode", "_seen_proxy", "is_plain", "is_tls", "is_waiting", "source", "waits_since_ms",
+    )  # fmt: skip
 
     def __init__(self, mode: TlsMode) -> None:
         self._mode = mode

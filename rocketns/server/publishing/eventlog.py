@@ -9,28 +9,7 @@ from typing import assert_never
 
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import request_name
-from rocketns.routeinfo.events import (
-    AdminRequested,
-    BrokerConflict,
-    BrokerDoubted,
-    BrokerDown,
-    BrokerHeartbeat,
-    BrokerIdsLeft,
-    BrokerRefused,
-    BrokerRegistered,
-    ConfigChanged,
-    Event,
-    FleetDiffers,
-    GroupChanged,
-    KvChanged,
-    MappingsPut,
-    MinBrokerIdChanged,
-    RequestRefused,
-    Stalled,
-    TopicChange,
-    TopicsDeleted,
-    TopicsPut,
-)
+from rocketns.routeinfo import events as e
 
 log = logging.getLogger("rocketns.routeinfo")
 
@@ -42,7 +21,7 @@ TOPIC_LINES_OF_MORE = 10
 TOPIC_CHARACTERS_MAX = 20_000
 
 
-def log_events(events: Iterable[Event]) -> None:
+def log_events(events: Iterable[e.Event]) -> None:
     """Write what happened, in order."""
     for event in events:
         _log(event)
@@ -52,72 +31,65 @@ def _identity(cluster: str, addr: str) -> str:
     return f"BrokerIdentityInfo [clusterName={cluster}, brokerAddr={addr}]"
 
 
-def _log(event: Event) -> None:
+def _log(event: e.Event) -> None:
     match event:
-        case TopicsPut():
+        case e.TopicsPut():
             _log_topics(event)
-        case BrokerRegistered() | BrokerHeartbeat():
+        case e.BrokerRegistered() | e.BrokerHeartbeat():
             _log_sign_of_life(event)
-        case BrokerDoubted():
+        case e.BrokerDoubted():
             log.warning(
                 "broker unconfirmed (%s), %s: it stays in the routes until it is confirmed, or known to be gone",
                 event.doubt.reason, _identity(event.cluster, event.addr),
             )  # fmt: skip
-        case BrokerConflict():
+        case e.BrokerConflict():
             log.warning(
                 "Registering Broker conflicts with the existed one, just ignore.: Cluster:%s, BrokerName:%s, "
                 "BrokerId:%d, Old BrokerAddr:%s, New BrokerAddr:%s.",
                 event.cluster, event.broker_name, event.broker_id, event.holder_addr, event.addr,
             )  # fmt: skip
-        case BrokerRefused():
+        case e.BrokerRefused():
             log.warning(
                 "Can't register topicConfigWrapper= because broker[%d]=%s has not registered.",
                 event.broker_id, event.addr,
             )  # fmt: skip
-        case MinBrokerIdChanged():
+        case e.MinBrokerIdChanged():
             log.info(
                 "min broker id changed to %d, notify %s, offline broker addr %s",
                 event.min_broker_id, event.receivers, event.offline_addr,
             )  # fmt: skip
-        case BrokerDown():
+        case e.BrokerDown():
             log.info(
                 "unregisterBroker, remove from brokerLiveTable %s, %s (%s)",
                 "OK" if event.live else "Failed", _identity(event.cluster, event.addr), event.cause,
             )  # fmt: skip
-        case FleetDiffers() | AdminRequested() | RequestRefused():
+        case e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
             _log_beside_tables(event)
-        case (
-            BrokerIdsLeft()
-            | GroupChanged()
-            | TopicsDeleted()
-            | MappingsPut()
-            | KvChanged()
-            | ConfigChanged()
-            | Stalled()
-        ):
+        case (e.BrokerIdsLeft() | e.GroupChanged() | e.TopicsDeleted() | e.MappingsPut() | e.KvChanged()
+              | e.ConfigChanged() | e.Stalled()):  # fmt: skip
             pass  # Java has no line for the first four, and the others are logged where they happen
         case _:
             assert_never(event)
 
 
-def _log_beside_tables(event: FleetDiffers | AdminRequested | RequestRefused) -> None:
+def _log_beside_tables(event: e.FleetDiffers | e.AdminRequested | e.RequestRefused) -> None:
     match event:
-        case FleetDiffers():
+        case e.FleetDiffers():
             _log_disagreement(event)
-        case AdminRequested():
+        case e.AdminRequested():
             _log_admin(event)
-        case RequestRefused():
+        case e.RequestRefused():
             _log_refusal(event)
 
 
-def _log_disagreement(event: FleetDiffers) -> None:
+def _log_disagreement(event: e.FleetDiffers) -> None:
     if event.is_over:
         log.info("name servers agree again about the %s %s", event.kind, event.name)
     else:
         log.warning("name servers disagree about the %s %s: %s", event.kind, event.name, event.sides)
 
 
-def _log_admin(event: AdminRequested) -> None:
+def _log_admin(event: e.AdminRequested) -> None:
     """Beyond `DETAILED_PER_SECOND_MAX` events in a second only the journal has them, and the lines of what changed."""
     if not event.has_details and event.count == 1:
         return
@@ -129,7 +101,7 @@ def _log_admin(event: AdminRequested) -> None:
     )  # fmt: skip
 
 
-def _log_refusal(event: RequestRefused) -> None:
+def _log_refusal(event: e.RequestRefused) -> None:
     """Has what a rule that allows the request must name."""
     log.warning(
         "%s request %d (%s) of class %s of %s, principal %s, access key %s: %s; fields: %s; requests: %d",
@@ -138,21 +110,21 @@ def _log_refusal(event: RequestRefused) -> None:
     )  # fmt: skip
 
 
-def _fields(event: AdminRequested | RequestRefused) -> str:
+def _fields(event: e.AdminRequested | e.RequestRefused) -> str:
     return " ".join(f"{name}={value}" for name, value in event.fields) or "none"
 
 
-def _log_sign_of_life(event: BrokerRegistered | BrokerHeartbeat) -> None:
+def _log_sign_of_life(event: e.BrokerRegistered | e.BrokerHeartbeat) -> None:
     """Only the first one of a broker: every broker sends these every 30 s."""
     identity = _identity(event.cluster, event.addr)
     if event.doubt is not None:
-        how = "registered" if isinstance(event, BrokerRegistered) else "sent a heartbeat"
+        how = "registered" if isinstance(event, e.BrokerRegistered) else "sent a heartbeat"
         log.info("broker confirmed, %s %s (it was %s)", identity, how, event.doubt.reason)
-    elif isinstance(event, BrokerRegistered) and event.gap_ms is None:
+    elif isinstance(event, e.BrokerRegistered) and event.gap_ms is None:
         log.info("new broker registered, %s HAService: %s", identity, event.ha_server_addr)
 
 
-def _log_topics(event: TopicsPut) -> None:
+def _log_topics(event: e.TopicsPut) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
     logged = _logged_changes(event)
@@ -163,14 +135,14 @@ def _log_topics(event: TopicsPut) -> None:
         log.info("… and %d more topics of %s registered or changed (%s)", rest, event.broker_name, event.cause)
 
 
-def _logged_changes(event: TopicsPut) -> int:
+def _logged_changes(event: e.TopicsPut) -> int:
     """How many topics have a line each."""
     most = len(event.changes) if len(event.changes) <= TOPIC_LINES_MAX else TOPIC_LINES_OF_MORE
     ends = accumulate(len(change.topic) + 2 * len(event.broker_name) for change in event.changes[:most])
     return sum(1 for end in ends if end <= TOPIC_CHARACTERS_MAX)
 
 
-def _log_topic(broker_name: str, change: TopicChange) -> None:
+def _log_topic(broker_name: str, change: e.TopicChange) -> None:
     new = _shown(broker_name, change.new)
     if change.old is None:
         log.info("new topic registered, %s %s", change.topic, new)

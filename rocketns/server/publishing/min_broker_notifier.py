@@ -9,27 +9,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.codes import V5_5_0, RequestCode, SerializeType
 from rocketns.protocol.encoding import encode_request
-from rocketns.routeinfo.events import (
-    AdminRequested,
-    BrokerConflict,
-    BrokerDoubted,
-    BrokerDown,
-    BrokerHeartbeat,
-    BrokerIdsLeft,
-    BrokerRefused,
-    BrokerRegistered,
-    ConfigChanged,
-    Event,
-    FleetDiffers,
-    GroupChanged,
-    KvChanged,
-    MappingsPut,
-    MinBrokerIdChanged,
-    RequestRefused,
-    Stalled,
-    TopicsDeleted,
-    TopicsPut,
-)
+from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import RouteTables
 
 log = logging.getLogger("rocketns.client")
@@ -51,29 +31,29 @@ class MinBrokerNotifier:
         self._serialize_type = serialize_type
         self._version = version
 
-    def notify(self, events: list[Event]) -> None:
+    def notify(self, events: list[e.Event]) -> None:
         """Send the notifications that the events ask for. They are one-way, so nothing waits for them."""
         if not self._config.notify_min_broker_id_changed:
             return
         for event in events:
             self._notify(event)
 
-    def _notify(self, event: Event) -> None:
+    def _notify(self, event: e.Event) -> None:
         match event:
-            case MinBrokerIdChanged():
+            case e.MinBrokerIdChanged():
                 self._send(event)
-            case BrokerRegistered() | BrokerHeartbeat() | BrokerIdsLeft() | BrokerConflict() | BrokerRefused():
+            case e.BrokerRegistered() | e.BrokerHeartbeat() | e.BrokerIdsLeft() | e.BrokerConflict():
                 pass  # brokers are notified of nothing else
-            case BrokerDoubted() | BrokerDown() | GroupChanged() | TopicsPut() | TopicsDeleted() | MappingsPut():
+            case e.BrokerRefused() | e.BrokerDoubted() | e.BrokerDown() | e.GroupChanged() | e.TopicsPut():
                 pass
-            case KvChanged() | ConfigChanged():
+            case e.TopicsDeleted() | e.MappingsPut() | e.KvChanged() | e.ConfigChanged() | e.Stalled():
                 pass
-            case Stalled() | FleetDiffers() | AdminRequested() | RequestRefused():
+            case e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
                 pass
             case _:
                 assert_never(event)
 
-    def _send(self, event: MinBrokerIdChanged) -> None:
+    def _send(self, event: e.MinBrokerIdChanged) -> None:
         ext = {  # in the order of Java's HashMap
             "haBrokerAddr": event.ha_addr,
             "offlineBrokerAddr": event.offline_addr,

@@ -8,27 +8,7 @@ from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.routeinfo.events import (
-    AdminRequested,
-    BrokerConflict,
-    BrokerDoubted,
-    BrokerDown,
-    BrokerHeartbeat,
-    BrokerIdsLeft,
-    BrokerRefused,
-    BrokerRegistered,
-    ConfigChanged,
-    Event,
-    FleetDiffers,
-    GroupChanged,
-    KvChanged,
-    MappingsPut,
-    MinBrokerIdChanged,
-    RequestRefused,
-    Stalled,
-    TopicsDeleted,
-    TopicsPut,
-)
+from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 from rocketns.server.publishing.route_digests import SlotDigests
 
@@ -55,14 +35,14 @@ class Publisher:
         self._tables = tables
         self._shown: dict[str, _Shown] = {}
 
-    def publish(self, events: list[Event]) -> None:
+    def publish(self, events: list[e.Event]) -> None:
         """New groups are published before their topics, and removed groups after them. So no published route names a
         broker without an address, unless the tables do.
 
         If the group and the queues of a broker change together, control answers for the broker's topics until both
         are published. So no client sees half of the change.
         """
-        with_queues = {event.broker_name for event in events if isinstance(event, TopicsPut | TopicsDeleted)}
+        with_queues = {event.broker_name for event in events if isinstance(event, e.TopicsPut | e.TopicsDeleted)}
         deleted, deferred = self._publish_groups(with_queues)
         for topic in self._tables.take_static_topics():
             self.slots.hand_over(topic)
@@ -74,19 +54,19 @@ class Publisher:
             self.slots.remove_broker(broker_name)
             self._shown.pop(broker_name, None)
 
-    def _publish_queues(self, event: Event) -> None:
+    def _publish_queues(self, event: e.Event) -> None:
         match event:
-            case TopicsPut():
+            case e.TopicsPut():
                 self.slots.put_topics(event.broker_name, event.changes)
-            case TopicsDeleted():
+            case e.TopicsDeleted():
                 self.slots.delete_topics(event.broker_name, event.topics)
-            case BrokerRegistered() | BrokerHeartbeat() | BrokerDown() | BrokerIdsLeft() | MinBrokerIdChanged():
+            case e.BrokerRegistered() | e.BrokerHeartbeat() | e.BrokerDown() | e.BrokerIdsLeft():
                 pass  # the tables list the groups that these events may have changed
-            case MappingsPut():
-                pass  # the tables list the static topics
-            case BrokerConflict() | BrokerRefused() | BrokerDoubted() | GroupChanged():
+            case e.MinBrokerIdChanged() | e.MappingsPut():
+                pass  # likewise, and the static topics
+            case e.BrokerConflict() | e.BrokerRefused() | e.BrokerDoubted() | e.GroupChanged() | e.KvChanged():
                 pass  # no route depends on them
-            case KvChanged() | ConfigChanged() | Stalled() | FleetDiffers() | AdminRequested() | RequestRefused():
+            case e.ConfigChanged() | e.Stalled() | e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
                 pass  # likewise
             case _:
                 assert_never(event)

@@ -37,23 +37,9 @@ class ReactorConnection(Traffic):
 
     is_tls = False
     __slots__ = (
-        "_answered",
-        "_awaited",
-        "_cause",
-        "_high_water_bytes",
-        "_host_number",
-        "_number",
-        "_observed_in",
-        "_reactors",
-        "_replies",
-        "_reply_bytes",
-        "_taken",
-        "_untaken",
-        "address",
-        "has_ended",
-        "is_open",
-        "was_ended_here",
-    )
+        "_answered", "_awaited", "_cause", "_high_water_bytes", "_host_number", "_number", "_observed_in", "_reactors",
+        "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "was_ended_here",
+    )  # fmt: skip
 
     def __init__(
         self, reactors: Reactors, number: int, host_number: int, address: str, high_water_bytes: int,

@@ -106,10 +106,7 @@ class Inbox(Generic[Key]):
         self, config: NamesrvConfig, bytes_max: int, place_of: Callable[[Key], tuple[str, str]],
         give_up: Callable[[Key], object], is_known: Callable[[Key], bool] = lambda _: False,
     ) -> None:  # fmt: skip
-        self._capacities = (
-            config.default_thread_pool_queue_capacity,
-            config.client_request_thread_pool_queue_capacity,
-        )
+        self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
         self._queued = [0, 0]
         self._bytes_max = bytes_max
         self._place_of = place_of

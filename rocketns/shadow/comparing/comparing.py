@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import Generic, NamedTuple, TypeVar
 
 from rocketns.protocol.codes import SerializeType
 from rocketns.shadow.comparing import even
-from rocketns.shadow.comparing.cache import Cache, key
 from rocketns.shadow.comparing.cases import Asked, asked, case_of
-from rocketns.shadow.comparing.even import Parts
+from rocketns.shadow.comparing.even import Parts, differ_only_in_order
 from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.frames import split
 from rocketns.shadow.comparing.listed import listed
-from rocketns.shadow.comparing.order import differ_only_in_order
 from rocketns.shadow.comparing.release import as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.counting.kept import Difference
 from rocketns.shadow.outcome import Outcome
@@ -27,6 +27,10 @@ _BINARY_VERSION = slice(3, 5)
 _CODE_BYTES = len('{"code":1500')
 _TIME = b'"timestamp":'
 NO_FRAME = "an answer is no frame"
+
+Found = TypeVar("Found")
+
+HASH_BYTES = 16
 
 
 class Finding(NamedTuple):
@@ -113,3 +117,34 @@ def _make_even(pair: Pair, request: Asked, sides: list[Parts]) -> None:
     even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
     leave_out_release(sides)
     leave_out_machine(request.code, sides)
+
+
+def key(*parts: bytes) -> bytes:
+    """A key of two or more parts that nobody can make collide. All but the last two have a fixed length."""
+    *small, one, other = parts
+    return b"".join((*small, *(blake2b(body, digest_size=HASH_BYTES).digest() for body in (one, other))))
+
+
+class Cache(Generic[Found]):
+    """``most`` entries; the one that was used least recently goes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: OrderedDict[bytes, Found] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, of: bytes) -> Found | None:
+        """What is known, None for nothing."""
+        found = self._found.get(of)
+        if found is not None:
+            self._found.move_to_end(of)
+        return found
+
+    def put(self, of: bytes, found: Found) -> Found:
+        """Keep what was found, and return it."""
+        self._found[of] = found
+        if len(self._found) > self._most:
+            self._found.popitem(last=False)
+        return found

@@ -10,14 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import Field
 from pathlib import Path
+from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import properties
+from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.protocol.codes import KNOWN_NAMESPACES, SerializeType
 from rocketns.shadow.children import Child, ChildLines, Process, spawned
-from rocketns.shadow.half.settings import settings, taken_from
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -25,6 +27,13 @@ UNUSED = " is accepted but not used by rocketns "  # of properties that were tak
 STAMP = re.compile(r"[0-9-]{10} [0-9:]{8} (?=[A-Z]+ )")  # of its log: ours has another one
 BOOT_LINE = re.compile(r"boot success\. .*address 127\.0\.0\.1:(\d+)")
 WATCH_EVERY_S, WATCH_WITHIN_S = 2.0, 10.0
+
+# What the upstream's configuration says of its own machine, or of what rocketns has not.
+_NOT_TAKEN = frozenset({
+    "bindAddress", "configStorePath", "enableControllerInNamesrv", "kvConfigPath", "listenPort", "productEnvName",
+})  # fmt: skip
+# All requests come from one address. Limits by host would be limits of everybody; those in bytes are an eighth.
+_BYTES = str(4 * 1024**3)
 
 
 class OwnHalf:
@@ -62,11 +71,6 @@ class OwnHalf:
     def settles_in_s(self) -> float:
         """How long that takes; endless while it does not run."""
         return max(0.0, self._settled_at - time.monotonic()) if self.port is not None else float("inf")
-
-    @property
-    def pid(self) -> int | None:
-        """Of its process."""
-        return None if self._child.process is None else self._child.process.pid
 
     def unsettle(self, why: str) -> None:
         """It lost something that the upstream still has: until brokers have registered again it does not serve."""
@@ -125,7 +129,8 @@ class OwnHalf:
         self.port = int(found[1])
         self.generation += 1
         self._begin_settling()
-        log.info("rocketns' own half, process %s, listens at 127.0.0.1:%d", self.pid, self.port)
+        pid = None if self._child.process is None else self._child.process.pid
+        log.info("rocketns' own half, process %s, listens at 127.0.0.1:%d", pid, self.port)
         self._watching = asyncio.get_running_loop().create_task(self._watch(self.port))
         self._changed()
 
@@ -154,3 +159,33 @@ class OwnHalf:
                 log.error("rocketns' own half does not answer: %s", error)
             self._child.kill()
             return
+
+
+def taken_from(configuration: str) -> dict[str, str]:
+    """Those lines of the upstream's configuration (request 319) that rocketns would start with."""
+    declared = properties.declared(NamesrvConfig) | properties.declared(NettyServerConfig)
+    given = dict(line.split("=", 1) for line in configuration.splitlines() if "=" in line)
+    return {
+        name: text for name, text in given.items()
+        if name in declared and name not in _NOT_TAKEN and _is_usable(declared[name], text)
+    }  # fmt: skip
+
+
+def _is_usable(declaration: Field[Any], text: str) -> bool:
+    value = properties.parse(declaration, text)
+    low, high = declaration.metadata["bounds"]
+    return value is not None and (declaration.type != "int" or low <= value <= high)
+
+
+def settings(
+    given: Mapping[str, str], upstream: Mapping[str, str], folder: Path, journal: str | None, ns: str
+) -> dict[str, str]:
+    """All properties of the half. ``given`` are the operator's. ``folder`` is its own, ``ns`` the journal's id."""
+    forced = {
+        "bindAddress": "127.0.0.1", "listenPort": "0", "kvConfigPath": str(folder / "kvConfig.json"),
+        "rocketns.mute": "true",
+        "rocketns.hostConnectionsPerSecond": "0", "rocketns.hostRequestsPerSecond": "0",
+        "rocketns.incomingBytesMax": _BYTES, "rocketns.outgoingBytesTotalMax": _BYTES,
+    }  # fmt: skip
+    journalled = {} if journal is None else {"journalPath": journal, "journalNs": given.get("journalNs") or ns}
+    return dict(upstream) | dict(given) | forced | journalled

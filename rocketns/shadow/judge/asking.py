@@ -12,8 +12,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.command import next_request_id
-from rocketns.shadow.judge.answered import Again
-from rocketns.shadow.judge.questions import with_opaque
+from rocketns.shadow.judge.questions import Again, with_opaque
 
 ANSWER_WITHIN_S = 3.0
 

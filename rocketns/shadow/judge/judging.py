@@ -11,8 +11,7 @@ from rocketns.shadow.comparing.release import version_of
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, Kept, Samples
 from rocketns.shadow.counting.telling import TOLD_KEPT_MAX
-from rocketns.shadow.judge.answered import Again
-from rocketns.shadow.judge.questions import client_of, may_be_asked_again, question_of, text_of
+from rocketns.shadow.judge.questions import Again, client_of, may_be_asked_again, question_of, text_of
 from rocketns.shadow.judge.registrations import Excused, asked_instead, say_the_same, without_bytes
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.judge.waiting import Questions, Waiting
@@ -83,7 +82,7 @@ class Judge:
     def settle_registration(self, waiting: Waiting, answers: Sequence[Again], now_ms: int) -> Outcome:
         """Judge one by the answers to what was asked instead."""
         failures = [again.failure for again in answers if again.failure]
-        if not failures and say_the_same(waiting.request, answers, self._comparing, now_ms):
+        if not failures and all(say_the_same(waiting.request, one, self._comparing, now_ms) for one in answers):
             self._excused.add(waiting.request, waiting.finding, now_ms)
             return self._count(waiting, Outcome.SETTLED)
         note = f"it could not be asked: {failures[0]}" if failures else "asked for what it shows, they still differ"

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from rocketns.shadow.counting.kept import KEPT_MAX
 from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, TOLD_KEPT_MAX, told
-from rocketns.shadow.judge.answered import Again
 from rocketns.shadow.judge.asking import Asker
 from rocketns.shadow.judge.judging import Judge
+from rocketns.shadow.judge.questions import Again
 from rocketns.shadow.judge.waiting import PAUSE_S, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, Unpacking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from rocketns.protocol.codes import LanguageCode, SerializeType, request_name
@@ -77,3 +78,14 @@ def client_of(request: Asked) -> str:
         return "unreadable"
     language = command.language if command.language in LanguageCode.__members__ else "another language"
     return f"{language} {version_name(max(command.version, 0))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """``reference`` where there is one. ``failure`` says why there are no answers."""
+
+    request: bytes = b""
+    upstream: bytes | None = None
+    own: bytes | None = None
+    reference: bytes | None = None
+    failure: str = ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
@@ -20,8 +19,7 @@ from rocketns.protocol.encoding import encode_request
 from rocketns.shadow.comparing.cases import Asked, Said, asked
 from rocketns.shadow.comparing.comparing import Comparing, Finding
 from rocketns.shadow.comparing.tokens import Node, parse
-from rocketns.shadow.judge.answered import Again
-from rocketns.shadow.judge.questions import REQUEST_BYTES_MAX
+from rocketns.shadow.judge.questions import REQUEST_BYTES_MAX, Again
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair
 
@@ -75,12 +73,8 @@ def _items(said: Said) -> Node:
     return tree['"table"']
 
 
-def say_the_same(request: Asked, answers: Sequence[Again], comparing: Comparing, now_ms: int) -> bool:
-    """Whether both servers said the same to each of `asked_instead`, and it is an answer."""
-    return all(_is_same(request, again, comparing, now_ms) for again in answers)
-
-
-def _is_same(request: Asked, again: Again, comparing: Comparing, now_ms: int) -> bool:
+def say_the_same(request: Asked, again: Again, comparing: Comparing, now_ms: int) -> bool:
+    """Whether both servers said the same to one of `asked_instead`, and it is an answer."""
     if again.upstream is None or again.own is None:
         return False
     upstream, own = Said(again.upstream), Said(again.own)

@@ -16,8 +16,7 @@ from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, Pairing
 from rocketns.shadow.relay.session import CLOSE_WITHIN_S, Session
-from rocketns.shadow.relay.surroundings import Half
-from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.relay.surroundings import Half, Upstream
 from rocketns.shadow.switch import Switch
 
 log = logging.getLogger("rocketns.shadow")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.relay.answers import Answers
-from rocketns.shadow.relay.clients.outlet import Client
-from rocketns.shadow.relay.clients.reading import NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN, Reading
+from rocketns.shadow.relay.clients.outlet import NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN, Client, Reading
 from rocketns.shadow.relay.clients.starting import Start, start_of
 from rocketns.shadow.relay.frames.asking import OPEN_MAX
 from rocketns.shadow.relay.frames.budget import Account

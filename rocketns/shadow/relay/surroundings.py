@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rocketns.addresses import with_port
 from rocketns.shadow.relay.counts import RelayCounts
 from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Pairing
-from rocketns.shadow.relay.upstream import Upstream
 from rocketns.shadow.switch import Switch
+
+log = logging.getLogger("rocketns.shadow")
 
 
 class Half(Protocol):
@@ -50,3 +54,26 @@ class Surroundings(Protocol):
     def may_linger(self, session: Any, /) -> bool: ...
     def note_end(self, session: Any, /) -> None: ...
     def say_unread(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Upstream:
+    """``is_down`` from a connection that failed to the next one that is opened."""
+
+    host: str
+    port: int
+    is_down: bool = False
+
+    def __str__(self) -> str:
+        return with_port(self.host, self.port)
+
+    def note(self, why: str | None) -> bool:
+        """A connection was opened, or was not: ``why``. Whether that is new."""
+        was, self.is_down = self.is_down, why is not None
+        if was == self.is_down:
+            return False
+        if self.is_down:
+            log.warning("the upstream %s takes no connections: %s", self, why)
+        else:
+            log.info("the upstream %s takes connections", self)
+        return True

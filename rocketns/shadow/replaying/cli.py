@@ -13,12 +13,10 @@ from rocketns.client.tls import client_context
 from rocketns.config.texts.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
-from rocketns.shadow.recording.file import Recording
-from rocketns.shadow.recording.ordering import in_time
-from rocketns.shadow.replaying.choosing import Choice
+from rocketns.shadow.recording.file import Recording, in_time
+from rocketns.shadow.replaying.choosing import Choice, Pace
 from rocketns.shadow.replaying.connection import Connection
 from rocketns.shadow.replaying.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse
-from rocketns.shadow.replaying.pace import Pace
 from rocketns.shadow.replaying.playing import Player
 from rocketns.shadow.replaying.report import as_json, report
 from rocketns.shadow.replaying.result import Result
@@ -51,10 +49,10 @@ def _finish(options: Namespace, result: Result) -> int:
         print_json(as_json(result, options.to))
     else:
         print_report(report(result, options.to))
-    if not result.compared:
+    if not result.number:
         complain("rocketns replay: nothing was compared; --all sends requests that change something, too")
         return EXIT_UNUSABLE
-    return EXIT_DIFFERENT if result.differing else EXIT_SAME
+    return EXIT_DIFFERENT if result.unwanted else EXIT_SAME
 
 
 def _trouble(error: Exception) -> str | None:
@@ -96,4 +94,4 @@ class Progress:
         if self._is_shown and self._now() >= self._next_s:
             self._next_s = self._now() + PROGRESS_EVERY_S
             done = 100 * end // max(1, self._size_bytes)
-            complain(f"{done} %: {self._result.sent} requests sent, {self._result.differing} differ")
+            complain(f"{done} %: {self._result.sent} requests sent, {self._result.unwanted} differ")

@@ -9,7 +9,7 @@ from typing import Self
 
 from rocketns.addresses import with_port
 from rocketns.errors import MalformedFrame, RocketnsError
-from rocketns.protocol.command import FLAG_RESPONSE, RemotingCommand, decode
+from rocketns.protocol.command import FLAG_RESPONSE, decode
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 
 _LENGTH_BYTES = 4
@@ -72,7 +72,8 @@ class Connection:
     async def _answer(self, opaque: int | None) -> bytes:
         for _ in range(UNASKED_MAX):
             frame = await self._frame()
-            if _answers(decode(frame), opaque):
+            command = decode(frame)
+            if command.flag & FLAG_RESPONSE and opaque in (None, command.opaque):
                 return frame
         raise NoAnswerError(f"{UNASKED_MAX} frames, and the answer is not among them")
 
@@ -82,7 +83,3 @@ class Connection:
         if not 0 < size <= FRAME_SIZE_MAX_BYTES - _LENGTH_BYTES:
             raise NoAnswerError(f"a frame of {size} bytes")
         return length + await self._reader.readexactly(size)
-
-
-def _answers(command: RemotingCommand, opaque: int | None) -> bool:
-    return bool(command.flag & FLAG_RESPONSE) and opaque in (None, command.opaque)

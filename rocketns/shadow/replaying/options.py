@@ -10,11 +10,10 @@ from rocketns.addresses import listed
 from rocketns.config.texts.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.protocol.codes import RequestCode
-from rocketns.tools.arguments import Parser, address, number
+from rocketns.tools.arguments import Parser, addr, number, seconds
 
 LANES_MAX = 256
 TIMEOUT_S, SETTLE_S = 10.0, 1.0
-NUMBER_MAX = 86_400.0
 EXIT_SAME, EXIT_DIFFERENT, EXIT_UNUSABLE = 0, 1, 2
 
 ABOUT = """\
@@ -51,33 +50,28 @@ def build() -> argparse.ArgumentParser:
     )  # fmt: skip
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help="the recording")
-    add("--to", required=True, type=_address, metavar="HOST:PORT", help="the name server")
+    add("--to", required=True, type=addr, metavar="HOST:PORT", help="the name server")
     add("--only", type=_codes, default=frozenset(), metavar="CODE,...",
         help="send only these requests, by number or name")  # fmt: skip
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--reads-only", action="store_true", help="send nothing that changes something; the default")
     what.add_argument("--all", action="store_true", help="send everything, also what changes the name server")
     when = parser.add_mutually_exclusive_group()
-    when.add_argument("--rate", type=_number, default=0.0, metavar="N",
+    when.add_argument("--rate", type=seconds, default=0.0, metavar="N",
                       help="requests a second at most; by default the next one follows an answer at once")  # fmt: skip
     when.add_argument("--as-recorded", action="store_true", help="keep the recorded times between requests")
     add("--connections", type=number(1, LANES_MAX), default=1, metavar="N",
         help="play so many recorded connections side by side, each in its order; by default all requests follow each "
         "other in the order in which they were answered")  # fmt: skip
-    add("--settle", type=_number, default=SETTLE_S, metavar="SECONDS",
+    add("--settle", type=seconds, default=SETTLE_S, metavar="SECONDS",
         help="ask a read that differs once more after this time; 0 is never, by default %(default)g")  # fmt: skip
-    add("--timeout", type=_number, default=TIMEOUT_S, metavar="SECONDS",
+    add("--timeout", type=seconds, default=TIMEOUT_S, metavar="SECONDS",
         help="time for each answer; by default %(default)g")  # fmt: skip
     add("--json", action="store_true", help="print JSON, for programs")
     parsers.add_language_option(parser)
     add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="<name>=<value>",
         help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
     return parser
-
-
-def _address(text: str) -> str:
-    address(text)
-    return text
 
 
 def _codes(text: str) -> frozenset[int]:
@@ -92,13 +86,3 @@ def _code(word: str) -> int:
     if word.upper() in RequestCode.__members__:
         return RequestCode[word.upper()]
     raise argparse.ArgumentTypeError(f"{word}: a request code expected, such as 105 or GET_ROUTEINFO_BY_TOPIC")
-
-
-def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= NUMBER_MAX:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to {NUMBER_MAX:g} expected")
-    return number

@@ -18,9 +18,8 @@ from rocketns.shadow.pairs import Pair
 from rocketns.shadow.recording.lines import Recorded
 from rocketns.shadow.recording.secrets import clean_answer, decoded
 from rocketns.shadow.recording.tree import UnreadableError
-from rocketns.shadow.replaying.choosing import Choice, changes
+from rocketns.shadow.replaying.choosing import Choice, Pace, Sleep, changes
 from rocketns.shadow.replaying.connection import Connection, NoAnswerError
-from rocketns.shadow.replaying.pace import Pace, Sleep
 from rocketns.shadow.replaying.result import Result, Shown
 
 OPEN_MAX = 1_000
@@ -58,7 +57,7 @@ class Player:
         self.result = Result()
         self._open_one, self._choice, self._pace, self._sleep = open_one, choice, pace, sleep
         self._settle_s = settle_s
-        self.tell: Callable[[int], None] = _say_nothing
+        self.tell: Callable[[int], None] = lambda _end: None
         self._lanes = [_Lane(self._open_one, max(1, OPEN_MAX // lanes)) for _ in range(lanes)]
         self._comparing = Comparing()
         self._asked_again = 0
@@ -110,9 +109,10 @@ class Player:
 
     async def _compare(self, lane: _Lane, step: Step, answer: bytes | None) -> None:
         finding = self._found(step, answer)
-        if finding.outcome is Outcome.DIFFERENT and self._may_ask_again(step):
+        may_ask = self._settle_s > 0 and self._asked_again < ASKED_AGAIN_MAX and not changes(step.command.code)
+        if finding.outcome is Outcome.DIFFERENT and may_ask:
             finding = await self._ask_again(lane, step, finding)
-        self.result.add(Shown(step.number, step.command.code, step.pair.peer, finding))
+        self.result.note(Shown(step.number, step.command.code, step.pair.peer, finding))
 
     def _found(self, step: Step, answer: bytes | None) -> Finding:
         try:
@@ -121,18 +121,11 @@ class Player:
             own = answer
         return self._comparing.compare(step.pair._replace(own=own))
 
-    def _may_ask_again(self, step: Step) -> bool:
-        return self._settle_s > 0 and self._asked_again < ASKED_AGAIN_MAX and not changes(step.command.code)
-
     async def _ask_again(self, lane: _Lane, step: Step, first: Finding) -> Finding:
         self._asked_again += 1
         await self._sleep(self._settle_s)
         again = self._found(step, await lane.ask(step))
         return Finding(Outcome.SETTLED) if again.outcome in _ALIKE else first
-
-
-def _say_nothing(_end: int) -> None:
-    """Nobody looks."""
 
 
 class _Lane:

@@ -18,17 +18,17 @@ LINES_MAX = 20
 
 def report(result: Result, addr: str) -> Report:
     """For people."""
-    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.compared} answers compared."]
+    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.number} answers compared."]
     parts += [f"{number} were not sent: {reason}." for reason, number in sorted(result.unsent.items())]
     if result.oneway:
         parts.append(f"{result.oneway} have no answer (oneway).")
     if result.unanswered:
         parts.append(f"{result.unanswered} had no recorded answer.")
-    if result.compared:
+    if result.number:
         parts.append(_table(result))
     parts += [f"{number} show the listed difference {name}." for name, number in sorted(result.listed.items())]
     parts += [line for shown in result.shown[:LINES_MAX] for line in _lines(shown)]
-    more = result.differing - min(len(result.shown), LINES_MAX)
+    more = result.unwanted - min(len(result.shown), LINES_MAX)
     return [*parts, f"{more} more differ."] if more else parts
 
 
@@ -37,7 +37,7 @@ def as_json(result: Result, addr: str) -> dict[str, Any]:
     return {
         "to": addr,
         "sent": result.sent,
-        "compared": result.compared,
+        "compared": result.number,
         "oneway": result.oneway,
         "unanswered": result.unanswered,
         "unsent": {str(reason): number for reason, number in result.unsent.items()},

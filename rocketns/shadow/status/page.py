@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from html import escape
 from importlib.resources import files
 
 from rocketns import __version__
-from rocketns.logtext import escape
+from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.counting.kept import Difference, Kept
 from rocketns.shadow.counting.standing import MEANINGS, Standing, number, verdict_on
 from rocketns.shadow.counting.summary import columns
 from rocketns.shadow.outcome import UNWANTED
-from rocketns.shadow.status.markup import Markup, joined, tag
 
 TITLE = "rocketns shadow"
 _STATIC = files(__package__).joinpath("static")
@@ -133,6 +133,18 @@ def _footer(standing: Standing) -> Markup:
     return tag("footer", f"rocketns {__version__}, {when}")
 
 
-def shown(text: str) -> str:
-    """A peer's text without characters that move or hide others."""
-    return escape(text)
+class Markup(str):
+    """Made by `tag`, so it is not escaped again."""
+
+    __slots__ = ()
+
+
+def tag(name: str, *inner: str, **attributes: str) -> Markup:
+    """An element. ``class_`` is the attribute class; an underscore inside a name is a hyphen."""
+    given = "".join(f' {key.strip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    return Markup(f"<{name}{given}>{joined(*inner)}</{name}>")
+
+
+def joined(*inner: str) -> Markup:
+    """Several parts, of which texts are escaped."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in inner))

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 
 from rocketns.access.policy import Policy
 from rocketns.access.reading.errors import PolicyError
+from rocketns.access.reading.policy_file import FILE_BYTES_MAX, read_policy
+from rocketns.files import read_text
 from rocketns.tools.access.explanation import explained
-from rocketns.tools.access.policies import policy_at
+from rocketns.tools.access.notices import summary
 from rocketns.tools.access.question import QuestionError, question_of
-from rocketns.tools.access.suggesting.run import suggest
-from rocketns.tools.access.summary import summary
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, complain, print_json, print_report
+from rocketns.tools.access.suggesting.journals import JournalError, Journals
+from rocketns.tools.access.suggesting.seen import Sightings
+from rocketns.tools.output import (
+    EXIT_DIFFERENT,
+    EXIT_FOUND,
+    EXIT_UNREADABLE,
+    complain,
+    print_json,
+    print_report,
+    print_text,
+)
+
+NO_LIBRARY = "tomli_w is needed to write TOML: pip install 'rocketns[tools]'"
 
 
 def run(options: Namespace) -> int:
@@ -48,3 +61,40 @@ def _explain(policy: Policy, options: Namespace) -> int:
     else:
         print_report(found.report())
     return EXIT_FOUND if found.is_allowed else EXIT_DIFFERENT
+
+
+def policy_at(path: str) -> Policy:
+    """The policy of a file. PolicyError if it cannot be used."""
+    folder = Path(path).parent
+    return read_policy(path, _text(path), lambda name: _text(str(folder / name)))
+
+
+def _text(path: str) -> str:
+    try:
+        return read_text(path, FILE_BYTES_MAX)
+    except ValueError as error:
+        raise PolicyError(path, 0, str(error)) from None
+
+
+def suggest(options: Namespace) -> int:
+    """The exit status."""
+    try:
+        from rocketns.tools.access.suggesting.document import policy_text
+    except ModuleNotFoundError as error:
+        if error.name != "tomli_w":
+            raise
+        complain(f"rocketns access suggest: {NO_LIBRARY}")
+        return EXIT_UNREADABLE
+    since_us = 0 if options.since is None else int(options.since.timestamp() * 1_000_000)
+    journals, sightings = Journals(options.journal, since_us), Sightings(options.networks)
+    try:
+        for record in journals.refusals():
+            sightings.add(record)
+    except JournalError as error:
+        complain(f"rocketns access suggest: {error}")
+        return EXIT_UNREADABLE
+    if not sightings.requests:
+        complain(f"rocketns access suggest: {journals.files} files of journals have no refused request")
+        return EXIT_DIFFERENT
+    print_text(policy_text(sightings, journals))
+    return EXIT_FOUND

@@ -6,7 +6,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
-from rocketns.admin.api import answers, copies, paging, routes, tables
+from rocketns.admin.api import answers, copies, handlers, paging, tables
 from rocketns.admin.api.paging import CHUNK_ROWS
 from tests.admin.api.conftest import Ask, get
 from tests.admin.conftest import Managed
@@ -71,7 +71,7 @@ def test_a_value_is_not_cut_as_a_name_is(managed: Managed, ask: Ask) -> None:
 def test_a_route_leaves_out_what_makes_it_too_long_and_counts_it(
     managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "ROUTE_BYTES_MAX", 200_000)
+    monkeypatch.setattr(handlers, "ROUTE_BYTES_MAX", 200_000)
     with Broker(managed, "a") as broker:
         register_many(broker, 30)
         route = ask("route", topic="T")

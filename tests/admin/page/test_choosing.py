@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.admin.page.choosing import RANGES_MAX, chosen
+from rocketns.admin.page.files import RANGES_MAX, chosen
 from tests.admin.conftest import Managed
 
 

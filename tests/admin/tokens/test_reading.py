@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketns.admin.tokens.classes import TokenClass
-from rocketns.admin.tokens.reading import FILE_BYTES_MAX, TOKENS_MAX, Tokens, TokensError, read_tokens
+from rocketns.admin.tokens.file import FILE_BYTES_MAX, TOKENS_MAX, Tokens, TokensError, read_tokens
 
 TOKEN = "0123456789abcdef"
 OTHER = "ABCDEFGHIJ._~+/-=="

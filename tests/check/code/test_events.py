@@ -54,7 +54,7 @@ def test_type_checking_finds_the_consumers_that_a_new_event_lacks(tmp_path: Path
     planted.write_text(text.replace(UNION, f"class Novelty:\n    addr: str\n\n\n{UNION}Novelty | "), "utf-8")
     shadow = ["--shadow-file", str(ROOT / EVENTS), str(planted)]
     ring, without_stall = ROOT / CONSUMERS[1], tmp_path / "ring.py"
-    handled = '            case Stalled(ms):\n                self._add(at, "stall", amount=ms)\n'
+    handled = '            case e.Stalled(ms):\n                self._add(at, "stall", amount=ms)\n'
     assert ring.read_text("utf-8").count(handled) == 1
     without_stall.write_text(ring.read_text("utf-8").replace(handled, ""), "utf-8")
     shadow += ["--shadow-file", str(ring), str(without_stall)]

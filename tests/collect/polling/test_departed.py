@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.collect.polling import departed
-from rocketns.collect.polling.departed import Departed
+from rocketns.collect.polling import rounds
+from rocketns.collect.polling.rounds import Departed
 
 
 def test_a_broker_that_comes_back_gives_its_topics_once() -> None:
@@ -15,7 +15,7 @@ def test_a_broker_that_comes_back_gives_its_topics_once() -> None:
 
 
 def test_beyond_the_limit_the_broker_that_went_first_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(departed, "DEPARTED_TOPICS_MAX", 3)
+    monkeypatch.setattr(rounds, "DEPARTED_TOPICS_MAX", 3)
     gone = Departed()
     for broker in ("a", "b", "c"):
         gone.put(broker, [f"{broker}1"])

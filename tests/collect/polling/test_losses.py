@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from interop.harness import codes
+from rocketns.collect.collector import standing
 from rocketns.collect.polling.upstream import Phase
-from rocketns.collect.progress import standing
 from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
 from tests.collect.polling.virtual import BEGAN_S, Bench, Notes, on, script, seconds, watched

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from rocketns.collect.polling.budget import Budget
+from rocketns.collect.polling.schedule import Budget
 from rocketns.collect.polling.upstream import Pace
 from tests.collect.polling.virtual import PACE, Bench, on
 from tests.tools.scripted import Scripted

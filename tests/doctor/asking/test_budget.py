@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from interop.harness import codes
-from rocketns.doctor.asking.budget import Budget, OverBudgetError
-from rocketns.doctor.asking.requests import name_server_budget
+from rocketns.doctor.asking.requests import Budget, OverBudgetError, name_server_budget
 from rocketns.doctor.facts.options import Options
 from rocketns.protocol.codes import RequestCode
 from tests.doctor.standin import DIGESTS, examined, well

@@ -11,7 +11,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.ports import free_port
 from rocketns.client.name_server import UnusableError
-from rocketns.doctor.asking.outcomes import outcome_of
+from rocketns.doctor.asking.name_servers import outcome_of
 from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
 from rocketns.doctor.facts.reach import Outcome
 from tests.client.peers import CLOSED as REFUSING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocketns.doctor.asking.brokers import bodies
-from rocketns.doctor.asking.brokers.sizes import LARGE_BYTES, may_be_large
+from rocketns.doctor.asking.brokers.reading import LARGE_BYTES, may_be_large
 from rocketns.doctor.facts.brokers import Clock
 from tests.doctor.counting import as_json, group, topic
 

@@ -16,8 +16,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.events import Cause
-from rocketns.server.reactors.balance import ALL, GATHER_AFTER
-from rocketns.server.reactors.balancer import Balancer
+from rocketns.server.reactors.balancer import ALL, GATHER_AFTER, Balancer
 from rocketns.server.reactors.lookup_counts import drain_lookups
 from rocketns.server.reactors.reactor_connection import ReactorConnection
 from rocketns.server.reactors.reactor_transport import ReactorTransport

@@ -20,7 +20,7 @@ from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
-from rocketns.server.publishing.known_topics import KnownTopicsReader
+from rocketns.server.core import KnownTopicsReader
 from tests.compiled.parts import answer
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.worlds import PublishedWorld

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocketns.admin.api.answers import PAGE_BYTES_MAX
-from rocketns.admin.api.routes import ROUTE_BYTES_MAX
+from rocketns.admin.api.handlers import ROUTE_BYTES_MAX
 from rocketns.admin.page.stream import MESSAGE_BYTES_MAX
 
 # Bytes of an output for one byte of names that were sent, before they were deflated.

@@ -10,7 +10,7 @@ import pytest
 
 from rocketns.journal.reading.clocks import estimates
 from rocketns.journal.reading.lines import records_of
-from rocketns.pipeline.moment.evidence import causes, lost_before
+from rocketns.pipeline.moment.around import causes, lost_before
 from rocketns.pipeline.moment.recorded import Recorded
 from rocketns.pipeline.moment.routes import Route, routes_at
 from tests.journal.wild.damage import damaged

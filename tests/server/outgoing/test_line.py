@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.server.outgoing.line import Line
+from rocketns.server.outgoing.product_environment import Line
 from tests.server.outgoing.test_product import Asker
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from rocketns.server.reactors.balance import (
+from rocketns.server.reactors.balancer import (
     AGAIN,
     GATHER_AFTER,
     GATHER_AFTER_MAX,

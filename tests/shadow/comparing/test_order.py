@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.shadow.comparing import even
-from rocketns.shadow.comparing.cache import Cache
-from rocketns.shadow.comparing.comparing import Comparing
-from rocketns.shadow.comparing.order import differ_only_in_order
+from rocketns.shadow.comparing.comparing import Cache, Comparing
+from rocketns.shadow.comparing.even import differ_only_in_order
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair
 from tests.shadow.frames import NOW_MS, answer, broker, compact, pair, queues, request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocketns.shadow.half.settings import settings, taken_from
+from rocketns.shadow.half.half import settings, taken_from
 
 JAVA = """\
 bindAddress=0.0.0.0

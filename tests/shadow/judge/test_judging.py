@@ -10,8 +10,8 @@ from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.telling import TOLD_KEPT_MAX
 from rocketns.shadow.judge import waiting
-from rocketns.shadow.judge.answered import Again
 from rocketns.shadow.judge.judging import Judge
+from rocketns.shadow.judge.questions import Again
 from rocketns.shadow.judge.waiting import ASK_AFTER_S, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import own_began

@@ -16,7 +16,8 @@ from interop.harness.wire import Client, eventually
 from rocketns.protocol.command import decode
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.telling import Listening
-from rocketns.shadow.judge.starting import JudgeOptions, command
+from rocketns.shadow.judge.starting import command
+from rocketns.shadow.options import parse
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import PAIR_BYTES_MAX, Pair, own_began, packed
 from rocketns.shadow.recording.file import Recording
@@ -64,10 +65,11 @@ class Fake:
 class Running:
     """The judge's process with the relay's end of its socket."""
 
-    def __init__(self, options: JudgeOptions) -> None:
+    def __init__(self, upstream: str, *more: str) -> None:
         self._ours, its = socket.socketpair()
         with its:
-            self.process = subprocess.Popen(command(options), stdin=its.fileno(), stdout=subprocess.DEVNULL)
+            words = command(parse(("--upstream", upstream, *more)))
+            self.process = subprocess.Popen(words, stdin=its.fileno(), stdout=subprocess.DEVNULL)
         self.counts, self._listening = Counts(), Listening()
         self._ours.settimeout(WITHIN_S)
 
@@ -98,8 +100,8 @@ class Running:
 
 
 @contextmanager
-def running(options: JudgeOptions) -> Iterator[Running]:
-    one = Running(options)
+def running(upstream: str, *more: str) -> Iterator[Running]:
+    one = Running(upstream, *more)
     try:
         yield one
     finally:
@@ -127,7 +129,7 @@ def of_topic(topic: str) -> Pair:
 def test_the_process_asks_again_and_tells_what_it_found(fakes: list[Fake], tmp_path: Path) -> None:
     upstream, own, reference = fakes
     record = tmp_path / "pairs.jsonl"
-    with running(JudgeOptions(upstream.addr, reference.addr, record=str(record))) as judge:
+    with running(upstream.addr, "--reference", reference.addr, "--record", str(record)) as judge:
         judge.send(own_began(BEGAN_MS, own.addr))
         judge.send(*map(of_topic, ("T", "D", "D", "N")))
         judge.send(pair(answer(code=1), answer(), request(103)))
@@ -142,14 +144,14 @@ def test_the_process_asks_again_and_tells_what_it_found(fakes: list[Fake], tmp_p
 
 def test_questions_that_wait_at_the_end_are_still_asked(fakes: list[Fake]) -> None:
     upstream, own, _ = fakes
-    with running(JudgeOptions(upstream.addr)) as judge:
+    with running(upstream.addr) as judge:
         judge.send(own_began(BEGAN_MS, own.addr), of_topic("T"))
         assert judge.finish() == 0
     assert judge.counts.of(Outcome.SETTLED) == 1
 
 
 def test_servers_that_cannot_be_asked_leave_the_difference(fakes: list[Fake]) -> None:
-    with running(JudgeOptions(f"127.0.0.1:{free_port()}")) as judge:
+    with running(f"127.0.0.1:{free_port()}") as judge:
         judge.send(own_began(BEGAN_MS, fakes[1].addr), of_topic("T"))
         assert judge.finish() == 0
     (kept,) = judge.counts.samples
@@ -158,7 +160,7 @@ def test_servers_that_cannot_be_asked_leave_the_difference(fakes: list[Fake]) ->
 
 
 def test_bytes_that_no_relay_sends_end_the_process(fakes: list[Fake]) -> None:
-    with running(JudgeOptions(fakes[0].addr)) as judge:
+    with running(fakes[0].addr) as judge:
         judge.send_bytes((PAIR_BYTES_MAX + 1).to_bytes(4, "big"))
         assert not judge.hear() or not judge.hear()
         judge.process.wait(WITHIN_S)

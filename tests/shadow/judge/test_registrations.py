@@ -8,8 +8,8 @@ import pytest
 
 from rocketns.protocol.command import decode
 from rocketns.shadow.judge import registrations
-from rocketns.shadow.judge.answered import Again
 from rocketns.shadow.judge.judging import Judge
+from rocketns.shadow.judge.questions import Again
 from rocketns.shadow.judge.waiting import ASK_AFTER_S, Waiting
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair, own_began

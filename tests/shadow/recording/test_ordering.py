@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interop.harness import codes
-from rocketns.shadow.recording import ordering
+from rocketns.shadow.recording import file as recording_file
+from rocketns.shadow.recording.file import LATE_MS_MAX, in_time
 from rocketns.shadow.recording.lines import Recorded
-from rocketns.shadow.recording.ordering import LATE_MS_MAX, in_time
 from tests.shadow.recording.pairs import pair, request
 
 ONE = pair(request(codes.GET_KV_CONFIG))
@@ -49,7 +49,7 @@ def test_no_more_than_the_limit_is_held_back() -> None:
 
 @pytest.mark.parametrize(("limit", "value"), [("HELD_MAX", 3), ("HELD_BYTES_MAX", 3 * 300)])
 def test_a_hostile_file_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
-    monkeypatch.setattr(ordering, limit, value)
+    monkeypatch.setattr(recording_file, limit, value)
     taken = []
 
     def written() -> itertools.chain[tuple[int, Recorded]]:

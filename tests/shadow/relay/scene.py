@@ -17,7 +17,7 @@ from rocketns.shadow.pairs import Pair
 from rocketns.shadow.relay.clients.plain import PlainClient
 from rocketns.shadow.relay.frames.budget import Budget
 from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.relay.surroundings import Upstream
 from rocketns.shadow.switch import Switch
 
 WITHIN_S = 30.0

@@ -12,7 +12,7 @@ import pytest
 from rocketns.shadow.relay.clients.plain import PlainClient
 from rocketns.shadow.relay.frames.heads import head_of, header_end
 from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.upstream import Upstream
+from rocketns.shadow.relay.surroundings import Upstream
 from rocketns.shadow.switch import Switch
 from tests.shadow.relay.scene import FRAME_BYTES_MAX, Half, answer, request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rocketns.shadow.replaying.pace import Pace
+from rocketns.shadow.replaying.choosing import Pace
 
 
 class Clock:

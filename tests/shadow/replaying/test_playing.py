@@ -15,9 +15,8 @@ from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.recording.lines import Recorded
 from rocketns.shadow.replaying import playing
-from rocketns.shadow.replaying.choosing import Choice, Unsent
+from rocketns.shadow.replaying.choosing import Choice, Pace, Unsent
 from rocketns.shadow.replaying.connection import NoAnswerError
-from rocketns.shadow.replaying.pace import Pace
 from rocketns.shadow.replaying.playing import Player
 from rocketns.shadow.replaying.result import Result
 from tests.shadow.recording.pairs import ANSWERED, answer, pair, request
@@ -93,7 +92,7 @@ def test_with_lanes_each_connection_keeps_its_own_order() -> None:
 
 def test_an_answer_as_recorded_is_equal_and_another_one_differs() -> None:
     result = play(Server(b=[NO_TOPIC]), [lookup("a"), lookup("b")])
-    assert (result.of(Outcome.EQUAL), result.of(Outcome.DIFFERENT), result.differing) == (1, 1, 1)
+    assert (result.of(Outcome.EQUAL), result.of(Outcome.DIFFERENT), result.unwanted) == (1, 1, 1)
     (shown,) = result.shown
     assert (shown.number, shown.code, shown.peer) == (2, 105, "10.0.0.7:40000")
     assert [one.path for one in shown.finding.differences] == ["header.code"]
@@ -145,7 +144,7 @@ def test_requests_that_are_not_sent_are_counted_by_reason() -> None:
 def test_a_oneway_request_and_one_without_a_recorded_answer_are_not_compared() -> None:
     oneway = pair(frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "o"}, flag=2)), None)
     result = play(Server(), [oneway, lookup("a", None)])
-    assert (result.sent, result.oneway, result.unanswered, result.compared) == (2, 1, 1, 0)
+    assert (result.sent, result.oneway, result.unanswered, result.number) == (2, 1, 1, 0)
 
 
 def test_passwords_in_an_answer_are_left_out_as_in_the_recorded_one() -> None:

@@ -6,8 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from rocketns.shadow.counting.counts import Counts
-from rocketns.shadow.status.markup import Markup, joined, tag
-from rocketns.shadow.status.page import live_page, report
+from rocketns.shadow.status.page import Markup, joined, live_page, report, tag
 from tests.shadow.status.standings import HOSTILE, standing
 
 

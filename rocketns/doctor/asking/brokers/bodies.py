@@ -66,13 +66,8 @@ def clock(numbers: Mapping[str, str], asked_s: float, came_s: float) -> Clock | 
     return Clock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
 
 
-def topic(body: bytes) -> dict[str, Any]:
-    """The plain values of a topic's configuration, of an answer to 351."""
-    return _plain(_loads(body))
-
-
-def group(body: bytes) -> dict[str, Any]:
-    """The plain values of a group's configuration, of an answer to 352."""
+def configured(body: bytes) -> dict[str, Any]:
+    """The plain values of the configuration of a topic (an answer to 351) or a group (352)."""
     return _plain(_loads(body))
 
 

@@ -83,7 +83,7 @@ async def _configuration(answers: Answers, group: str) -> None:
     elif timed.answer.code == SUBSCRIPTION_GROUP_NOT_EXIST:
         answers.found["groups"][group] = None
     else:
-        answers.keep_in("groups", group, timed.answer.body, bodies.group)
+        answers.keep_in("groups", group, timed.answer.body, bodies.configured)
 
 
 async def _of_table(answers: Answers, group: str) -> None:

@@ -14,9 +14,8 @@ from rocketns.doctor.asking.brokers.answers import Answers
 from rocketns.doctor.asking.brokers.choosing import Candidate
 from rocketns.doctor.asking.brokers.groups import ask_groups, look_again
 from rocketns.doctor.asking.brokers.requests import BROKER_WITHIN_S, BYTES_MAX, TABLES_AT_ONCE, BrokerRequest
-from rocketns.doctor.asking.budget import Budget
 from rocketns.doctor.asking.call import Line, Timed
-from rocketns.doctor.asking.requests import RETRY_PREFIX
+from rocketns.doctor.asking.requests import RETRY_PREFIX, Budget
 from rocketns.doctor.asking.speaking import Question, reach
 from rocketns.doctor.facts.brokers import BrokerFacts
 from rocketns.doctor.facts.options import Options
@@ -87,7 +86,7 @@ async def _ask_topic(topic: str, wanted: Wanted, answers: Answers) -> None:
         if timed.answer.code == ResponseCode.TOPIC_NOT_EXIST:
             answers.found["topics"][topic] = None
         else:
-            answers.keep_in("topics", topic, timed.answer.body, bodies.topic)
+            answers.keep_in("topics", topic, timed.answer.body, bodies.configured)
     elif topic in wanted.lacking and _does_not_know(answers, BrokerRequest.GET_TOPIC_CONFIG):
         table = await answers.topics()
         if table is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocketns.client.signer import Signer
@@ -13,7 +12,6 @@ from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers.choosing import Candidate, choose
 from rocketns.doctor.asking.brokers.one import Wanted, ask_broker
 from rocketns.doctor.asking.brokers.requests import AT_ONCE, broker_budget
-from rocketns.doctor.asking.brokers.sizes import may_be_large
 from rocketns.doctor.asking.call import Line
 from rocketns.doctor.facts.brokers import BrokerFacts
 from rocketns.doctor.facts.facts import Requests
@@ -22,6 +20,13 @@ from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import AddressFacts
 from rocketns.doctor.progress import Progress
 from rocketns.doctor.words import _
+from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.names import utf8_bytes
+
+# Of one topic as JSON, with its key, without its name, which is there twice:
+# "":{"attributes":{},"order":false,"perm":6,"readQueueNums":1024,"topicFilterType":"SINGLE_TAG","topicName":"", …},
+ENTRY_BYTES = 160
+LARGE_BYTES = FRAME_SIZE_MAX_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ async def ask_brokers(
 ) -> Found:  # fmt: skip
     """AT_ONCE brokers at a time. OSError, ValueError or TlsError where the files for TLS cannot be used."""
     choice, budget = choose(options, name_servers), broker_budget(options)
-    wanted, line = _wanted(options, name_servers), Line(_context(tls), signer, options.timeout_s)
+    wanted = _wanted(options, name_servers)
+    line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
     room = asyncio.Semaphore(AT_ONCE)
 
     async def ask(candidate: Candidate) -> tuple[AddressFacts, BrokerFacts | None]:
@@ -55,10 +61,16 @@ async def ask_brokers(
     )  # fmt: skip
 
 
-def _context(tls: TlsConfig) -> ssl.SSLContext | None:
-    return client_context(tls) if tls.enable else None
-
-
 def _wanted(options: Options, name_servers: Sequence[NameServerFacts]) -> Wanted:
     lacking = {topic for topic in options.topics if any(one.lacks(topic) for one in name_servers)}
     return Wanted(options, frozenset(lacking), many=any(may_be_large(one.topics or ()) for one in name_servers))
+
+
+def may_be_large(topics: Iterable[str]) -> bool:
+    """Whether a broker that had all of these topics would send half as much as a frame may have, or more."""
+    size = 0
+    for topic in topics:
+        size += ENTRY_BYTES + 2 * utf8_bytes(topic)
+        if size >= LARGE_BYTES:
+            return True
+    return False

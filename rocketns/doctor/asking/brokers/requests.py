@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from rocketns.doctor.asking.budget import Budget
+from rocketns.doctor.asking.requests import Budget
 from rocketns.doctor.asking.speaking import CONNECTS_MAX
 from rocketns.doctor.facts.options import Options
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES

@@ -17,7 +17,7 @@ NAME = "name-server-kind"
 
 def kind(facts: Facts) -> Iterator[Finding]:
     """A finding for each address that is no name server's. Without one, what the name servers are."""
-    others = [one for one in facts.name_servers if _is_other(one)]
+    others = [one for one in facts.name_servers if one.kind is Kind.OTHER or one.outcome is Outcome.OTHER_PROTOCOL]
     weight = Weight.EXPLAINS if len(others) == len(facts.name_servers) else Weight.PARTLY
     for one in others:
         yield Finding(NAME, State.ILL, _sentence(one), _evidence(one), (_command(one),), weight)
@@ -25,10 +25,6 @@ def kind(facts: Facts) -> Iterator[Finding]:
     if known and not others:
         names = ", ".join(f"{count} {name}" for name, count in sorted(known.items()))
         yield Finding(NAME, State.WELL, _("name servers: %(names)s") % {"names": names})
-
-
-def _is_other(one: NameServerFacts) -> bool:
-    return one.kind is Kind.OTHER or one.outcome is Outcome.OTHER_PROTOCOL
 
 
 def _sentence(one: NameServerFacts) -> str:

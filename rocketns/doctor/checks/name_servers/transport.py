@@ -33,23 +33,15 @@ def transport(facts: Facts) -> Iterator[Finding]:
 
 
 def _of_servers(facts: Facts, addrs: list[str]) -> str:
-    if facts.options.tls:
-        return _("The name server %(addrs)s speaks no TLS, so clients with TLS find no route.") % {
-            "addrs": listed(addrs)
-        }
-    return _("The name server %(addrs)s speaks only TLS, so clients without TLS find no route.") % {
-        "addrs": listed(addrs)
-    }
+    without = _("The name server %(addrs)s speaks no TLS, so clients with TLS find no route.")
+    only = _("The name server %(addrs)s speaks only TLS, so clients without TLS find no route.")
+    return (without if facts.options.tls else only) % {"addrs": listed(addrs)}
 
 
 def _of_brokers(facts: Facts, addrs: list[str]) -> str:
-    if facts.options.tls:
-        return _("The broker at %(addrs)s speaks no TLS, so clients with TLS do not reach it.") % {
-            "addrs": listed(addrs)
-        }
-    return _("The broker at %(addrs)s speaks only TLS, so clients without TLS do not reach it.") % {
-        "addrs": listed(addrs)
-    }
+    without = _("The broker at %(addrs)s speaks no TLS, so clients with TLS do not reach it.")
+    only = _("The broker at %(addrs)s speaks only TLS, so clients without TLS do not reach it.")
+    return (without if facts.options.tls else only) % {"addrs": listed(addrs)}
 
 
 def _commands(facts: Facts) -> tuple[str, ...]:

@@ -94,11 +94,7 @@ def callers(lookups: DataFrame, observation: Observation, closing: str = NEVER) 
     tallied = (
         lookups.where("ev = 'lookup'")
         .groupBy("ns", "client", "lang", "cv", "topic", asked, _inside(observation).alias("inside"), _closed(closing))
-        .agg(
-            *each(F.sum, "n", "miss", "iv_ms"),
-            F.min(begin).alias("t1"),
-            F.max("ts").alias("t2"),
-        )
+        .agg(*each(F.sum, "n", "miss", "iv_ms"), F.min(begin).alias("t1"), F.max("ts").alias("t2"))
     )
     return conform(tallied, CALLERS)
 

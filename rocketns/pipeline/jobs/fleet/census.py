@@ -26,19 +26,14 @@ def asked(callers: DataFrame) -> DataFrame:
     return (
         named(callers)
         .groupBy(*CALLER, "topic")
-        .agg(
-            *each(F.sum, "n", "miss", "iv_ms"),
-            *each(F.collect_set, "ns"),
-            *each(F.min, "t1"),
-            *each(F.max, "t2"),
-        )
+        .agg(*each(F.sum, "n", "miss", "iv_ms"), *each(F.collect_set, "ns"), *each(F.min, "t1"), *each(F.max, "t2"))
     )
 
 
 def clients(asked: DataFrame) -> DataFrame:
     """CLIENTS, of ``asked``."""
     callers = asked.groupBy(*CALLER).agg(
-        _servers(F.flatten(F.collect_list("ns"))),
+        F.sort_array(F.array_distinct(F.flatten(F.collect_list("ns")))).alias("ns"),
         F.count("*").alias("topics"),
         *each(F.sum, "n", "miss", "iv_ms"),
         *each(F.min, "t1"),
@@ -75,7 +70,3 @@ def release(cv: Column) -> Column:
     digits = (F.floor((cv - V5_0_0) / 2) + 500).cast("string")
     named = F.concat_ws(".", F.substring(digits, 1, 1), F.substring(digits, 2, 1), F.substring(digits, 3, 1))
     return F.when((cv >= V4_0_0) & (cv % 2 == 1) & (F.length(digits) == 3), named)
-
-
-def _servers(names: Column) -> Column:
-    return F.sort_array(F.array_distinct(names)).alias("ns")

@@ -39,9 +39,7 @@ def ordered_keys(
         F.max("latest").alias("t2"),
     )
     by_topic = by_server.groupBy("topic").agg(
-        F.sort_array(F.collect_set("ns")).alias("ns"),
-        *each(F.max, "steps", "worst", "t2"),
-        *each(F.min, "t1"),
+        F.sort_array(F.collect_set("ns")).alias("ns"), *each(F.max, "steps", "worst", "t2"), *each(F.min, "t1")
     )
     configured = events.where((F.col("ns_key") == ORDER_NAMESPACE) & F.col("val").isNotNull())
     in_order = F.broadcast(configured.select(F.col("key").alias("topic"), F.lit(True).alias("in_order")).distinct())

@@ -15,12 +15,7 @@ from rocketns.pipeline.jobs.history.state import Base
 LAST = ("last", "observed", "members_early", "topics_early")
 
 
-def quality(
-    events: DataFrame,
-    files: DataFrame,
-    base: Base,
-    observation: Observation,
-) -> DataFrame:
+def quality(events: DataFrame, files: DataFrame, base: Base, observation: Observation) -> DataFrame:
     """QUALITY of the observation, from EVENTS, FILES and ``state.Base``.
 
     A line that does not parse, or a dropped record, also leaves a hole: it is counted under both kinds.

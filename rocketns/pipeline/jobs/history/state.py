@@ -47,12 +47,7 @@ class Base(NamedTuple):
     parts: DataFrame
 
 
-def base(
-    events: DataFrame,
-    observation: Observation,
-    keep: Keep = as_it_is,
-    earlier: Earlier | None = None,
-) -> Base:
+def base(events: DataFrame, observation: Observation, keep: Keep = as_it_is, earlier: Earlier | None = None) -> Base:
     """From all events before the end of the observation. Those before its beginning give the state at the beginning.
 
     ``keep`` is called on each small frame that others are built on. ``earlier``: what is known of closed days; events

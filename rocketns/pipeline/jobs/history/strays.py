@@ -29,8 +29,7 @@ def suspects(events: DataFrame, end: int) -> Suspects:
     boots = (
         events.groupBy("ns", "boot")
         .agg(
-            F.max(F.when(is_before, F.col("seq"))).alias("last"),
-            F.min(F.when(~is_before, F.col("seq"))).alias("stray"),
+            F.max(F.when(is_before, F.col("seq"))).alias("last"), F.min(F.when(~is_before, F.col("seq"))).alias("stray")
         )
         .where("stray < last")
     )

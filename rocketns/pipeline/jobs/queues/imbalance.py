@@ -19,11 +19,7 @@ SEGMENT = ["topic", "t1", "t2"]
 PIECE = [*SEGMENT, "p1", "p2"]
 
 
-def imbalance(
-    read_segments: DataFrame,
-    broker_intervals: DataFrame,
-    settled: Settled | None = None,
-) -> DataFrame:
+def imbalance(read_segments: DataFrame, broker_intervals: DataFrame, settled: Settled | None = None) -> DataFrame:
     """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
     goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null. ``settled``:
     rows that need not be computed again."""

@@ -29,10 +29,7 @@ SEGMENT = ["topic", "t1", "t2"]
 
 
 def impact(
-    read_segments: DataFrame,
-    group_sizes: Sequence[int],
-    group_members: DataFrame | None = None,
-    keep: Keep = as_it_is,
+    read_segments: DataFrame, group_sizes: Sequence[int], group_members: DataFrame | None = None, keep: Keep = as_it_is
 ) -> DataFrame:
     """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers.
 

@@ -19,19 +19,11 @@ DOUBT = Column("doubt", N_("Doubt"), text.doubt)
 # By doubt: the figure that counts the divergences, the title of their table, what it means, the sentence about
 # them.
 DOUBTS = {
-    LOST_RECORDS: (
-        "lost_incidents",
-        N_("May be lost records"),
-        LOST,
-        N_("Not counted, because they may be lost records: %(n)s."),
-    ),
-    CLOCKS: (
-        "clock_incidents",
-        N_("May be clocks"),
-        CLOCKS_DIFFER,
-        N_("Not counted, because clocks, or the time between two looks, may explain them: %(n)s."),
-    ),
-}
+    LOST_RECORDS: ("lost_incidents", N_("May be lost records"), LOST,
+                   N_("Not counted, because they may be lost records: %(n)s.")),
+    CLOCKS: ("clock_incidents", N_("May be clocks"), CLOCKS_DIFFER,
+             N_("Not counted, because clocks, or the time between two looks, may explain them: %(n)s.")),
+}  # fmt: skip
 
 
 def divergence_section(data: ReportInput) -> Section:

@@ -15,21 +15,14 @@ from rocketns.pipeline.saying import _
 
 # The texts of QUALITY, which are English in the table, as messages.
 DETAILS = (
-    (r"lines that do not parse, in (?P<place>.+)", N_("lines that do not parse, in %(place)s")),
-    (
-        r"records that the name server dropped because its buffer was full",
-        N_("records that the name server dropped because its buffer was full"),
-    ),
-    (
-        r"no record between seq (?P<after>\d+) and (?P<until>\d+)",
-        N_("no record between seq %(after)s and %(until)s"),
-    ),
-    (r"no record until the end, and no stop record", N_("no record until the end, and no stop record")),
-    (
-        r"not known: neither the start nor a whole snapshot is in the journal before",
-        N_("not known: neither the start nor a whole snapshot is in the journal before"),
-    ),
-)
+    ("lines that do not parse, in (?P<place>.+)", N_("lines that do not parse, in %(place)s")),
+    ("records that the name server dropped because its buffer was full",
+     N_("records that the name server dropped because its buffer was full")),
+    (r"no record between seq (?P<after>\d+) and (?P<until>\d+)", N_("no record between seq %(after)s and %(until)s")),
+    ("no record until the end, and no stop record", N_("no record until the end, and no stop record")),
+    ("not known: neither the start nor a whole snapshot is in the journal before",
+     N_("not known: neither the start nor a whole snapshot is in the journal before")),
+)  # fmt: skip
 
 
 def detail(given: str | None) -> str:

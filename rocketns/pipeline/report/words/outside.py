@@ -22,19 +22,15 @@ SAID = {
 # By section of the page: what is not computed of name servers that were watched from outside. ``of``: their names.
 UNKNOWN = {
     "departures": N_("%(of)s: how brokers went is not visible from outside. Such a departure has the kind observed."),
-    "brokers": N_(
-        "%(of)s: what went there is neither a failure nor graceful, since causes are not visible from outside. "
-        "There are no heartbeats and no flaps of it."
-    ),
-    "availability": N_(
-        "%(of)s: time without a broker counts as observed, and not for the budget, since causes are not "
-        "visible from outside."
-    ),
+    "brokers": N_("%(of)s: what went there is neither a failure nor graceful, since causes are not visible from "
+                  "outside. There are no heartbeats and no flaps of it."),
+    "availability": N_("%(of)s: time without a broker counts as observed, and not for the budget, since causes are not "
+                       "visible from outside."),
     "topics": N_("%(of)s: no lookup is visible from outside, so no topic is called dead."),
     "lookups": N_("%(of)s: no lookup is visible from outside."),
     "clients": N_("%(of)s: no client is visible from outside."),
     "impact": N_("%(of)s: no consumer is visible from outside. The model says what differing routes do to any group."),
-}
+}  # fmt: skip
 # Sections that say so where topics of a name server are not known.
 COMPARING = ("divergence", "topics", "quality")
 

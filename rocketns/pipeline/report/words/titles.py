@@ -57,23 +57,13 @@ def _missing(incident: Incident, clock: _Clock) -> str:
 def _stale_routes(incident: Incident, clock: _Clock) -> str:
     many, shown = len(incident.ns), _stale(incident, clock)
     if incident.going_on and many == len(incident.lanes):
-        return (
-            _.plural(
-                "%(who)s shows different routes for %(what)s on %(broker)s %(span)s",
-                "%(who)s show different routes for %(what)s on %(broker)s %(span)s",
-                many,
-            )
-            % shown
-        )
+        now = _.plural("%(who)s shows different routes for %(what)s on %(broker)s %(span)s",
+                       "%(who)s show different routes for %(what)s on %(broker)s %(span)s", many)  # fmt: skip
+        return now % shown
     if incident.going_on:
-        return (
-            _.plural(
-                "%(who)s shows other routes than the rest for %(what)s on %(broker)s %(span)s",
-                "%(who)s show other routes than the rest for %(what)s on %(broker)s %(span)s",
-                many,
-            )
-            % shown
-        )
+        now = _.plural("%(who)s shows other routes than the rest for %(what)s on %(broker)s %(span)s",
+                       "%(who)s show other routes than the rest for %(what)s on %(broker)s %(span)s", many)  # fmt: skip
+        return now % shown
     if many == len(incident.lanes):
         return _("%(who)s showed different routes for %(what)s on %(broker)s %(span)s") % shown
     return _("%(who)s showed other routes than the rest for %(what)s on %(broker)s %(span)s") % shown
@@ -82,23 +72,14 @@ def _stale_routes(incident: Incident, clock: _Clock) -> str:
 def _stale_permissions(incident: Incident, clock: _Clock) -> str:
     many, shown = len(incident.ns), _stale(incident, clock)
     if incident.going_on and many == len(incident.lanes):
-        return (
-            _.plural(
-                "%(who)s shows different permissions for %(what)s on %(broker)s %(span)s",
-                "%(who)s show different permissions for %(what)s on %(broker)s %(span)s",
-                many,
-            )
-            % shown
-        )
+        now = _.plural("%(who)s shows different permissions for %(what)s on %(broker)s %(span)s",
+                       "%(who)s show different permissions for %(what)s on %(broker)s %(span)s", many)  # fmt: skip
+        return now % shown
     if incident.going_on:
-        return (
-            _.plural(
-                "%(who)s shows other permissions than the rest for %(what)s on %(broker)s %(span)s",
-                "%(who)s show other permissions than the rest for %(what)s on %(broker)s %(span)s",
-                many,
-            )
-            % shown
-        )
+        now = _.plural("%(who)s shows other permissions than the rest for %(what)s on %(broker)s %(span)s",
+                       "%(who)s show other permissions than the rest for %(what)s on %(broker)s %(span)s",
+                       many)  # fmt: skip
+        return now % shown
     if many == len(incident.lanes):
         return _("%(who)s showed different permissions for %(what)s on %(broker)s %(span)s") % shown
     return _("%(who)s showed other permissions than the rest for %(what)s on %(broker)s %(span)s") % shown
@@ -175,35 +156,25 @@ TITLES: dict[Kind, Callable[[Incident, _Clock], str]] = {
     Kind.MISSING: _missing,
     Kind.STALE_ROUTES: _stale_routes,
     Kind.STALE_PERMISSIONS: _stale_permissions,
-    Kind.CRASH: _gone(
-        N_("%(who)s crashed at %(begin)s and is not back (still)"),
-        N_("%(who)s crashed at %(begin)s and was away for %(length)s"),
-    ),
-    Kind.DEAD: _gone(
-        N_("%(who)s stopped sending heartbeats at %(begin)s and is not back (still)"),
-        N_("%(who)s stopped sending heartbeats at %(begin)s and was away for %(length)s"),
-    ),
-    Kind.LOST: _gone(
-        N_("%(who)s went at %(begin)s and is not back (still)"),
-        N_("%(who)s went at %(begin)s and was away for %(length)s"),
-    ),
-    Kind.GONE: _gone(
-        N_("%(who)s disappeared at %(begin)s and is not back (still)"),
-        N_("%(who)s disappeared at %(begin)s and was away for %(length)s"),
-    ),
+    Kind.CRASH: _gone(N_("%(who)s crashed at %(begin)s and is not back (still)"),
+                      N_("%(who)s crashed at %(begin)s and was away for %(length)s")),
+    Kind.DEAD: _gone(N_("%(who)s stopped sending heartbeats at %(begin)s and is not back (still)"),
+                     N_("%(who)s stopped sending heartbeats at %(begin)s and was away for %(length)s")),
+    Kind.LOST: _gone(N_("%(who)s went at %(begin)s and is not back (still)"),
+                     N_("%(who)s went at %(begin)s and was away for %(length)s")),
+    Kind.GONE: _gone(N_("%(who)s disappeared at %(begin)s and is not back (still)"),
+                     N_("%(who)s disappeared at %(begin)s and was away for %(length)s")),
     Kind.FLAP: _flap,
-    Kind.RESTARTED: _restarted(
-        N_("%(who)s restarted at %(begin)s and was away for %(away)s"),
-        N_("%(who)s restarted at %(begin)s and was away for %(away)s, then without routes to %(brokers)s for "
-           "%(length)s"),
-        N_("%(who)s restarted at %(begin)s and was away for %(away)s, and has no routes to %(brokers)s yet (still)"),
-    ),
-    Kind.KILLED: _restarted(
-        N_("%(who)s was killed at %(begin)s and was away for %(away)s"),
-        N_("%(who)s was killed at %(begin)s and was away for %(away)s, then without routes to %(brokers)s for "
-           "%(length)s"),
-        N_("%(who)s was killed at %(begin)s and was away for %(away)s, and has no routes to %(brokers)s yet (still)"),
-    ),
+    Kind.RESTARTED: _restarted(N_("%(who)s restarted at %(begin)s and was away for %(away)s"),
+                               N_("%(who)s restarted at %(begin)s and was away for %(away)s, then without routes to "
+                                  "%(brokers)s for %(length)s"),
+                               N_("%(who)s restarted at %(begin)s and was away for %(away)s, and has no routes to "
+                                  "%(brokers)s yet (still)")),
+    Kind.KILLED: _restarted(N_("%(who)s was killed at %(begin)s and was away for %(away)s"),
+                            N_("%(who)s was killed at %(begin)s and was away for %(away)s, then without routes to "
+                               "%(brokers)s for %(length)s"),
+                            N_("%(who)s was killed at %(begin)s and was away for %(away)s, and has no routes to "
+                               "%(brokers)s yet (still)")),
     Kind.STOPPED: _ended(N_("%(who)s is stopped %(span)s")),
     Kind.SILENT: _ended(N_("%(who)s writes nothing %(span)s")),
     Kind.MISSING_TOPIC: _missing_topic,

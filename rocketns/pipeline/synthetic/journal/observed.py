@@ -61,7 +61,7 @@ class ObservedWriter:
         phase = self._ns * 1_700 % self._look_ms
         first = -(-(start_ms - phase) // self._look_ms) * self._look_ms + phase
         before = first if looked_ms is None else looked_ms
-        asked = dict.fromkeys(self._known(), before)
+        asked = dict.fromkeys({topic for table in self._tables.values() for topic in table}, before)
         names_ms = before
         for at in range(first, end_ms, self._look_ms):
             while following is not None and following.at_ms <= at:
@@ -88,9 +88,6 @@ class ObservedWriter:
         self._put([record("stop", since=before * 1000)], before + self._look_ms)
         self._save()
         return before
-
-    def _known(self) -> set[str]:
-        return {topic for table in self._tables.values() for topic in table}
 
     def _is_due(self, topic: str, at: int) -> bool:
         """Whether the topic's turn of the round came since the look before."""

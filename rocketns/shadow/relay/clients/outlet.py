@@ -1,10 +1,12 @@
-"""What goes out to one client. Frames of the two servers never mix."""
+"""What goes out to one client, and when it is read. Frames of the two servers never mix."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from rocketns.shadow.relay.leg import WAITS_FOR_FRAME, Leg
+
+NOT_READY, SERVER_IS_FULL, TOO_MANY_OPEN = 1, 2, 4
 
 
 class Client(Protocol):
@@ -66,3 +68,27 @@ class Outlet:
         for leg in legs:
             if leg is not None:
                 leg.resume(WAITS_FOR_FRAME)
+
+
+class Reading:
+    """Reasons are numbers with one bit each. A client that is gone does not mind."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._reasons = 0
+
+    def pause(self, reason: int) -> None:
+        """There is this reason now."""
+        if not self._reasons:
+            self._client.pause_reading()
+        self._reasons |= reason
+
+    def resume(self, reason: int) -> None:
+        """This reason is over."""
+        was, self._reasons = self._reasons, self._reasons & ~reason
+        if was and not self._reasons:
+            self._client.resume_reading()
+
+    def is_paused(self, reason: int) -> bool:
+        """Whether there is this reason."""
+        return bool(self._reasons & reason)

@@ -79,7 +79,7 @@ def _exact(names: Iterable[str]) -> list[str]:
 
 
 def _told(one: Suggested) -> list[str]:
-    codes = ", ".join(f"{_name(code)} ({number})" for code, number in sorted(one.codes.items()))
+    codes = ", ".join(f"{f'{code} {RequestCode(code).name}'} ({number})" for code, number in sorted(one.codes.items()))
     reasons = ", ".join(f"{reason} ({number})" for reason, number in sorted(one.reasons.items()))
     told = [
         f"Requests: {one.requests}, senders: {one.senders}, {instant(one.first)} to {instant(one.last)}; {reasons}",
@@ -96,10 +96,6 @@ def _told(one: Suggested) -> list[str]:
         names = ", ".join(sorted(one.taken)[:TAKEN_SHOWN_MAX])
         told.append(f"Took over live brokers' addresses in these groups. If it may, add them as owns: {names}")
     return told
-
-
-def _name(code: int) -> str:
-    return f"{code} {RequestCode(code).name}"
 
 
 def key(name: str) -> str:

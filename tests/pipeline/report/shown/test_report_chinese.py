@@ -17,8 +17,8 @@ from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import TEMPLATES, render
 from rocketns.pipeline.report.sections.quality import DETAILS, detail
+from rocketns.pipeline.report.words.marking import SPOKEN, spoken
 from rocketns.pipeline.report.words.outside import outside_notes
-from rocketns.pipeline.report.words.scripted import SPOKEN, spoken
 from rocketns.pipeline.saying import speaking
 from tests.pipeline.report.large_fleet import large_fleet
 from tests.pipeline.report.report_sample import clean, going_on, incomplete, nothing, sample
