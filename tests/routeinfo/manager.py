@@ -101,10 +101,6 @@ class Manager:
         self.note(result.events)
         return result
 
-    def register_normal(self, broker: Broker, *names: str) -> RegisterBrokerResult:
-        """Register with one more topic, because a first registration with only one topic is refused."""
-        return self.register(broker, table_of("baseTopic", *names))
-
     def unregister(self, *leaving: Broker | UnregisterRequest) -> list[Event]:
         batch = [one.leaving() if isinstance(one, Broker) else one for one in leaving]
         events = self.note(unregister_brokers(self.tables, batch, self.now_ms))
