@@ -12,7 +12,7 @@ from interop.harness.wire import ANSWER_TIMEOUT_S, Client
 from tests.access.conftest import StartGuarded
 from tests.access.signing import signed
 
-NO_PERMISSION, TOPIC_NOT_EXIST, NOT_SUPPORTED = 16, 17, 3
+NO_PERMISSION, NOT_SUPPORTED = 16, 3
 EVERY_CLASS = {105: "lookup", 106: "read", 224: "scan", 319: "config", 901: "broker", 205: "admin"}
 ADMIN_BY_KEY = """
     [modes]

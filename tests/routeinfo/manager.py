@@ -26,7 +26,7 @@ from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brok
 CLUSTER, BROKER, ADDR, SLAVE_ADDR = "Default_Cluster", "Default_Broker", "127.0.0.1:10911", "127.0.0.1:30911"
 NORMAL = queue_data(8, 8, 6, 0)
 READ_ONLY = queue_data(8, 8, 4, 0)
-READ, WRITE = 4, 2
+WRITE = 2
 VERSION = DataVersion(state_version=0, timestamp=1_700_000_000_000, counter=1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.body.route import DataVersion, TopicConfig
+from rocketns.protocol.body.route import DataVersion, TopicConfig, queue_data
 from rocketns.routeinfo.events import (
     BrokerConflict,
     BrokerDown,
@@ -105,6 +105,32 @@ def test_7_a_refused_broker_that_is_alone_keeps_its_id(manager: Manager) -> None
     manager.register(SLAVE, TWO)
     assert manager.register(SLAVE.but(id=0), table_of("T1")).refused
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR}
+
+
+@pytest.mark.parametrize("broker_id", [-1, -(2**63), 2**63 - 1])
+def test_8_ids_are_longs(manager: Manager, broker_id: int) -> None:
+    """B145."""
+    manager.register(MASTER.but(id=broker_id), TWO)
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {broker_id: ADDR}
+
+
+ROLES = [
+    (0, None, True), (0, False, True), (0, True, True),
+    (1, None, False), (1, False, True), (1, True, True),
+    (-1, None, False), (-1, False, True), (-1, True, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("broker_id", "acting", "registers"), ROLES)
+def test_10_a_broker_alone_in_its_group_registers_topics(
+    manager: Manager, broker_id: int, acting: bool | None, registers: bool
+) -> None:
+    """B149, B150, B151: a slave only if it knows acting masters, and then without the write bit."""
+    manager.register(MASTER.but(id=broker_id, acting=acting), TWO)
+    perm = 4 if acting and broker_id else 6
+    expected = {name: {BROKER: queue_data(8, 8, perm, 0)} for name in TWO} if registers else {}
+    assert manager.tables.topic_queue_table == expected
+    assert manager.live(MASTER) is not None
 
 
 def test_14_the_live_entry_is_replaced(manager: Manager) -> None:

@@ -36,6 +36,14 @@ def test_11_with_the_same_version_only_what_is_missing_is_written(manager: Manag
     assert changes(manager) == [(BROKER, "T1", None, NARROW)]
 
 
+def test_11_a_topic_that_only_other_brokers_have_is_missing(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    other = MASTER.but(name="other", addr="127.0.0.1:1")
+    manager.register(other, {})
+    manager.register(other, TWO)
+    assert manager.tables.topic_queue_table["T1"] == {BROKER: NORMAL, "other": NORMAL}
+
+
 def test_11_what_is_written_unchanged_is_no_change(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     changes(manager)
