@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from rocketns.protocol.body.route import BrokerData, TopicRouteData
+from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
 from rocketns.routeinfo import view
 from rocketns.routeinfo.tables import BrokerAddrInfo
 from tests.routeinfo.manager import (
@@ -62,11 +62,16 @@ def test_filter_servers_are_those_of_the_route_s_addresses(manager: Manager) -> 
     assert manager.route("T1").filter_server_table == {ADDR: None, SLAVE_ADDR: ["f:1"]}
 
 
-def test_brokers_see_each_other_with_their_real_ids(manager: Manager) -> None:
-    """B210: brokers look up the topic of their group."""
+def acting_group(manager: Manager, topic: str = "T1", perm: int = 4) -> None:
+    """Two slaves without their master; one topic with the given permission."""
     manager.register(SLAVE, {})
     manager.register(SLAVE.but(id=2, addr="127.0.0.1:2"), {})
-    manager.register_topic(SYNC_TOPIC, (BROKER, READ_ONLY))
+    manager.register_topic(topic, (BROKER, queue_data(8, 8, perm, 0)))
+
+
+def test_brokers_see_each_other_with_their_real_ids(manager: Manager) -> None:
+    """B210: brokers look up the topic of their group."""
+    acting_group(manager, SYNC_TOPIC)
     assert manager.addrs(SYNC_TOPIC) == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
 
 
@@ -79,6 +84,20 @@ def test_other_groups_are_shown_as_they_are(manager: Manager, broker: Broker) ->
     manager.register(broker, {})
     manager.register_topic("T1", (BROKER, READ_ONLY))
     assert manager.addrs("T1") == {broker.id: broker.addr}
+
+
+def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Manager) -> None:
+    """B207."""
+    acting_group(manager)
+    assert manager.addrs("T1") == {0: SLAVE_ADDR, 2: "127.0.0.1:2"}
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
+
+
+def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
+    manager.register(SLAVE, {})
+    manager.register(SLAVE.but(name="another"), {})
+    manager.register_topic("T1", (BROKER, READ_ONLY), ("another", NORMAL))
+    assert (manager.addrs("T1"), manager.addrs("T1", "another")) == ({0: SLAVE_ADDR}, {1: SLAVE_ADDR})
 
 
 def zoned_route() -> TopicRouteData:

@@ -31,6 +31,13 @@ def test_a_topic_of_known_brokers_is_registered(manager: Manager) -> None:
 
 
 @pytest.mark.parametrize("unknown", ["nobody", None])
+def test_a_new_topic_with_an_unknown_broker_is_not_registered(manager: Manager, unknown: str | None) -> None:
+    """B226."""
+    assert manager.register_topic("T9", (BROKER, NORMAL), (unknown, NORMAL)) == []
+    assert "T9" not in manager.tables.topic_queue_table
+
+
+@pytest.mark.parametrize("unknown", ["nobody", None])
 def test_a_known_topic_takes_what_comes_before_the_unknown_broker(manager: Manager, unknown: str | None) -> None:
     """B227."""
     events = manager.register_topic("T1", ("other", NARROW), (unknown, NORMAL), (BROKER, NARROW))

@@ -13,6 +13,14 @@ def told(events: list[Event]) -> list[MinBrokerIdChanged]:
     return [event for event in events if isinstance(event, MinBrokerIdChanged)]
 
 
+def test_a_smaller_id_joins_and_the_others_are_told(manager: Manager) -> None:
+    """B192."""
+    manager.register(SLAVE, TWO)
+    manager.register(SECOND, TWO)
+    (event,) = told(manager.register(MASTER, TWO).events)
+    assert event == MinBrokerIdChanged(BROKER, 0, ADDR, None, MASTER.ha_addr, [SLAVE_ADDR, SECOND.addr])
+
+
 def test_a_slave_that_became_master_is_told_of_itself(manager: Manager) -> None:
     manager.register(SLAVE, TWO)
     (event,) = told(manager.register(SLAVE.but(id=0), TWO).events)

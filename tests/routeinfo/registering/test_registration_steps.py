@@ -93,6 +93,14 @@ def test_6_without_a_version_nothing_can_be_compared(
     assert manager.tables.broker_live_table == before
 
 
+def test_7_a_single_topic_of_an_unknown_broker_is_refused(manager: Manager) -> None:
+    """B110: nothing is left. Java keeps the group without the address, for ever."""
+    result = manager.register(MASTER, table_of("T1"))
+    assert result.refused
+    assert result.events == [BrokerRefused(BROKER, 0, ADDR)]
+    assert manager.tables == RouteTables()
+
+
 def test_7_a_refused_broker_of_another_cluster_is_not_listed(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     result = manager.register(SLAVE.but(cluster="C2", zone="z"), table_of("T1"))
@@ -148,6 +156,19 @@ def test_14_the_live_entry_is_replaced(manager: Manager) -> None:
     assert first.timeout_ms == DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS == 120_000
     assert second == BrokerRegistered(CLUSTER, BROKER, ADDR, 0, None, None, 0, 7)
     assert result.events[-1] == second
+
+
+def test_16_a_slave_is_told_its_live_master(manager: Manager) -> None:
+    """B113, B114, B115: of its own cluster, and the HA address if that is known."""
+    assert manager.register(SLAVE, TWO).master_addr is None
+    manager.register(MASTER, TWO)
+    assert manager.register(MASTER, TWO).master_addr is None
+    told = manager.register(SLAVE, TWO)
+    assert (told.master_addr, told.ha_server_addr) == (ADDR, MASTER.ha_addr)
+    assert manager.register(SLAVE.but(cluster="C2"), TWO).master_addr is None
+    manager.register(MASTER.but(ha_addr=None), TWO)
+    told = manager.register(SLAVE, TWO)
+    assert (told.master_addr, told.ha_server_addr) == (ADDR, None)
 
 
 def test_a_topic_without_a_name_is_left_out(manager: Manager) -> None:

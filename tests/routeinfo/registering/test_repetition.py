@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
-from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable
+from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
 from rocketns.routeinfo import repetition
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
 from rocketns.routeinfo.repetition import Sender
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
-from tests.routeinfo.manager import BROKER, MASTER, Broker, Manager, table_of
+from tests.routeinfo.manager import BROKER, MASTER, SLAVE, Broker, Manager, table_of
 from tests.routeinfo.test_machine import brokers, channels, clusters, names, queues, requests, topics
 
 EPOCH_MS = 1_700_000_000_500
@@ -78,6 +78,35 @@ def test_a_repeated_body_refreshes_the_entry_and_keeps_everything_else(manager: 
     assert (entry.last_update_ms, entry.channel, entry.ha_server_addr) == (manager.now_ms, "new", "h:2")
     assert (manager.tables.topic_queue_table, [type(e).__name__ for e in events]) == (before, ["BrokerRegistered"])
     assert manager.tables.broker_addr_table[BROKER].zone_name == "z"
+
+
+def test_a_deleted_topic_comes_back(manager: Remembering) -> None:
+    """B146."""
+    manager.delete_topic("T1")
+    manager.register_body(MASTER, TWO)
+    assert (manager.repeated, list(manager.route("T1").queue_datas)) == (0, [(BROKER, queue_data(8, 8, 6, 0))])
+    manager.register_body(MASTER, TWO)
+    assert manager.repeated == 1
+
+
+def test_a_slave_that_becomes_the_smallest_brings_its_topics(manager: Remembering) -> None:
+    """B150: with the same body that was ignored while there was a master."""
+    mine = Body(MASTER.version, table_of("T1", "T2", "T3"))
+    slave = SLAVE.but(acting=False)
+    for _ in range(2):
+        manager.register_body(slave, mine)
+    assert (manager.repeated, manager.pick_up("T3")) == (1, None)
+    manager.unregister(MASTER)
+    manager.register_body(slave, mine)
+    assert manager.route("T3").queue_datas
+
+
+def test_an_address_that_takes_another_id_or_name_is_read(manager: Remembering) -> None:
+    """B154."""
+    manager.register_body(MASTER.but(id=1), TWO)
+    manager.register_body(MASTER.but(name="other"), TWO)
+    assert manager.repeated == 0
+    assert manager.route("T2").broker_datas[1].broker_name == "other"
 
 
 @pytest.mark.parametrize(
