@@ -10,8 +10,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
-from rocketns.access.classes import Access, Mode
-from rocketns.access.guard import Decided
+from rocketns.access.classes import Mode
 from rocketns.access.policy import OPEN
 from tests.access.conftest import StartGuarded
 from tests.access.signing import signed
@@ -102,12 +101,6 @@ def test_a_policy_that_ended_leaves_no_principal_behind(server: TimedServer, cli
     server.call(forget)
     assert client.request(codes.PUT_KV_CONFIG, KV).code == codes.SUCCESS
     assert server.call(lambda: (context.principal, context.access_key)) == (None, None)
-
-
-def test_decisions_are_counted_by_class(server: TimedServer, client: Client) -> None:
-    client.request(codes.PUT_KV_CONFIG, KV)
-    decisions = server.controller.core.context.guard.decisions
-    assert server.call(lambda: decisions[Decided(Access.ADMIN, Mode.ENFORCE, "no_evidence")]) == 1
 
 
 def test_in_cluster_test_mode_every_code_asks_for_a_route(start_guarded: StartGuarded) -> None:

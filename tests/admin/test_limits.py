@@ -79,26 +79,6 @@ def test_a_bad_request_is_refused_and_its_connection_closed_without_a_line_in_th
     assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
-@pytest.mark.parametrize(
-    ("data", "status"),
-    [
-        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n", b"413"),
-        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", b"413"),
-        (b"POST /drainz HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n", b"413"),
-        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * HEAD_BYTES_MAX, b"431"),
-        (b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X: a\r\n" * 64 + b"\r\n", b"431"),
-        (b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
-    ],
-)
-def test_a_head_that_no_request_needs_is_refused_and_closes_the_connection(
-    managed: Managed, data: bytes, status: bytes
-) -> None:
-    """The body is not waited for."""
-    answer = managed.http.raw(data)
-    assert answer.split(b" ", 2)[1] == status
-    assert answer.count(b"HTTP/1.1") == 1
-
-
 def test_requests_in_parts_and_one_after_the_other_are_answered_in_order(managed: Managed) -> None:
     """The second one in pieces; the third after line ends, with an upgrade that is ignored; the last is refused."""
     parts = [b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /noth", b"ing HTTP/1.1\r\nHost: localhost\r", b"\n\r",

@@ -8,7 +8,7 @@ import pytest
 
 from interop.parity.rows import compared
 from tests.check.rows import described, named, recorded, rows
-from tests.check.source import ROOT
+from tests.check.source import ROOT, plant
 
 
 def test_every_row_is_named_by_a_test_or_a_recorded_step() -> None:
@@ -68,9 +68,3 @@ def test_a_row_counts_in_a_test_name_or_docstring(tmp_path: Path, text: str) -> 
 def test_a_row_elsewhere_does_not_count(tmp_path: Path, name: str, text: str) -> None:
     plant(tmp_path, name, text)
     assert "B007" not in named(tmp_path)
-
-
-def plant(root: Path, name: str, text: str) -> None:
-    file = root / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,75 +20,51 @@ from rocketns.doctor.finding import Finding, State
 from rocketns.doctor.progress import Progress
 from rocketns.doctor.running import Report, run
 from rocketns.protocol.command import RemotingCommand
-from tests.client.peers import Serve, answer, peer, serving
+from tests.client.peers import Serve, peer
 from tests.server.tls_configs import config
+from tests.tools.scripted import Scripted
 
-QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 DIGESTS = 0x524E
 WITHIN_S = 30.0
 
 
 @dataclass
-class StandIn:
-    """``brokers``: name → id → address. ``topics``: name → broker → values that differ from QUEUES.
+class StandIn(Scripted):
+    """``brokers``: name → id → address.
 
-    ``clusters``: cluster → broker names, where a broker is not in the cluster ``c`` alone. ``wrong`` has the response
-    code of requests that are refused. ``later`` are the brokers of the looks after the first.
+    ``clusters``: cluster → broker names, where a broker is not in the cluster ``c`` alone. ``later`` are the brokers of
+    the looks after the first.
     """
 
-    brokers: dict[str, dict[int, str]] = field(default_factory=dict)
-    topics: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     clusters: dict[str, list[str]] = field(default_factory=dict)
-    wrong: dict[int, int] = field(default_factory=dict)
     later: list[dict[str, dict[int, str]]] = field(default_factory=list)
     is_rocketns: bool = False
     asked: list[int] = field(default_factory=list)
+    properties: str = "kvConfigPath=/kv\n"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.CancelledError):  # the test is over
-            await serving(lambda request: answer(request, *self.answer(request)))(reader, writer)
+            await super().serve(reader, writer)
 
     def answer(self, request: RemotingCommand) -> tuple[int, bytes]:
         self.asked.append(request.code)
-        if request.code in self.wrong:
-            return self.wrong[request.code], b""
-        if request.code == codes.GET_NAMESRV_CONFIG:
-            return 0, b"kvConfigPath=/kv\n"
-        code, value = self._value(request)
-        return code, json.dumps(value).encode()
+        return super().answer(request)
 
     def _value(self, request: RemotingCommand) -> tuple[int, Any]:
-        match request.code:
-            case codes.GET_BROKER_CLUSTER_INFO:
-                return 0, self._cluster_info()
-            case codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER:
-                return 0, {"topicList": list(self.topics)}
-            case codes.GET_ROUTEINFO_BY_TOPIC:
-                return self._route(request.ext("topic") or "")
-            case _ if request.code == DIGESTS and self.is_rocketns:
-                return 0, None
-        return 3, None
+        return (0, None) if request.code == DIGESTS and self.is_rocketns else super()._value(request)
 
     def _cluster_info(self) -> Any:
-        brokers = self.brokers
-        if self.later and self.asked.count(codes.GET_BROKER_CLUSTER_INFO) > 1:
-            brokers = self.later.pop(0)
+        is_later = self.later and self.asked.count(codes.GET_BROKER_CLUSTER_INFO) > 1
+        brokers = self.later.pop(0) if is_later else self.brokers
         return {
             "brokerAddrTable": {name: self._group(name, addrs) for name, addrs in brokers.items()},
             "clusterAddrTable": self.clusters or {"c": list(brokers)},
         }
 
-    def _route(self, topic: str) -> tuple[int, Any]:
-        queues = self.topics.get(topic)
-        if queues is None:
-            return codes.TOPIC_NOT_EXIST, None
-        datas = [{"brokerName": name} | QUEUES | other for name, other in queues.items()]
-        groups = [self._group(name, self.brokers.get(name, {})) for name in queues]
-        return 0, {"brokerDatas": groups, "filterServerTable": {}, "queueDatas": datas}
-
-    def _group(self, name: str, addrs: dict[int, str]) -> dict[str, Any]:
+    def _group(self, name: str, addrs: dict[int, str] | None = None) -> dict[str, Any]:
+        shown = self.brokers.get(name, {}) if addrs is None else addrs
         cluster = next((one for one, names in self.clusters.items() if name in names), "c")
-        return {"cluster": cluster, "brokerName": name, "brokerAddrs": {str(key): addr for key, addr in addrs.items()}}
+        return {"cluster": cluster, "brokerName": name, "brokerAddrs": {str(key): addr for key, addr in shown.items()}}
 
 
 def gathered(

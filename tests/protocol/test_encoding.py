@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interop.harness.wire import decode_binary_header
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import Reply
@@ -55,6 +56,24 @@ def test_a_request_of_the_servers_own() -> None:
     assert (sent.code, sent.flag, sent.opaque, sent.version) == (905, 2, opaque, 513)
     assert (sent.ext_fields, sent.body) == ({"minBrokerId": "0"}, None)
     assert encode_request(905, {}, JSON)[0] == opaque + 1
+
+
+def test_a_binary_request_of_its_own() -> None:
+    """B033, B192: fields keep their order."""
+    opaque, sent = encode_request(905, {"b": "2", "a": None, "c": "3"}, ROCKETMQ, oneway=True)
+    header = decode_binary_header(sent[8:])
+    assert header == {
+        "code": 905, "flag": 2, "language": 0, "opaque": opaque, "version": 513, "extFields": {"b": "2", "c": "3"},
+    }  # fmt: skip
+    assert list(header["extFields"]) == ["b", "c"]
+    assert sent[4] == ROCKETMQ
+
+
+@pytest.mark.parametrize("ext", [{"k" * 40_000: "v"}, {"k": "v" * (1 << 24)}], ids=["key", "value"])
+def test_a_header_that_has_no_binary_form(ext: dict[str, str | None]) -> None:
+    """B033: it is refused, and the caller answers with an error instead."""
+    with pytest.raises(Exception, match=r"format|at most"):
+        encode_reply(Reply(0, None, ext), 1, ROCKETMQ)
 
 
 @given(

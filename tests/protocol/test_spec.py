@@ -45,17 +45,6 @@ def test_other_serialize_types_do_not_exist(serialize_type: int) -> None:
         spec.FRAME_HEAD.parse(struct.pack(">iB3x", 4, serialize_type))
 
 
-def test_the_binary_header() -> None:
-    """B022, B023."""
-    header = spec.BINARY_HEADER.parse(BINARY_HEADER + b"body", header_length=len(BINARY_HEADER))
-    assert (header.code, header.language, header.version, header.opaque, header.flag) == (105, 0, 513, 7, 0)
-    assert (header.remark, [(pair.key, pair.value) for pair in header.ext]) == (b"ok", [(b"topic", b"nope")])
-    assert header.end == len(BINARY_HEADER)
-    fields = {"code": 105, "language": 0, "version": 513, "opaque": 7, "flag": 0, "remark": b"ok"}
-    fields["ext"] = [{"key": b"topic", "value": b"nope"}]
-    assert spec.BINARY_HEADER.build(fields, header_length=spec.HEADER_MAX) == BINARY_HEADER
-
-
 @given(
     st.integers(-(2**15), 2**15 - 1),
     st.dictionaries(st.text(min_size=1, max_size=8), st.text(max_size=8), max_size=5),

@@ -26,7 +26,7 @@ from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brok
 CLUSTER, BROKER, ADDR, SLAVE_ADDR = "Default_Cluster", "Default_Broker", "127.0.0.1:10911", "127.0.0.1:30911"
 NORMAL = queue_data(8, 8, 6, 0)
 READ_ONLY = queue_data(8, 8, 4, 0)
-READ, WRITE = 4, 2
+WRITE = 2
 VERSION = DataVersion(state_version=0, timestamp=1_700_000_000_000, counter=1)
 
 
@@ -100,10 +100,6 @@ class Manager:
         result = register_broker(self.tables, self.config, asked, self.now_ms)
         self.note(result.events)
         return result
-
-    def register_normal(self, broker: Broker, *names: str) -> RegisterBrokerResult:
-        """Register with one more topic, because a first registration with only one topic is refused."""
-        return self.register(broker, table_of("baseTopic", *names))
 
     def unregister(self, *leaving: Broker | UnregisterRequest) -> list[Event]:
         batch = [one.leaving() if isinstance(one, Broker) else one for one in leaving]

@@ -69,26 +69,6 @@ def acting_group(manager: Manager, topic: str = "T1", perm: int = 4) -> None:
     manager.register_topic(topic, (BROKER, queue_data(8, 8, perm, 0)))
 
 
-def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Manager) -> None:
-    """B207."""
-    acting_group(manager)
-    assert manager.addrs("T1") == {0: SLAVE_ADDR, 2: "127.0.0.1:2"}
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
-
-
-def test_a_writable_topic_shows_the_slaves_as_they_are(manager: Manager) -> None:
-    """B208: it may be written to as soon as a master comes."""
-    acting_group(manager, perm=6)
-    assert manager.addrs("T1") == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
-
-
-def test_without_the_switch_nothing_is_presented(manager: Manager) -> None:
-    """B209."""
-    acting_group(manager)
-    manager.config.support_acting_master = False
-    assert manager.addrs("T1") == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
-
-
 def test_brokers_see_each_other_with_their_real_ids(manager: Manager) -> None:
     """B210: brokers look up the topic of their group."""
     acting_group(manager, SYNC_TOPIC)
@@ -104,6 +84,13 @@ def test_other_groups_are_shown_as_they_are(manager: Manager, broker: Broker) ->
     manager.register(broker, {})
     manager.register_topic("T1", (BROKER, READ_ONLY))
     assert manager.addrs("T1") == {broker.id: broker.addr}
+
+
+def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Manager) -> None:
+    """B207."""
+    acting_group(manager)
+    assert manager.addrs("T1") == {0: SLAVE_ADDR, 2: "127.0.0.1:2"}
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
 
 
 def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
@@ -134,16 +121,6 @@ def test_other_zones_leave_the_route(zone: str) -> None:
     assert [group.broker_name for group in route.broker_datas] == ["z1", "slaves", "empty"]
     assert [name for name, _ in route.queue_datas] == ["z1", "slaves", "empty", "ghost"]
     assert route.filter_server_table.keys() == {"a:1", "a:5"}
-
-
-def test_an_unknown_zone_leaves_what_has_no_master() -> None:
-    """B212."""
-    route = zoned_route()
-    view.filter_by_zone(route, "elsewhere")
-    assert [group.broker_name for group in route.broker_datas] == ["slaves", "empty"]
-    route = TopicRouteData([("z1", NORMAL)], [BrokerData(CLUSTER, "z1", {0: "a:1"}, "z1")], {})
-    view.filter_by_zone(route, "elsewhere")
-    assert route == TopicRouteData([], [], {})
 
 
 def test_system_topics_name_an_address_that_can_be_asked(manager: Manager) -> None:

@@ -78,6 +78,14 @@ def test_unit_lists_walk_through_topics_with_a_flag(manager: Manager, read: Unit
     assert sorted(read(unwalked(manager), MOST)) == listed
 
 
+def test_the_first_broker_by_name_decides_whether_a_topic_has_a_flag(manager: Manager) -> None:
+    """B233."""
+    for name, queues in (("a", UNIT), ("z", SUB)):
+        manager.tables.put_topics(name, {"T1": queues})
+    assert "T1" in view.unit_topics(manager.tables, MOST)
+    assert "T1" not in view.has_unit_sub_topics(manager.tables, MOST)
+
+
 @pytest.mark.parametrize("read", UNIT_LISTS)
 def test_unit_lists_read_no_more_queues_than_the_bound(manager: Manager, read: UnitList) -> None:
     """Also those whose topic is not in the list, and those without the flag: three topics, one of two brokers."""

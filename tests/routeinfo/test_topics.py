@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.body.route import QueueData, queue_data
+from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsDeleted, TopicsPut
-from tests.routeinfo.manager import BROKER, CLUSTER, MASTER, NORMAL, READ_ONLY, Manager, table_of
+from tests.routeinfo.manager import BROKER, CLUSTER, MASTER, NORMAL, Manager, table_of
 
 OTHER = MASTER.but(name="other", addr="127.0.0.1:1", cluster="C2")
 NARROW = queue_data(1, 1, 6, 0)
@@ -51,15 +51,6 @@ def test_an_entry_is_replaced_and_others_stay(manager: Manager) -> None:
     assert events == [TopicsPut(BROKER, [TopicChange("T2", NORMAL, NARROW)], Cause.TOPIC)]
 
 
-@pytest.mark.parametrize(("topic", "queue_datas"), [(None, [(BROKER, NORMAL)]), ("T9", []), ("T1", [])])
-def test_nothing_to_register_is_nothing_done(
-    manager: Manager, topic: str | None, queue_datas: list[tuple[str | None, QueueData]]
-) -> None:
-    """B228."""
-    assert manager.register_topic(topic, *queue_datas) == []
-    assert manager.tables.topic_queue_table.keys() == {"T1", "T2", "T3"}
-
-
 def test_a_topic_is_deleted_everywhere(manager: Manager) -> None:
     """B222."""
     for cluster in ("", None):
@@ -89,16 +80,6 @@ def test_nothing_to_delete_is_nothing_done(manager: Manager, topic: str | None, 
     assert manager.tables.topic_queue_table.keys() == {"T1", "T2", "T3"}
 
 
-@pytest.mark.parametrize(("perm", "wiped"), [(7, 5), (6, 4), (5, 5), (2, 0), (0, 0)])
-def test_wiping_clears_the_write_bit(manager: Manager, perm: int, wiped: int) -> None:
-    """B219: the count is of topics touched, changed or not."""
-    manager.register_topic("T1", (BROKER, queue_data(8, 8, perm, 0)))
-    assert manager.wipe_write_perm(BROKER) == 2
-    assert manager.tables.topic_queue_table["T1"][BROKER].perm == wiped
-    assert manager.tables.topic_queue_table["T2"] == {BROKER: READ_ONLY, "other": NORMAL}
-    assert manager.wipe_write_perm(BROKER) == 2
-
-
 @pytest.mark.parametrize("perm", [0, 1, 4, 5, 6, 7])
 def test_adding_makes_it_read_and_write_exactly(manager: Manager, perm: int) -> None:
     """B220."""
@@ -108,20 +89,3 @@ def test_adding_makes_it_read_and_write_exactly(manager: Manager, perm: int) -> 
     assert manager.tables.topic_queue_table["T1"][BROKER].perm == 6
     changes = [TopicChange("T1", queue_data(8, 8, perm, 0), NORMAL)]
     assert manager.events == ([] if perm == 6 else [TopicsPut(BROKER, changes, Cause.PERM)])
-
-
-@pytest.mark.parametrize("broker_name", ["nobody", "", None])
-def test_an_unknown_broker_has_no_permissions(manager: Manager, broker_name: str | None) -> None:
-    """B219."""
-    assert manager.wipe_write_perm(broker_name) == manager.add_write_perm(broker_name) == 0
-
-
-def test_a_deleted_topic_comes_back_and_a_wiped_one_stays(manager: Manager) -> None:
-    """B146, B147, B148."""
-    manager.delete_topic("T1")
-    manager.wipe_write_perm(BROKER)
-    manager.register(MASTER, table_of("T1", "T2"))
-    perms = [manager.tables.topic_queue_table[topic][BROKER].perm for topic in ("T1", "T2")]
-    assert perms == [6, 4]
-    manager.register(MASTER.next_version(), table_of("T1", "T2"))
-    assert manager.tables.topic_queue_table["T2"][BROKER] == NORMAL

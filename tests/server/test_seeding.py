@@ -94,14 +94,6 @@ def test_everything_that_a_lookup_can_ask_is_read() -> None:
     assert (info.bname, info.curr_id_map, info.total_queues) == ("b", {0: 0}, 1)
 
 
-def test_numbers_as_keys_are_read_as_java_writes_them() -> None:
-    """Java 4 and 5 write numeric keys without quotes."""
-    body = b'{"brokerAddrTable":{"b":{"brokerAddrs":{0:"10.0.0.1:10911"},"brokerName":"b","cluster":"c"}}}'
-    known = seeded(answering(WHOLE | {CLUSTER: body}))
-    assert known is not None
-    assert known.groups["b"].brokers[0].addr == "10.0.0.1:10911"
-
-
 def test_a_route_drops_brokers_that_the_cluster_info_lacks() -> None:
     """A broker that registered meanwhile, and queues of a broker that is gone."""
     other = QUEUES | {"brokerName": "other"}
@@ -241,15 +233,6 @@ def test_a_list_of_servers() -> None:
     config = RestoreConfig()
     config.update({"rocketns.seedServers": " ns-1:9876 ; [::1]:9877;", "rocketns.seedSeconds": "5"})
     assert config.seeds == ["ns-1:9876", "[::1]:9877"]
-
-
-def test_a_broker_is_named_once_for_all_of_its_topics() -> None:
-    """A name of megabytes was kept again with each topic: gigabytes within the time that a start waits."""
-    known = seeded(answering(WHOLE))
-    assert known is not None
-    [name] = known.groups
-    assert len(known.topics) == 2
-    assert all(queued is name for queues in known.topics.values() for queued in queues)
 
 
 @pytest.mark.parametrize("part", ["topicQueueMappingByBroker", "filterServerTable"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any
 
 from interop.harness import codes
@@ -17,6 +18,7 @@ from tests.client.peers import answer, peer, run, serving
 QUEUES = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}
 
 
+@dataclass
 class Scripted:
     """``brokers``: name → address of its master. ``topics``: name → broker → values that differ from QUEUES.
 
@@ -24,13 +26,13 @@ class Scripted:
     the code of each request before it is answered.
     """
 
-    def __init__(self, brokers: dict[str, str], topics: dict[str, dict[str, dict[str, int]]],
-                 order: dict[str, str] | None = None) -> None:  # fmt: skip
-        self.brokers, self.topics, self.order = brokers, topics, order or {}
-        self.wrong: dict[int, bytes | int] = {}
-        self.at_request: Callable[[int], None] = lambda _code: None
-        self.looked_up: list[str] = []
-        self.properties = "listenPort=9876\n"
+    brokers: dict[str, Any] = field(default_factory=dict)
+    topics: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    order: dict[str, str] = field(default_factory=dict)
+    wrong: dict[int, bytes | int] = field(default_factory=dict)
+    at_request: Callable[[int], None] = lambda _code: None
+    looked_up: list[str] = field(default_factory=list)
+    properties: str = "listenPort=9876\n"
 
     def answer(self, request: RemotingCommand) -> tuple[int, bytes]:
         self.at_request(request.code)
@@ -45,7 +47,7 @@ class Scripted:
     def _value(self, request: RemotingCommand) -> tuple[int, Any]:
         match request.code:
             case codes.GET_BROKER_CLUSTER_INFO:
-                return 0, {"brokerAddrTable": {name: self._group(name) for name in self.brokers}}
+                return 0, self._cluster_info()
             case codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER:
                 return 0, {"topicList": list(self.topics)}
             case codes.GET_KVLIST_BY_NAMESPACE:
@@ -53,6 +55,9 @@ class Scripted:
             case codes.GET_ROUTEINFO_BY_TOPIC:
                 return self._route(request.ext("topic") or "")
         return 3, None
+
+    def _cluster_info(self) -> Any:
+        return {"brokerAddrTable": {name: self._group(name) for name in self.brokers}}
 
     def _route(self, topic: str) -> tuple[int, Any]:
         self.looked_up.append(topic)

@@ -143,13 +143,6 @@ def test_a_principal_without_rights_may_do_nothing(code: int) -> None:
     assert decision([nobody], dict.fromkeys(CLASSES, "enforce"), Request(code, "10.0.0.1")).is_refused
 
 
-@pytest.mark.parametrize("code", [0, 905, 1001, 1018, 9999])
-def test_a_code_without_a_class_is_refused_to_all_where_admin_requests_are(code: int) -> None:
-    everybody = Who("all", list(CLASSES), ["0.0.0.0/0"])
-    assert decision([everybody], {"admin": "enforce"}, Request(code, "10.0.0.1")).reason is Reason.NO_CLASS
-    assert not decision([everybody], {"admin": "off", "lookup": "enforce"}, Request(code, "10.0.0.1")).is_refused
-
-
 def test_without_a_policy_nothing_is_refused() -> None:
     assert not any(decide(OPEN, asked_for(Request(code)), Evidence(None)).is_refused for code in CODES)
 

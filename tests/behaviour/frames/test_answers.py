@@ -12,13 +12,6 @@ from tests.behaviour.conftest import Names
 ONEWAY = 2
 
 
-def test_the_shortest_answer_byte_for_byte(client: Client) -> None:
-    """B005, B006, B007: a success without body has five keys and the encoding's name."""
-    client.send(frame(json_header(codes.UPDATE_NAMESRV_CONFIG, opaque=106)))
-    expected = b'{"code":0,"flag":1,"language":"JAVA","opaque":106,"serializeTypeCurrentRPC":"JSON","version":513}'
-    assert client.receive_frame() == frame(expected)
-
-
 @pytest.mark.parametrize("version", [0, 37, 400, 612, 32767])
 @both_encodings
 def test_language_and_version_are_the_servers_own(client: Client, version: int, binary: bool) -> None:

@@ -38,37 +38,12 @@ def test_a_header_of_21_bytes_is_complete(client: Client) -> None:
     assert len(header(106)) == 21
 
 
-def test_an_ext_pair_has_a_short_and_an_int_length(client: Client) -> None:
-    """B023: the topic is read."""
-    start = bytes.fromhex("00000028 01000024 0069 00 0201 00000007 00000000 00000000")
-    data = start + bytes.fromhex("0000000f 0005 746f706963 00000004 6e6f7065")
-    client.send(data)
-    answer = client.receive()
-    assert answer.code == codes.TOPIC_NOT_EXIST
-    assert "for the topic: nope\n" in (answer.remark or "")
-
-
 def test_several_ext_pairs_and_a_remark_are_read(client: Client, names: Names) -> None:
     """B023: UTF-8 in key and value; the remark of a request is skipped."""
     namespace = names.topic("ns").encode()
     ext = pair(b"namespace", namespace) + pair(b"key", "ключ".encode()) + pair(b"value", "значение".encode())
     assert send(client, header(codes.PUT_KV_CONFIG, ext, remark="примечание".encode())).code == codes.SUCCESS
     assert get_kv(client, namespace.decode(), "ключ").ext == {"value": "значение"}
-
-
-@pytest.mark.parametrize("empty", ["namespace", "key"])
-def test_an_empty_value_is_null(client: Client, empty: str) -> None:
-    """B024: an empty value counts as an absent field."""
-    fields = {"namespace": b"ns", "key": b"k", "value": b"v"} | {empty: b""}
-    answer = send(client, header(codes.PUT_KV_CONFIG, b"".join(pair(k.encode(), v) for k, v in fields.items())))
-    assert (answer.code, answer.remark) == (codes.SYSTEM_ERROR, "namespace or key is null")
-
-
-@pytest.mark.parametrize("code", [-1, -3, -32768, 0, 32767])
-def test_the_code_is_signed(client: Client, code: int) -> None:
-    """B026: the remark of the refusal shows the negative number."""
-    answer = send(client, header(code))
-    assert (answer.code, answer.remark) == (codes.REQUEST_CODE_NOT_SUPPORTED, f" request type {code} not supported")
 
 
 @pytest.mark.parametrize("size", [1, 2, 12, 16, 17, 20])

@@ -16,13 +16,6 @@ from tests.behaviour.views import addrs
 ACL_FIELDS = {"AccessKey": "someone", "Signature": "bm8=", "SecurityToken": "t", "OnsChannel": "ALIYUN"}
 
 
-@pytest.mark.parametrize("code", [*range(1001, 1007), *range(1009, 1014)])
-def test_controller_codes_are_not_supported(client: Client, code: int) -> None:
-    """B249: the controller is not served on the name server's port."""
-    answer = client.request(code, {"clusterName": "C1", "brokerName": "b"})
-    assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
-
-
 @pytest.mark.parametrize("body", [b"{}", b"not json \x00\xff", bytes(100_000)], ids=["json", "noise", "zeros"])
 def test_a_body_that_is_not_needed_is_ignored(client: Client, names: Names, body: bytes) -> None:
     """B086: an unexpected body does not change the answer."""

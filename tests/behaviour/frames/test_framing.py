@@ -50,15 +50,6 @@ def test_a_body_of_no_bytes_is_no_body(client: Client, names: Names, binary: boo
     assert empty.ext == {"changed": "true"}
 
 
-def test_the_high_byte_of_the_header_word_names_the_encoding(client: Client) -> None:
-    """B003: 0 is a JSON header, 1 a binary one."""
-    client.send(
-        frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, opaque=11))
-        + frame(binary_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, opaque=12), b"", ROCKETMQ)
-    )
-    assert {client.receive().opaque, client.receive().opaque} == {11, 12}
-
-
 @pytest.mark.parametrize("kind", [2, 127, 128, 255])
 def test_an_unknown_encoding_closes_the_connection(client: Client, kind: int) -> None:
     """B004: the header word's high byte is neither 0 nor 1."""

@@ -58,30 +58,10 @@ def test_a_missing_version_reads_the_oldest_registration(client: Client, names: 
     assert names.topic("U") in client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).json()["topicList"]
 
 
-def test_a_missing_flag_is_a_two_way_request(client: Client) -> None:
-    """B011: the request is answered."""
-    assert send_text(client, without("flag")).code == codes.SUCCESS
-
-
-@pytest.mark.parametrize("header", ["{}", '{"code":null}', '{"opaque":5,"Code":206}'])
-def test_a_missing_code_is_code_zero(client: Client, header: str) -> None:
-    """B012: absent, null, or spelled in other letter case."""
-    client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
-    answer = send_text(client, header)
-    assert (answer.code, answer.remark) == (codes.REQUEST_CODE_NOT_SUPPORTED, " request type 0 not supported")
-
-
 def test_a_quoted_flag_counts(client: Client) -> None:
     """B014: flag "2" is oneway."""
     client.send(frame(json.dumps(WHOLE | {"flag": "2"}).encode()))
     assert client.stays_silent()
-
-
-@pytest.mark.parametrize("field", ["namespace", "key"])
-def test_a_null_ext_value_is_an_absent_field(client: Client, field: str) -> None:
-    """B018: PUT_KV_CONFIG misses it."""
-    answer = client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"} | {field: None})
-    assert (answer.code, answer.remark) == (codes.SYSTEM_ERROR, "namespace or key is null")
 
 
 GOOD = json.dumps(WHOLE).encode()

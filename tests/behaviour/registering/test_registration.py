@@ -6,17 +6,12 @@ import itertools
 import zlib
 from collections.abc import Callable
 
-import pytest
-
-from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, register_ext
+from interop.harness.payloads import data_version, register_body
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import TWO_TOPICS, configs, query_version, register, register_with, registered
-from tests.behaviour.views import addrs, group, members, perms, route
-
-ONEWAY = 2
+from tests.behaviour.steps import TWO_TOPICS, configs, register, register_with, registered
+from tests.behaviour.views import addrs, group, members, route
 
 
 def test_single_topic_of_an_unknown_broker_is_refused(
@@ -39,14 +34,6 @@ def test_single_topic_of_an_unknown_id_of_a_known_group_is_refused(client: Clien
     assert addrs(client, names.broker) == {"0": names.addr()}
 
 
-def test_single_topic_of_a_known_broker_is_added(client: Client, names: Names) -> None:
-    """B111: exactly one topic, id registered: others stay."""
-    registered(client, names, version=data_version(1))
-    registered(client, names, ["V"], version=data_version(2))
-    for topic in (*TWO_TOPICS, "V"):
-        assert perms(client, names.topic(topic)) == {names.broker: 6}
-
-
 def body_whose_crc_has_the_sign_bit(names: Names) -> bytes:
     """A body whose CRC has the highest bit set. Java keeps 31 bits; other bodies do not show a difference."""
     bodies = (register_body(configs(names, TWO_TOPICS), data_version(counter)) for counter in itertools.count())
@@ -57,34 +44,6 @@ def test_crc_has_31_bits(client: Client, names: Names) -> None:
     """B120: the comparison is with CRC32 & 0x7fffffff."""
     body = body_whose_crc_has_the_sign_bit(names)
     assert register_with(client, names, body, bodyCrc32=zlib.crc32(body) & 0x7FFFFFFF).code == 0
-
-
-@pytest.mark.parametrize("broker_id", [None, "x", "", "9223372036854775808"])
-def test_registration_without_a_usable_id_fails(client: Client, names: Names, broker_id: str | None) -> None:
-    """B141: missing or bad brokerId: code 1, nothing changes."""
-    answer = register(client, names, brokerId=broker_id)
-    assert (answer.code, answer.ext) == (1, None)
-    assert answer.remark
-    assert group(client, names.broker) is None
-    assert members(client, names.cluster) is None
-
-
-def test_registration_without_any_field_fails(client: Client, names: Names) -> None:
-    """B141: no ext at all."""
-    answer = client.request(codes.REGISTER_BROKER, None, register_body(configs(names, TWO_TOPICS)))
-    assert (answer.code, answer.ext) == (1, None)
-    assert answer.remark
-    assert route(client, names.topic("T")) is None
-
-
-def test_oneway_registration_is_done_and_not_answered(client: Client, names: Names) -> None:
-    """B165: oneway 103. An answer to it would arrive in place of one of the answers below."""
-    body = register_body(configs(names, TWO_TOPICS))
-    ext = register_ext(names.cluster, names.broker, names.addr(), body=body)
-    client.post(codes.REGISTER_BROKER, ext, body, flag=ONEWAY)
-    eventually(lambda: route(client, names.topic("T")))
-    assert query_version(client, names, data_version()).ext == {"changed": "false"}
-    assert client.stays_silent()
 
 
 def test_heartbeat_timeout_that_says_nothing_is_long(start_server: Callable[..., NameServer]) -> None:

@@ -12,7 +12,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import TWO_TOPICS, assert_decode_failed, configs, query_version, register_with, registered
-from tests.behaviour.views import addrs, filter_servers, group, loads, perms, queue, route
+from tests.behaviour.views import addrs, filter_servers, group, loads, perms, route
 
 V3_0_11, V5_0_0 = 37, 413
 FILTERS = ["10.9.9.9:1"]
@@ -41,22 +41,6 @@ def test_bare_wrapper_of_a_new_peer_has_no_known_keys(client: Client, names: Nam
     assert register_with(client, names, body, peer_version=V3_0_11).code == 0
     assert addrs(client, names.broker) == {"0": names.addr()}
     assert route(client, names.topic("T")) is None
-
-
-@pytest.mark.parametrize("version", [612, 613, 32767, 2147483647])
-def test_peer_from_the_future_is_accepted(client: Client, names: Names, version: int) -> None:
-    """B124: version ≥ 613 is clamped."""
-    registered(client, names, peer_version=version)
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-
-
-@pytest.mark.parametrize("version", [-1, -2147483648])
-def test_negative_version_fails(client: Client, names: Names, version: int) -> None:
-    """B125: version negative: code 1, nothing registered."""
-    answer = register_with(client, names, register_body(configs(names, TWO_TOPICS)), peer_version=version)
-    assert (answer.code, answer.ext) == (1, None)
-    assert answer.remark
-    assert group(client, names.broker) is None
 
 
 @pytest.mark.parametrize("version", [V5_0_0, 513])
@@ -93,17 +77,6 @@ def test_an_older_broker_says_what_it_sends(client: Client, names: Names) -> Non
     assert_decode_failed(register_with(client, names, body, peer_version=V5_0_0 - 1))
 
 
-def test_no_body_means_no_topics_version_zero_and_no_filters(client: Client, names: Names) -> None:
-    """B131: no body: earlier topics stay, filters are cleared, DataVersion 0/0/0."""
-    registered(client, names, filters=FILTERS)
-    assert register_with(client, names, b"", bodyCrc32=0).code == 0
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-    assert filter_servers(client, names.topic("T")) == {}
-    answer = query_version(client, names, data_version(0, 0))
-    assert answer.ext == {"changed": "false"}
-    assert loads(answer.body) == {"counter": 0, "stateVersion": 0, "timestamp": 0}
-
-
 @pytest.mark.parametrize("body", [b"{}", b'{"topicConfigSerializeWrapper":{}}', b'{"unknown":[1]}'])
 def test_empty_object_is_accepted(client: Client, names: Names, body: bytes) -> None:
     """B132: body {}: code 0, DataVersion 0/now/0."""
@@ -113,25 +86,3 @@ def test_empty_object_is_accepted(client: Client, names: Names, body: bytes) -> 
     stored = loads(query_version(client, names).body)
     assert (stored["counter"], stored["stateVersion"]) == (0, 0)
     assert stored["timestamp"] > data_version()["timestamp"]
-
-
-@pytest.mark.parametrize("body", [b"x", b'{"topicConfigSerializeWrapper":', b"[]", b"7", b"{}{}", b"\xff"])
-def test_bad_json_is_refused(client: Client, names: Names, body: bytes) -> None:
-    """B134: bad JSON body: decode failure, nothing registered."""
-    assert_decode_failed(register_with(client, names, body))
-    assert group(client, names.broker) is None
-
-
-def test_numbers_may_be_quoted(client: Client, names: Names) -> None:
-    """B136: TopicConfig numbers as strings, and where each number appears in the route."""
-    quoted = {
-        "topicName": names.topic("U"),
-        "readQueueNums": "3",
-        "writeQueueNums": "2",
-        "perm": "4",
-        "topicSysFlag": "1",
-    }
-    registered(client, names, ["T", quoted])
-    assert queue(client, names.topic("U")) == {
-        "brokerName": names.broker, "perm": 4, "readQueueNums": 3, "topicSysFlag": 1, "writeQueueNums": 2,
-    }  # fmt: skip

@@ -11,32 +11,10 @@ from interop.harness.payloads import data_version
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import query_version, register, registered, settle_closes, unregister
+from tests.behaviour.steps import register, registered, settle_closes, unregister
 from tests.behaviour.views import addrs, cluster_info, group, members, perms, route
 
 EMPTY = {"brokerAddrTable": {}, "clusterAddrTable": {}}
-
-
-def test_holder_with_higher_state_version_stays(client: Client, names: Names) -> None:
-    """B155: other address, same id, lower stateVersion than holder: holder stays, newcomer not live."""
-    registered(client, names, ["T", "U"], version=data_version(1, state=2))
-    answer = register(client, names, ["T", "V"], host=2, version=data_version(9, state=1), perm=4)
-    assert (answer.code, answer.ext) == (0, {})
-    assert addrs(client, names.broker) == {"0": names.addr(1)}
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-    assert route(client, names.topic("V")) is None
-    newcomer = query_version(client, names, data_version(9, state=1), host=2)
-    assert (newcomer.ext, newcomer.body) == ({"changed": "true"}, None)
-
-
-def test_rejected_newcomer_loses_the_id_it_had(client: Client, names: Names) -> None:
-    """B155: its address was live under another id, which is removed too."""
-    registered(client, names, version=data_version(1, state=2))
-    registered(client, names, host=2, broker_id=1, version=data_version(1, state=1))
-    assert query_version(client, names, data_version(1, state=1), host=2).ext == {"changed": "false"}
-    assert register(client, names, host=2, version=data_version(1, state=1)).code == 0
-    assert addrs(client, names.broker) == {"0": names.addr(1)}
-    assert query_version(client, names, data_version(1, state=1), host=2).body is None
 
 
 @pytest.mark.parametrize("state", [2, 3])

@@ -11,12 +11,6 @@ from tests.behaviour.steps import register, registered, unregister
 from tests.behaviour.views import addrs, group, perms, route
 
 
-def test_master_learns_nothing(client: Client, names: Names) -> None:
-    """B113: only a slave gets the master's address."""
-    registered(client, names, host=2, broker_id=1)
-    assert registered(client, names).ext == {}
-
-
 def test_negative_id_is_below_the_master(client: Client, names: Names) -> None:
     """B145: accepted. It is the group's lowest id, so its topics are registered."""
     registered(client, names, ["T", "U"])

@@ -110,31 +110,12 @@ def test_full_queue_is_refused_without_remark(
         assert {a.code for a in answers} == {0, 1}
 
 
-def test_write_bit_goes_with_the_master_of_an_acting_group(client: Client, names: Names) -> None:
-    """B185: 104 of master, acting group: write bit cleared on all topics of the group."""
-    registered(client, names, perm=7, enableActingMaster="true")
-    registered(client, names, host=2, broker_id=1, enableActingMaster="true")
-    assert unregister(client, names).code == 0
-    eventually(lambda: perms(client, names.topic("T")) == {names.broker: 5})
-    assert perms(client, names.topic("U")) == {names.broker: 5}
-    assert addrs(client, names.broker) == {"1": names.addr(2)}
-
-
 def test_write_bit_stays_when_a_slave_goes(client: Client, names: Names) -> None:
     """B185: the group still has its master."""
     registered(client, names, enableActingMaster="true")
     registered(client, names, host=2, broker_id=1, enableActingMaster="true")
     assert unregister(client, names, host=2, broker_id=1).code == 0
     eventually(lambda: addrs(client, names.broker) == {"0": names.addr(1)})
-    assert perms(client, names.topic("T")) == {names.broker: 6}
-
-
-def test_write_bit_stays_in_a_group_that_does_not_act(client: Client, names: Names) -> None:
-    """B186: 104 of master, non-acting group: perms unchanged."""
-    registered(client, names)
-    registered(client, names, host=2, broker_id=1)
-    assert unregister(client, names).code == 0
-    eventually(lambda: addrs(client, names.broker) == {"1": names.addr(2)})
     assert perms(client, names.topic("T")) == {names.broker: 6}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from interop.harness import codes
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
@@ -25,15 +23,6 @@ def add(client: Client, broker: str) -> str:
     assert (answer.code, answer.remark, answer.body) == (0, None, None)
     assert set(answer.ext or {}) == {"addTopicCount"}
     return (answer.ext or {})["addTopicCount"]
-
-
-@pytest.mark.parametrize("ext", [{"brokerName": "unknown"}, {}, None])
-def test_unknown_broker_counts_nothing(client: Client, ext: dict[str, str] | None) -> None:
-    """B219, B220: unknown or missing broker name."""
-    wiped = client.request(codes.WIPE_WRITE_PERM_OF_BROKER, ext)
-    assert (wiped.code, wiped.ext) == (0, {"wipeTopicCount": "0"})
-    added = client.request(codes.ADD_WRITE_PERM_OF_BROKER, ext)
-    assert (added.code, added.ext) == (0, {"addTopicCount": "0"})
 
 
 def test_only_this_brokers_part_of_a_topic_changes(client: Client, names: Names) -> None:

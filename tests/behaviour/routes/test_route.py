@@ -14,7 +14,7 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import Client, frame
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.behaviour.views import ask_route, filter_servers, route
+from tests.behaviour.views import ask_route, route
 
 ORDER = {"namespace": "ORDER_TOPIC_CONFIG"}
 
@@ -78,12 +78,3 @@ def test_every_key_in_order(start_server: Callable[..., NameServer], names: Name
         assert list(route(client, topic)) == [
             "brokerDatas", "filterServerTable", "orderTopicConf", "queueDatas", "topicQueueMappingByBroker",
         ]  # fmt: skip
-
-
-def test_only_addresses_that_have_filter_servers_are_listed(client: Client, names: Names) -> None:
-    """B202: 105 filter servers; of slaves and of other brokers of the topic too."""
-    registered(client, names)
-    registered(client, names, host=2, broker_id=1, filters=["10.9.9.9:2"])
-    registered(client, names, host=3, brokerName=names.broker + "-b", filters=["10.9.9.9:3", "10.9.9.9:4"])
-    table = {names.addr(2): ["10.9.9.9:2"], names.addr(3): ["10.9.9.9:3", "10.9.9.9:4"]}
-    assert filter_servers(client, names.topic("T")) == table

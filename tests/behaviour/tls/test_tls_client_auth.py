@@ -41,6 +41,7 @@ def served(server: NameServer, clients: dict[str, Files | None]) -> list[str]:
     [
         ("none", "true", ["trusted", "untrusted", "none"]),
         ("optional", "true", ["trusted", "none"]),
+        ("optional", "false", ["trusted", "untrusted", "none"]),
         ("require", "true", ["trusted"]),
         ("Require", "false", ["trusted", "untrusted"]),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.check.code import tidy
-from tests.check.source import ROOT
+from tests.check.source import ROOT, plant
 
 Rule = Callable[[Path], Iterator[str]]
 DOC = '"""Doc."""\n'
@@ -131,9 +131,3 @@ def test_a_crowded_folder_is_found(tmp_path: Path, modules: int, is_crowded: boo
 def test_each_rule_passes_allowed_code(tmp_path: Path, rule: Rule, name: str, text: str) -> None:
     plant(tmp_path, name, text)
     assert list(rule(tmp_path)) == []
-
-
-def plant(root: Path, name: str, text: str) -> None:
-    file = root / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")

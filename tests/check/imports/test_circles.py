@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.check.imports.circles import circles, imports_between_modules
-from tests.check.imports.test_layers import planted
-from tests.check.source import ROOT
+from tests.check.source import ROOT, plant
 
 WIRE = "rocketns._fast.codec.wire"
 
@@ -46,7 +45,7 @@ def test_imports_of_python_and_of_compiled_modules_are_arrows() -> None:
 )  # fmt: skip
 def test_a_planted_circle_is_found(tmp_path: Path, files: dict[str, str], folder: str, nodes: set[str]) -> None:
     for name, text in files.items():
-        planted(tmp_path, name, text)
+        plant(tmp_path, f"rocketns/{name}", text)
     (found,) = circles(tmp_path)
     assert (found.folder, found.nodes) == (folder, frozenset(nodes))
 
@@ -63,5 +62,5 @@ def test_a_planted_circle_is_found(tmp_path: Path, files: dict[str, str], folder
 )  # fmt: skip
 def test_imports_without_a_circle_pass(tmp_path: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
-        planted(tmp_path, name, text)
+        plant(tmp_path, f"rocketns/{name}", text)
     assert circles(tmp_path) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.check.imports.layers import violations
-from tests.check.source import ROOT, sources
+from tests.check.source import ROOT, plant, sources
 
 
 def test_every_import_follows_the_order() -> None:
@@ -80,7 +80,7 @@ def test_the_checker_reads_the_whole_package() -> None:
     ],
 )
 def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> None:
-    planted(tmp_path, path, line)
+    plant(tmp_path, f"rocketns/{path}", line)
     assert len(violations(tmp_path)) == 1, violations(tmp_path)
 
 
@@ -111,11 +111,5 @@ def test_a_planted_violation_is_found(tmp_path: Path, path: str, line: str) -> N
     ],
 )
 def test_the_order_passes_allowed_imports(tmp_path: Path, path: str, line: str) -> None:
-    planted(tmp_path, path, line)
+    plant(tmp_path, f"rocketns/{path}", line)
     assert violations(tmp_path) == []
-
-
-def planted(root: Path, path: str, text: str) -> None:
-    file = root / "rocketns" / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text + "\n", "utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.source import ROOT, Source, sources
+from tests.check.source import ROOT, Source, plant, sources
 
 PIPELINE = "rocketns.pipeline"
 # A room may import the rooms of the tuples before its own, and not those beside it.
@@ -60,11 +60,5 @@ def test_rooms_import_in_one_direction() -> None:
     ],
 )
 def test_a_planted_import_is_found(tmp_path: Path, path: str, line: str) -> None:
-    plant(tmp_path, path, line)
+    plant(tmp_path, f"rocketns/pipeline/{path}", line)
     assert len(list(violations(tmp_path))) == 1
-
-
-def plant(root: Path, path: str, text: str) -> None:
-    file = root / "rocketns" / "pipeline" / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text + "\n", "utf-8")

@@ -9,7 +9,6 @@ from rocketns.routeinfo.events import (
     BrokerRegistered,
     Cause,
     Event,
-    GroupChanged,
     MappingsPut,
     TopicChange,
     TopicsDeleted,
@@ -45,20 +44,6 @@ def watched(*topics: str) -> Observed:
     return observed
 
 
-def test_a_member_that_is_listed_joins() -> None:
-    assert Observed().groups({"b": group({0: A, 1: B})}) == [joined(0, A), joined(1, B)]
-
-
-def test_a_member_that_is_not_listed_any_more_is_down_for_an_unknown_cause() -> None:
-    assert watched().groups({"b": group({0: A})}) == [down(1, B)]
-
-
-def test_another_address_of_an_id_replaces_the_former_one() -> None:
-    observed = watched()
-    assert observed.groups({"b": group({0: "new:1", 1: B})}) == [down(0, A), joined(0, "new:1")]
-    assert observed.tables.broker_addr_table["b"].broker_addrs == {0: "new:1", 1: B}
-
-
 def test_an_address_with_another_id_registered_again() -> None:
     events = watched().groups({"b": group({0: B})})
     assert events == [down(0, A), down(1, B, Cause.REGISTER), joined(0, B)]
@@ -70,11 +55,6 @@ def test_a_group_of_another_cluster_is_made_anew_and_keeps_its_topics() -> None:
     assert events == [down(0, A, Cause.REGISTER), down(1, B), joined(0, A, cluster="d")]
     assert observed.tables.cluster_addr_table == {"d": {"b"}}
     assert observed.tables.topic_queue_table == {"t": {"b": QUEUES}}
-
-
-def test_other_switches_of_a_group_change_it() -> None:
-    observed = watched()
-    assert observed.groups({"b": group({0: A, 1: B}, zone="z")}) == [GroupChanged("b")]
 
 
 def test_a_group_that_is_gone_loses_all_topics_at_once() -> None:
@@ -91,18 +71,6 @@ def test_a_group_without_an_address_is_gone() -> None:
 
 def changed(topic: str, old: QueueData | None, new: QueueData) -> TopicsPut:
     return TopicsPut("b", [TopicChange(topic, old, new)], Cause.OBSERVED)
-
-
-def test_a_route_puts_and_deletes_queues() -> None:
-    observed = watched()
-    assert observed.route("t", route({"b": QUEUES})) == [changed("t", None, QUEUES)]
-    assert observed.route("t", route({"b": MORE})) == [changed("t", QUEUES, MORE)]
-    assert observed.route("t", None) == [TopicsDeleted("b", ["t"], Cause.OBSERVED)]
-
-
-def test_topics_that_are_not_named_any_more_are_gone() -> None:
-    observed = watched("t", "u", "v")
-    assert observed.topic_names(["u", "new"]) == [TopicsDeleted("b", ["t", "v"], Cause.OBSERVED)]
 
 
 def test_a_topic_of_a_broker_that_is_not_listed_yet_comes_with_it() -> None:

@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
 from rocketns.processor.context import Now
-from rocketns.protocol.body.route import QueueData
-from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
 from rocketns.server.core import KnownTopicsReader
@@ -122,22 +120,6 @@ def play(world: World, step: Step) -> object:
     return reply, list(world.context.events), tables
 
 
-def known_world(folder: Path) -> PublishedWorld:
-    """A server that uses its slots to save work."""
-    world = PublishedWorld(folder, "supportActingMaster=true\n")
-    world.context.registration_reader = KnownTopicsReader(world.slots)
-    return world
-
-
-def queues_after(steps: list[Step], folder: Path) -> QueueData:
-    """The queues of T1 on the broker "ba", of the server that uses its slots to save work."""
-    world = known_world(folder)
-    for step in steps:
-        play(world, step)
-        world.publish()
-    return world.context.tables.topic_queue_table["T1"]["ba"]
-
-
 def is_shown(world: PublishedWorld) -> None:
     """The fast lane's answer for every topic."""
     for topic in TOPICS[:3]:
@@ -146,10 +128,8 @@ def is_shown(world: PublishedWorld) -> None:
             assert answer(world.slots, frame, 0) in (None, world.reference(frame))
 
 
-@given(st.lists(st.one_of(registrations, registrations, others), max_size=12), switches)
-@example([ONE, ONE, CHANGED, ONE], "")
-@settings(max_examples=150)
-def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str) -> None:
+def changes_nothing(steps: list[Step], properties: str) -> None:
+    """Play them to two name servers, of which one uses its slots to save work."""
     with TemporaryDirectory() as home:
         (Path(home) / "a").mkdir()
         (Path(home) / "b").mkdir()
@@ -165,54 +145,42 @@ def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str)
             is_shown(spared)
 
 
-@pytest.mark.parametrize("number", ["read", "write", "perm", "flag"])
-def test_a_change_of_any_one_number_of_a_topic_is_taken(tmp_path: Path, number: str) -> None:
-    """Also if only writeQueueNums or topicSysFlag differs."""
-    before = queues_after([table(1, read=8, write=8, perm=6, flag=0)], tmp_path)
-    changed = {"read": 8, "write": 8, "perm": 6, "flag": 0} | {number: 4}
-    after = queues_after([table(1, read=8, write=8, perm=6, flag=0), table(2, **changed)], tmp_path)
-    assert before == QueueData(8, 8, 6, 0)
-    assert after == QueueData(changed["read"], changed["write"], changed["perm"], changed["flag"])
+@given(st.lists(st.one_of(registrations, registrations, others), max_size=12), switches)
+@example([ONE, ONE, CHANGED, ONE], "")
+@settings(max_examples=150)
+def test_slots_spare_work_and_change_nothing(steps: list[Step], properties: str) -> None:
+    changes_nothing(steps, properties)
 
 
-def test_an_acting_slave_masks_permissions_that_a_tool_has_just_given_back(tmp_path: Path) -> None:
-    """B151: the slots hold the numbers that the slave sends, but they must be registered without the write bit."""
-    two = [topic_config("T1"), topic_config("T2")]
-    steps = [
-        registration(MASTER, two, 1, False, ACTING),
-        registration(SLAVE, two, 1, False, ACTING),
-        unregistration(MASTER),
-        Step(327, {"brokerName": "ba"}),
-    ]
-    assert queues_after(steps, tmp_path).perm == PERM_READ | PERM_WRITE
-    (tmp_path / "again").mkdir()
-    steps.append(registration(SLAVE, two, 2, False, ACTING))
-    assert queues_after(steps, tmp_path / "again").perm == PERM_READ
+TWO = [topic_config("T1"), topic_config("T2")]
+MASTER_LEFT = [
+    registration(MASTER, TWO, 1, False, ACTING),
+    registration(SLAVE, TWO, 1, False, ACTING),
+    unregistration(MASTER),
+]
+CASES = {
+    "only readQueueNums changes": [table(1, read=8), table(2, read=4)],
+    "only writeQueueNums changes": [table(1, write=8), table(2, write=4)],
+    "only perm changes": [table(1, perm=6), table(2, perm=4)],
+    "only topicSysFlag changes": [table(1, flag=0), table(2, flag=4)],
+    "an acting slave sends the permissions that a tool has just given back": [
+        *MASTER_LEFT, Step(327, {"brokerName": "ba"}), registration(SLAVE, TWO, 2, False, ACTING),
+    ],
+    "the key of a known topic has another topicName": [
+        written(",".join([entry("T1", 4), entry("T2", 8)]), counter=1),
+        written(",".join([entry("T2", 8, name="T1"), entry("T3", 8)])),
+    ],
+    "the last of two entries of a topic is the known one": [
+        written(",".join([entry("T1", 8), entry("T2", 8)]), counter=1),
+        written(",".join([entry("T1", 4), entry("T1", 8), entry("T2", 8)])),
+    ],
+    "a master that returns has one topic twice": [
+        *MASTER_LEFT, written(",".join([entry("T1", 8), entry("T1", 8)])),
+    ],
+}  # fmt: skip
 
 
-def test_a_known_key_does_not_make_another_topic_known(tmp_path: Path) -> None:
-    """The table's key is ignored as in Java: the queues belong to the topic in topicName."""
-    before = written(",".join([entry("T1", 4), entry("T2", 8)]), counter=1)
-    assert queues_after([before], tmp_path).read_queue_nums == 4
-    (tmp_path / "again").mkdir()
-    renamed = written(",".join([entry("T2", 8, name="T1"), entry("T3", 8)]))
-    assert queues_after([before, renamed], tmp_path / "again").read_queue_nums == 8
-
-
-def test_the_last_of_two_entries_of_a_topic_counts_though_it_is_known(tmp_path: Path) -> None:
-    before = written(",".join([entry("T1", 8), entry("T2", 8)]), counter=1)
-    twice = written(",".join([entry("T1", 4), entry("T1", 8), entry("T2", 8)]))
-    assert queues_after([before, twice], tmp_path).read_queue_nums == 8
-
-
-def test_a_known_topic_that_comes_twice_is_one_topic(tmp_path: Path) -> None:
-    """B110: a master that comes with a single topic is refused while its id is not registered."""
-    two = [topic_config("T1"), topic_config("T2")]
-    before = [registration(MASTER, two, 1, False, {}), registration(SLAVE, two, 1, False, {}), unregistration(MASTER)]
-    world = known_world(tmp_path)
-    for step in before:
-        play(world, step)
-        world.publish()
-    assert "ba" in world.context.tables.topic_queue_table["T1"]
-    twice = written(",".join([entry("T1", 8), entry("T1", 8)]))
-    assert world.ask(twice.code, twice.ext, twice.body).remark == "register broker failed"
+@pytest.mark.parametrize("steps", CASES.values(), ids=CASES)
+def test_what_slots_could_take_for_known_is_taken_as_it_is(steps: list[Step]) -> None:
+    """B110, B137, B151."""
+    changes_nothing(steps, "supportActingMaster=true\n")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
 from rocketns.journal import buffer
 from rocketns.journal import journal as journal_module
-from rocketns.journal.journal import Journal
 from rocketns.journal.pieces import owed
 from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, VALUE_CHARS_IN_RECORD_MAX
 from rocketns.protocol.body.route import TopicQueueMappingInfo
-from rocketns.routeinfo.events import BrokerHeartbeat, Event, KvChanged, MappingsPut
+from rocketns.routeinfo.events import BrokerHeartbeat, KvChanged, MappingsPut
 from rocketns.routeinfo.tables import RouteTables
-from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
-from tests.journal.replay import Record, State, check_columns, check_sequence
+from tests.journal.memory import BOOT_MS, memory_journal, run_work
+from tests.journal.records.told import Told
+from tests.journal.replay import State, check_sequence
 from tests.routeinfo.manager import (
     ADDR,
     BROKER,
@@ -28,7 +27,6 @@ from tests.routeinfo.manager import (
     SLAVE_ADDR,
     VERSION,
     Broker,
-    Manager,
     table_of,
 )
 
@@ -37,35 +35,6 @@ CONTROLS = "\x01" * 4_096
 # With 200 bytes each, 100 times as many take more than what large records would leave.
 BEATS = 5
 LARGE = [f"{CONTROLS}{number}" for number in range(400)]
-
-
-class Told:
-    """A manager, and the journal of its events."""
-
-    def __init__(self, **config: Any) -> None:
-        self.manager = Manager()
-        self.journal: Journal
-        self.writer: MemoryWriter
-        self.journal, self.writer = memory_journal(self.manager.tables, **config)
-        self.records: list[Record] = []
-
-    def of(self, *_done: object) -> list[Record]:
-        """The records of the events since the last call, and what was written meanwhile."""
-        self.journal.record(list(self.manager.events), self.manager.now_ms, BOOT_MS)
-        self.manager.events.clear()
-        return self.take()
-
-    def events(self, *events: Event) -> list[Record]:
-        """The records of events that are not the manager's."""
-        return self.of(self.manager.note(events))
-
-    def take(self) -> list[Record]:
-        self.journal.buffer.flush(BOOT_MS)
-        some = self.writer.take()
-        for one in some:
-            check_columns(one)
-        self.records += some
-        return some
 
 
 def test_the_topics_of_a_large_registration_are_written_in_pieces() -> None:

@@ -17,7 +17,6 @@ from rocketns.routeinfo.events import (
     BrokerHeartbeat,
     Cause,
     ConfigChanged,
-    Event,
     KvChanged,
     RequestRefused,
     TopicChange,
@@ -25,7 +24,8 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from tests.journal.memory import BOOT_MS, memory_journal
-from tests.journal.replay import Record, check_columns
+from tests.journal.records.told import Told
+from tests.journal.replay import Record
 from tests.routeinfo.manager import (
     ADDR,
     BROKER,
@@ -47,33 +47,21 @@ ENTRY = {"r": 8, "w": 8, "p": 6, "s": 0}
 OTHER = "127.0.0.1:50911"
 
 
-class Told:
-    """A manager whose events go into a journal."""
+class Shortened(Told):
+    """Without what each record has."""
 
-    def __init__(self) -> None:
-        self.manager = Manager()
-        self.journal, self.writer = memory_journal(self.manager.tables)
-        self.of()
-
-    def events(self, *events: Event) -> list[Record]:
-        self.manager.events.extend(events)
-        return self.of()
-
-    def of(self, *_done: object) -> list[Record]:
-        """The records of the events since the last call, without boot, seq and ts."""
-        self.journal.record(list(self.manager.events), self.manager.now_ms, BOOT_MS)
-        self.manager.events.clear()
-        self.journal.buffer.flush(BOOT_MS)
-        records = self.writer.take()
-        for one in records:
-            check_columns(one)
-        return [{k: v for k, v in one.items() if k not in ("boot", "seq", "ts")} for one in records
+    def take(self) -> list[Record]:
+        """The records without boot, seq, ts and the seals."""
+        return [{k: v for k, v in one.items() if k not in ("boot", "seq", "ts")} for one in super().take()
                 if one["ev"] != "seal"]  # fmt: skip
 
 
 @pytest.fixture
 def told() -> Told:
-    return Told()
+    """After the records of the start."""
+    told = Shortened()
+    told.take()
+    return told
 
 
 def test_the_first_records_are_open_and_start() -> None:

@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerDown, Cause
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
-from rocketns.routeinfo.unconfirmed.filling import fill
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from tests.routeinfo.manager import ADDR, BROKER, CLUSTER, MASTER, SLAVE, Broker, Manager, table_of
 
 TWO = table_of("T1", "T2")
@@ -72,33 +69,12 @@ def test_an_address_leaves_the_group_of_another_cluster(manager: Manager) -> Non
     assert manager.tables.broker_live_table.keys() == {manager.key(MASTER)}
 
 
-def test_a_closed_connection_takes_no_group_of_another_cluster(manager: Manager) -> None:
-    """The address is in both clusters, on a connection for each."""
-    kept, gone = MASTER, MASTER.but(cluster="C2", name="other", channel="x2")
-    manager.register(kept, TWO)
-    manager.register(gone, TWO)
-    manager.close(gone.channel)
-    assert manager.tables.broker_addr_table.keys() == {BROKER}
-    assert manager.tables.broker_live_table.keys() == {manager.key(kept)}
-
-
 def test_an_address_expires_in_all_its_groups(manager: Manager) -> None:
     for number in range(5):
         manager.register(MASTER.but(name=f"b{number}"), TWO)
     manager.now_ms += 120_001
     manager.scan()
     assert manager.tables == RouteTables()
-
-
-def test_a_broker_that_the_start_knew_expires_after_a_day_at_most(manager: Manager) -> None:
-    """An older journal may have any timeout."""
-    known = KnownRoutes()
-    known.put_broker(BROKER, 0, CLUSTER, ADDR, CLUSTER).put(2**63 - 1, None, None, 0)
-    fill(manager.tables, known, Reason.RESTORED, manager.now_ms, 90_000)
-    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms)
-    manager.now_ms += HEARTBEAT_TIMEOUT_MS_MAX
-    assert liveness.expired_brokers(manager.tables, manager.now_ms) == []
-    assert len(liveness.expired_brokers(manager.tables, manager.now_ms + 1)) == 1
 
 
 @pytest.mark.parametrize("timeout_ms", [HEARTBEAT_TIMEOUT_MS_MAX + 1, 2**63 - 1])
@@ -142,22 +118,6 @@ def test_a_closed_connection_leaves_the_same_address_of_another_cluster(manager:
     manager.register(second, TWO)
     manager.close(second.channel)
     assert manager.tables.broker_addr_table.keys() == {BROKER}
-
-
-def test_all_brokers_on_one_connection_go(manager: Manager) -> None:
-    """B188: of Java only one goes."""
-    manager.register(MASTER, TWO)
-    manager.register(OTHER.but(channel=MASTER.channel), TWO)
-    manager.close(MASTER.channel)
-    assert manager.tables == RouteTables()
-
-
-def test_an_old_connection_has_no_say_any_more(manager: Manager) -> None:
-    """B189."""
-    manager.register(MASTER, TWO)
-    manager.register(MASTER.but(channel=object()), TWO)
-    assert manager.close(MASTER.channel) == []
-    assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
 
 
 class Looked(dict[Any, Any]):

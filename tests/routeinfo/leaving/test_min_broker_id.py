@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rocketns.routeinfo.events import Cause, Event, MinBrokerIdChanged
 from tests.routeinfo.manager import ADDR, BROKER, MASTER, SLAVE, SLAVE_ADDR, Manager, table_of
 
@@ -21,21 +19,6 @@ def test_a_smaller_id_joins_and_the_others_are_told(manager: Manager) -> None:
     manager.register(SECOND, TWO)
     (event,) = told(manager.register(MASTER, TWO).events)
     assert event == MinBrokerIdChanged(BROKER, 0, ADDR, None, MASTER.ha_addr, [SLAVE_ADDR, SECOND.addr])
-
-
-@pytest.mark.parametrize("acting", [None, False, True])
-def test_joining_does_not_ask_for_acting_masters(manager: Manager, acting: bool | None) -> None:
-    """B196."""
-    manager.register(SLAVE.but(acting=acting), TWO)
-    assert len(told(manager.register(MASTER.but(acting=acting), TWO).events)) == 1
-
-
-def test_the_first_member_and_larger_ids_are_nothing_to_tell(manager: Manager) -> None:
-    """B194: except that a first broker with an id below 0 is notified about itself."""
-    for broker in (SLAVE, SECOND, SLAVE):
-        assert told(manager.register(broker, TWO).events) == []
-    first = MASTER.but(name="other", id=-1)
-    assert [event.receivers for event in told(manager.register(first, TWO).events)] == [[ADDR]]
 
 
 def test_a_slave_that_became_master_is_told_of_itself(manager: Manager) -> None:
@@ -64,19 +47,6 @@ def test_a_slave_with_the_smallest_id_leaves_and_the_rest_is_told(manager: Manag
         manager.register(broker, TWO)
     (event,) = told(manager.unregister(SLAVE))
     assert (event.min_broker_id, event.min_broker_addr, event.offline_addr) == (2, SECOND.addr, SLAVE_ADDR)
-
-
-def test_a_larger_id_leaves_unnoticed(manager: Manager) -> None:
-    for broker in (MASTER, SLAVE):
-        manager.register(broker, TWO)
-    assert told(manager.unregister(SLAVE)) == []
-
-
-def test_groups_without_acting_masters_are_not_told_who_left(manager: Manager) -> None:
-    """B196."""
-    for broker in (SLAVE, MASTER):
-        manager.register(broker.but(acting=False), TWO)
-    assert told(manager.unregister(MASTER)) == []
 
 
 def test_nobody_is_left_to_be_told(manager: Manager) -> None:

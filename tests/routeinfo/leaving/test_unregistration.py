@@ -43,39 +43,10 @@ def test_the_last_broker_takes_everything_with_it(manager: Manager) -> None:
     ]
 
 
-def test_an_unregistration_keeps_topics_of_others(manager: Manager) -> None:
-    manager.register(MASTER, TWO)
-    manager.register(OTHER, table_of("T2", "T3"))
-    manager.unregister(MASTER)
-    assert manager.tables.topic_queue_table == {"T2": {"other": NORMAL}, "T3": {"other": NORMAL}}
-    assert manager.tables.cluster_addr_table == {CLUSTER: {"other"}}
-    assert manager.tables.broker_live_table.keys() == {manager.key(OTHER)}
-
-
 def test_the_address_counts_and_the_id_need_not_match(manager: Manager) -> None:
     """B180."""
     manager.register(MASTER, TWO)
     manager.unregister(leaving(broker_id=99))
-    assert manager.tables == RouteTables()
-
-
-def test_a_wrong_cluster_leaves_the_live_entry(manager: Manager) -> None:
-    """B181: until its end. Java also leaves the name in the right cluster, for ever."""
-    manager.register(MASTER, TWO)
-    manager.unregister(leaving(cluster="C2"))
-    assert manager.tables.cluster_addr_table == {}
-    assert manager.tables.broker_addr_table == manager.tables.topic_queue_table == {}
-    assert manager.live(MASTER) is not None
-
-
-def test_an_unregistration_without_an_id_keeps_the_broker(manager: Manager) -> None:
-    """B182: Java removes the live entry alone, so the address stays for ever."""
-    manager.register(MASTER, TWO)
-    manager.unregister(leaving(broker_id=None))
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: ADDR}
-    assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
-    assert manager.live(MASTER) is not None
-    manager.close(MASTER.channel)
     assert manager.tables == RouteTables()
 
 
@@ -143,13 +114,6 @@ def test_other_groups_stay_writable(manager: Manager, acting: bool | None, stays
     assert manager.tables.topic_queue_table["T1"][BROKER] == NORMAL
 
 
-def test_a_slave_that_leaves_changes_no_permission(manager: Manager) -> None:
-    manager.register(MASTER, TWO)
-    manager.register(SLAVE, TWO)
-    manager.unregister(SLAVE)
-    assert manager.tables.topic_queue_table["T1"][BROKER] == NORMAL
-
-
 def test_a_batch_is_cleaned_once_at_its_end(manager: Manager) -> None:
     """A group of two that both leave is removed, not made read-only first."""
     manager.register(MASTER, TWO)
@@ -157,16 +121,6 @@ def test_a_batch_is_cleaned_once_at_its_end(manager: Manager) -> None:
     events = manager.unregister(MASTER, SLAVE)
     assert [type(event) for event in events] == [BrokerDown, BrokerDown, TopicsDeleted]
     assert manager.tables == RouteTables()
-
-
-def test_a_request_for_a_live_entry_means_only_that_one(manager: Manager) -> None:
-    """apache/rocketmq issue 11043: a close that is handled after the broker registered again."""
-    manager.register(MASTER, TWO)
-    entry = manager.live(MASTER)
-    manager.register(MASTER.but(channel=object()), TWO)
-    assert manager.unregister(leaving(entry=entry, cause=Cause.CHANNEL_CLOSE)) == []
-    assert manager.live(MASTER) is not None
-    assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
 
 
 def test_an_unregistered_broker_is_not_brought_back_by_a_heartbeat(manager: Manager) -> None:

@@ -21,7 +21,6 @@ from tests.routeinfo.manager import (
     CLUSTER,
     MASTER,
     NORMAL,
-    READ,
     SLAVE,
     SLAVE_ADDR,
     VERSION,
@@ -49,24 +48,6 @@ def test_1_a_group_may_be_listed_by_two_clusters(manager: Manager) -> None:
     assert manager.tables.cluster_addr_table == {CLUSTER: {BROKER}, "C2": {BROKER}}
     assert manager.tables.broker_addr_table[BROKER].cluster == CLUSTER
     assert manager.tables.broker_live_table.keys() == {manager.key(MASTER), manager.key(MASTER.but(cluster="C2"))}
-
-
-@pytest.mark.parametrize(("acting", "enabled"), [(None, False), (False, False), (True, True)])
-def test_3_the_last_registration_decides_zone_and_acting_master(
-    manager: Manager, acting: bool | None, enabled: bool
-) -> None:
-    """B157: also those of a broker whose registration is then rejected."""
-    manager.register(MASTER.but(zone="z1", acting=not enabled), TWO)
-    manager.register(SLAVE.but(acting=acting), table_of("T1"))
-    group = manager.tables.broker_addr_table[BROKER]
-    assert (group.zone_name, group.enable_acting_master, group.broker_addrs) == (None, enabled, {0: ADDR})
-
-
-def test_5_an_address_leaves_its_other_ids(manager: Manager) -> None:
-    """B154."""
-    manager.register(SLAVE, TWO)
-    manager.register(SLAVE.but(id=0), TWO)
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: SLAVE_ADDR}
 
 
 def holder_of(manager: Manager, state: int | None) -> Broker:
@@ -97,22 +78,6 @@ def test_6_a_loser_that_was_never_live_is_only_a_conflict(manager: Manager) -> N
     holder_of(manager, 5)
     result = manager.register(MASTER.but(addr=OTHER_ADDR, version=DataVersion(4, 1, 1)), TWO)
     assert result.events == [BrokerConflict(CLUSTER, BROKER, 0, ADDR, OTHER_ADDR)]
-
-
-@pytest.mark.parametrize("state", [5, 6])
-def test_6_a_newcomer_with_as_high_a_state_version_wins(manager: Manager, state: int) -> None:
-    """B156, B191: the replaced address keeps its live entry."""
-    holder = holder_of(manager, 5)
-    newcomer = MASTER.but(addr=OTHER_ADDR, version=DataVersion(state, 1, 1))
-    manager.register(newcomer, TWO)
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: OTHER_ADDR}
-    assert manager.tables.broker_live_table.keys() == {manager.key(holder), manager.key(newcomer)}
-
-
-def test_6_a_holder_that_is_not_live_in_the_same_cluster_does_not_count(manager: Manager) -> None:
-    holder_of(manager, 5)
-    manager.register(MASTER.but(addr=OTHER_ADDR, cluster="C2", version=DataVersion(4, 1, 1)), TWO)
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: OTHER_ADDR}
 
 
 @pytest.mark.parametrize(("holder", "newcomer"), [(None, VERSION), (5, None)])
@@ -150,39 +115,6 @@ def test_7_a_refused_broker_that_is_alone_keeps_its_id(manager: Manager) -> None
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR}
 
 
-def test_7_a_single_topic_of_a_known_broker_is_added(manager: Manager) -> None:
-    """B111."""
-    manager.register(MASTER, TWO)
-    assert not manager.register(MASTER.next_version(), table_of("T3")).refused
-    assert manager.tables.topic_queue_table.keys() == {"T1", "T2", "T3"}
-
-
-def test_7_no_topic_at_all_is_accepted(manager: Manager) -> None:
-    """B112, B131, B132."""
-    assert not manager.register(MASTER, {}).refused
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: ADDR}
-    assert manager.live(MASTER) is not None
-
-
-def test_7_a_null_table_keeps_a_new_broker_out(manager: Manager) -> None:
-    """B139: a success, and nothing is left. Java keeps a group without an address."""
-    for register in (lambda: manager.register(MASTER, None), lambda: manager.register_wrapper(MASTER, None)):
-        assert not register().refused
-        assert manager.tables == RouteTables()
-
-
-def test_7_a_null_table_refreshes_a_known_broker(manager: Manager) -> None:
-    """B138: the topics stay as they are."""
-    manager.register(MASTER, TWO)
-    for register in (lambda: manager.register(MASTER, None), lambda: manager.register_wrapper(MASTER, None)):
-        manager.now_ms += 7
-        assert not register().refused
-        entry = manager.live(MASTER)
-        assert entry is not None
-        assert entry.last_update_ms == manager.now_ms
-        assert manager.tables.topic_queue_table == {"T1": {BROKER: NORMAL}, "T2": {BROKER: NORMAL}}
-
-
 @pytest.mark.parametrize("broker_id", [-1, -(2**63), 2**63 - 1])
 def test_8_ids_are_longs(manager: Manager, broker_id: int) -> None:
     """B145."""
@@ -203,19 +135,10 @@ def test_10_a_broker_alone_in_its_group_registers_topics(
 ) -> None:
     """B149, B150, B151: a slave only if it knows acting masters, and then without the write bit."""
     manager.register(MASTER.but(id=broker_id, acting=acting), TWO)
-    perm = READ if acting and broker_id else 6
+    perm = 4 if acting and broker_id else 6
     expected = {name: {BROKER: queue_data(8, 8, perm, 0)} for name in TWO} if registers else {}
     assert manager.tables.topic_queue_table == expected
     assert manager.live(MASTER) is not None
-
-
-@pytest.mark.parametrize("acting", [None, False, True])
-def test_10_a_slave_that_is_not_the_smallest_registers_no_topics(manager: Manager, acting: bool | None) -> None:
-    """B152."""
-    manager.register(SLAVE, TWO)
-    before = dict(manager.tables.topic_queue_table)
-    manager.register(SLAVE.but(id=2, addr=OTHER_ADDR, acting=acting), table_of("T3", "T4"))
-    assert manager.tables.topic_queue_table == before
 
 
 def test_14_the_live_entry_is_replaced(manager: Manager) -> None:
@@ -233,16 +156,6 @@ def test_14_the_live_entry_is_replaced(manager: Manager) -> None:
     assert first.timeout_ms == DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS == 120_000
     assert second == BrokerRegistered(CLUSTER, BROKER, ADDR, 0, None, None, 0, 7)
     assert result.events[-1] == second
-
-
-@pytest.mark.parametrize(("filters", "expected"), [(["f:2"], ["f:2"]), ([], None), (None, ["f:1"])])
-def test_15_filter_servers_are_set_cleared_or_left(
-    manager: Manager, filters: list[str | None] | None, expected: list[str] | None
-) -> None:
-    """B161."""
-    manager.register(MASTER, TWO, filters=["f:1"])
-    manager.register(MASTER, TWO, filters=filters)
-    assert manager.tables.filter_server_table.get(manager.key(MASTER)) == expected
 
 
 def test_16_a_slave_is_told_its_live_master(manager: Manager) -> None:

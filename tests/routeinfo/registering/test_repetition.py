@@ -17,7 +17,7 @@ from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerRe
 from rocketns.routeinfo.repetition import Sender
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
-from tests.routeinfo.manager import BROKER, MASTER, READ, SLAVE, Broker, Manager, table_of
+from tests.routeinfo.manager import BROKER, MASTER, SLAVE, Broker, Manager, table_of
 from tests.routeinfo.test_machine import brokers, channels, clusters, names, queues, requests, topics
 
 EPOCH_MS = 1_700_000_000_500
@@ -89,15 +89,6 @@ def test_a_deleted_topic_comes_back(manager: Remembering) -> None:
     assert manager.repeated == 1
 
 
-def test_a_wiped_permission_stays_until_the_version_changes(manager: Remembering) -> None:
-    """B147, B148."""
-    manager.wipe_write_perm(BROKER)
-    manager.register_body(MASTER, TWO)
-    assert (manager.repeated, manager.perm("T1")) == (1, READ)
-    manager.register_body(MASTER, Body(DataVersion(0, 1, 9), TWO.table))
-    assert (manager.repeated, manager.perm("T1")) == (1, 6)
-
-
 def test_a_slave_that_becomes_the_smallest_brings_its_topics(manager: Remembering) -> None:
     """B150: with the same body that was ignored while there was a master."""
     mine = Body(MASTER.version, table_of("T1", "T2", "T3"))
@@ -116,14 +107,6 @@ def test_an_address_that_takes_another_id_or_name_is_read(manager: Remembering) 
     manager.register_body(MASTER.but(name="other"), TWO)
     assert manager.repeated == 0
     assert manager.route("T2").broker_datas[1].broker_name == "other"
-
-
-def test_missing_topics_are_removed_where_that_is_configured(manager: Remembering) -> None:
-    """B159: also topics that were created by other requests than the registration."""
-    manager.register_topic("T9", (BROKER, queue_data(1, 1, 6, 0)))
-    manager.config.delete_topic_with_broker_registration = True
-    manager.register_body(MASTER, TWO)
-    assert (manager.repeated, manager.pick_up("T9")) == (0, None)
 
 
 @pytest.mark.parametrize(

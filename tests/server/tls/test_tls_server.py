@@ -131,26 +131,6 @@ def test_test_mode_ignores_files(files: Files) -> None:
     assert first != second
 
 
-@pytest.mark.parametrize(
-    ("wanted", "auth_client", "takes_untrusted", "takes_none"),
-    [("none", "true", True, True), ("optional", "true", False, True), ("require", "true", False, False),
-     ("optional", "false", True, True), ("require", "false", True, False)],
-)  # fmt: skip
-def test_client_certificates(
-    ours: Identity, files: Files, wanted: str, auth_client: str, takes_untrusted: bool, takes_none: bool
-) -> None:
-    """B075: a trusted one is always taken."""
-    trust = files.folder / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    more = {"need.client.auth": wanted, "authClient": auth_client, "trustCertPath": str(trust)}
-    context = build_server_context(files_config(files, **more))
-    trusted = Files.write(files.folder / "trusted", ours.issue("client"))
-    untrusted = Files.write(files.folder / "untrusted", authority("others").issue("client"))
-    assert takes(context, TlsPeer(any_server(trusted)))
-    assert takes(context, TlsPeer(any_server(untrusted))) is takes_untrusted
-    assert takes(context, TlsPeer(any_server())) is takes_none
-
-
 @pytest.mark.parametrize(("ticket", "resumed"), [(True, True), (False, False)], ids=["its ticket", "nothing"])
 def test_a_session_is_kept_by_the_peer_or_by_nobody(files: Files, *, ticket: bool, resumed: bool) -> None:
     """20,480 sessions with a client's chain of 100 KB each were 3.6 GB."""

@@ -7,7 +7,6 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import data_version
 from interop.harness.wire import Client, eventually
-from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, query_version, register, registered
 from tests.behaviour.views import addrs, group, members, perms, route
@@ -144,20 +143,6 @@ def test_a_replaced_address_expires(timed_server: TimedServerFactory, names: Nam
         assert old.is_closed_by_server()
         eventually(lambda: query_version(client, names, version).body is None)
         assert addrs(client, names.broker) == {"0": names.addr(2)}
-
-
-@pytest.mark.parametrize("timeout", [HEARTBEAT_TIMEOUT_MS_MAX + 1, 2**63 - 1])
-def test_a_timeout_counts_as_a_day_at_most(timed_server: TimedServerFactory, names: Names, timeout: int) -> None:
-    """B167: Java takes any, also one of 292 million years."""
-    server = timed_server(**NO_IDLE_LIMIT)
-    with server.connect() as broker, server.connect() as client:
-        registered(broker, names, heartbeatTimeoutMillis=timeout)
-        live = server.call(lambda: server.controller.core.context.tables.live(names.cluster, names.addr()))
-        live.last_update_ms -= HEARTBEAT_TIMEOUT_MS_MAX - INTERVAL  # moving the clock by a day takes minutes
-        pass_time(server, INTERVAL)
-        assert is_known(client, names)
-        pass_time(server, INTERVAL)
-        eventually(lambda: not is_known(client, names))
 
 
 def test_a_zombie_can_be_refreshed(timed_server: TimedServerFactory, names: Names) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -77,31 +77,30 @@ class Fleet:
             self.heartbeat(hearing)
 
 
-@pytest.fixture
-def listening() -> Iterator[socket.socket]:
-    with socket.create_server(("0.0.0.0", 0), backlog=100) as made:
-        yield made
+Start = Callable[..., Fleet]
 
 
 @pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as made:
-        yield made
+def start(timed_server: TimedServerFactory) -> Iterator[Start]:
+    """Start a server with these settings and its brokers."""
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.create_server(("0.0.0.0", 0), backlog=100))
+
+        def started(settings: dict[str, int] = HALF, *, refusing: int | None = None, **more: object) -> Fleet:
+            return Fleet(timed_server(**settings, **more), stack, listening, refusing=refusing)
+
+        yield started
 
 
-def test_all_brokers_expire_without_the_property_as_in_java(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
-    fleet = Fleet(timed_server(**NO_IDLE), stack, listening)
+def test_all_brokers_expire_without_the_property_as_in_java(start: Start) -> None:
+    fleet = start(NO_IDLE)
     fleet.pass_time(TIMEOUT + 2 * SCAN)
     eventually(lambda: fleet.known == [])
 
 
-def test_all_at_once_are_kept_until_they_are_heard(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_all_at_once_are_kept_until_they_are_heard(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     """They stay while they are silent. A broker that is heard is live again. One log line names likely causes."""
-    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet = start()
     fleet.pass_time(TIMEOUT + 2 * SCAN)
     assert fleet.known == list(range(BROKERS))
     assert fleet.unconfirmed == BROKERS
@@ -113,12 +112,9 @@ def test_all_at_once_are_kept_until_they_are_heard(
     assert fleet.known == list(range(BROKERS))
 
 
-def test_silent_brokers_expire_after_their_time(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket, tmp_path: Path
-) -> None:
+def test_silent_brokers_expire_after_their_time(start: Start, tmp_path: Path) -> None:
     """Six of ten fell silent. Four come back; the journal has the doubt and why the others went."""
-    server = timed_server(journalPath=tmp_path / "journal", journalNs="n1", **HALF)
-    fleet = Fleet(server, stack, listening)
+    fleet = start(journalPath=tmp_path / "journal", journalNs="n1")
     fleet.pass_time(TIMEOUT + SCAN, hearing=range(4))
     assert fleet.unconfirmed == 6
     fleet.heartbeat(range(8))
@@ -126,25 +122,21 @@ def test_silent_brokers_expire_after_their_time(
     assert fleet.known == list(range(BROKERS))
     fleet.pass_time(3 * SCAN, hearing=range(8))
     eventually(lambda: fleet.known == list(range(8)))
-    server.stop()
+    fleet.server.stop()
     records = records_of(tmp_path / "journal")
     assert [one["doubt"] for one in records if one["ev"] == "doubt"] == ["silent_together"] * 6
     assert [one["cause"] for one in records if one["ev"] == "down"] == ["unconfirmed"] * 2
 
 
-def test_half_of_them_is_not_more_than_half(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
-    fleet = Fleet(timed_server(**HALF), stack, listening)
+def test_half_of_them_is_not_more_than_half(start: Start) -> None:
+    fleet = start()
     fleet.pass_time(TIMEOUT + 2 * SCAN, hearing=range(5))
     eventually(lambda: fleet.known == list(range(5)))
 
 
-def test_the_first_to_be_overdue_is_kept_as_well(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
+def test_the_first_to_be_overdue_is_kept_as_well(start: Start) -> None:
     """Heartbeats are spread over a period: when the first is overdue, the others are only late."""
-    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet = start()
     pass_time(fleet.server, 5 * SECOND)
     fleet.heartbeat(range(1, BROKERS))
     pass_time(fleet.server, TIMEOUT)
@@ -152,11 +144,9 @@ def test_the_first_to_be_overdue_is_kept_as_well(
     assert fleet.known == list(range(BROKERS))
 
 
-def test_the_last_to_be_overdue_is_kept_as_well(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
+def test_the_last_to_be_overdue_is_kept_as_well(start: Start) -> None:
     """It was heard after the others. When it is overdue, the others are already kept and still count as silent."""
-    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet = start()
     pass_time(fleet.server, 10 * SECOND)
     fleet.heartbeat(range(1))
     pass_time(fleet.server, TIMEOUT)
@@ -166,24 +156,19 @@ def test_the_last_to_be_overdue_is_kept_as_well(
     assert fleet.known == list(range(BROKERS))
 
 
-def test_a_refused_connection_is_proof_at_once(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
+def test_a_refused_connection_is_proof_at_once(start: Start) -> None:
     """One of them is really gone."""
-    server = timed_server(**HALF)
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        fleet = Fleet(server, stack, listening, refusing=bound.getsockname()[1])
+        fleet = start(refusing=bound.getsockname()[1])
         fleet.pass_time(TIMEOUT + 2 * SCAN)
         eventually(lambda: fleet.known == list(range(1, BROKERS)))
     assert fleet.unconfirmed == BROKERS - 1
 
 
-def test_a_peer_that_leaves_is_not_silent(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
+def test_a_peer_that_leaves_is_not_silent(start: Start) -> None:
     """Unregistrations and closed connections remove kept brokers as usual."""
-    fleet = Fleet(timed_server(**HALF), stack, listening)
+    fleet = start()
     fleet.pass_time(TIMEOUT + 2 * SCAN)
     names = fleet.names[0]
     unregister(fleet.connections[0], names, brokerAddr=fleet.addrs[0])
@@ -192,23 +177,17 @@ def test_a_peer_that_leaves_is_not_silent(
     eventually(lambda: fleet.known == [])
 
 
-def test_connections_that_are_closed_for_idling_are_silence(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
+def test_connections_that_are_closed_for_idling_are_silence(start: Start) -> None:
     """With Java's defaults the idle limit of a connection and the heartbeat time-out are the same."""
-    server = timed_server(**HALF | {"serverChannelMaxIdleTimeSeconds": TIMEOUT // SECOND - 2})
-    fleet = Fleet(server, stack, listening)
+    fleet = start(HALF | {"serverChannelMaxIdleTimeSeconds": TIMEOUT // SECOND - 2})
     for _ in range((TIMEOUT + 2 * SCAN) // SECOND):
-        pass_time(server, SECOND)
+        pass_time(fleet.server, SECOND)
         assert fleet.known == list(range(BROKERS))
     assert fleet.unconfirmed == BROKERS
     assert all(connection.is_closed_by_server() for connection in fleet.connections)
 
 
-def test_one_connection_closed_for_idling_takes_its_broker_along(
-    timed_server: TimedServerFactory, stack: ExitStack, listening: socket.socket
-) -> None:
-    server = timed_server(**HALF | {"serverChannelMaxIdleTimeSeconds": TIMEOUT // SECOND - 2})
-    fleet = Fleet(server, stack, listening)
+def test_one_connection_closed_for_idling_takes_its_broker_along(start: Start) -> None:
+    fleet = start(HALF | {"serverChannelMaxIdleTimeSeconds": TIMEOUT // SECOND - 2})
     fleet.pass_time(TIMEOUT + SCAN, hearing=range(1, BROKERS))
     eventually(lambda: fleet.known == list(range(1, BROKERS)))

@@ -125,17 +125,6 @@ def test_a_changed_limit_is_felt_by_new_connections(timed_server: TimedServerFac
         assert old.is_closed_by_server()
 
 
-def test_a_limit_from_the_file(timed_server: TimedServerFactory) -> None:
-    """B060: the limit is a property, in seconds."""
-    server = timed_server(serverChannelMaxIdleTimeSeconds=7)
-    with server.connect() as client:
-        wait_for_connections(server, 1)
-        pass_time(server, 6 * SECOND)
-        assert not is_ended(client)
-        server.advance(SECOND)
-        assert client.is_closed_by_server()
-
-
 @pytest.mark.parametrize("limit", [0, -1])
 def test_no_limit(timed_server: TimedServerFactory, limit: int) -> None:
     """B060: for Netty's IdleStateHandler 0 and less mean no limit."""

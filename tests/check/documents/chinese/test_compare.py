@@ -8,7 +8,7 @@ import pytest
 
 from tests.check.documents.chinese.compare import differences
 from tests.check.documents.chinese.targets import relinked
-from tests.check.source import ROOT
+from tests.check.source import ROOT, plant
 
 ENGLISH = """\
 # Start
@@ -80,7 +80,7 @@ def test_a_faithful_page_passes(root: Path) -> None:
 )
 def test_a_planted_difference_is_named(root: Path, before: str, after: str, reason: str) -> None:
     assert before in CHINESE
-    write(root, "docs/zh/start.md", CHINESE.replace(before, after))
+    plant(root, "docs/zh/start.md", CHINESE.replace(before, after))
     found = list(differences(root))
     assert any(one.startswith("docs/zh/start.md:") and one.endswith(reason) for one in found), found
 
@@ -89,28 +89,23 @@ def test_a_planted_difference_is_named(root: Path, before: str, after: str, reas
     ("before", "after"), [("30 s", "60 s"), ("`x`", "`y`"), ("make run  #", "make all  #"), ("- one", "- one\n- two")]
 )
 def test_a_change_of_the_english_page_alone_is_named(root: Path, before: str, after: str) -> None:
-    write(root, "docs/start.md", ENGLISH.replace(before, after))
+    plant(root, "docs/start.md", ENGLISH.replace(before, after))
     assert list(differences(root))
 
 
 def test_links_are_led_to_chinese_pages_that_came_since(root: Path) -> None:
-    write(root, "docs/zh/costs.md", "# 开销\n")
+    plant(root, "docs/zh/costs.md", "# 开销\n")
     [found] = [one for one in differences(root) if "link missing" in one]
     assert found.endswith("link missing: costs.md")
-    write(root, "docs/zh/start.md", relinked(root, root / "docs/start.md", root / "docs/zh/start.md"))
+    plant(root, "docs/zh/start.md", relinked(root, root / "docs/start.md", root / "docs/zh/start.md"))
     assert list(differences(root)) == []
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    write(tmp_path, "docs/start.md", ENGLISH)
-    write(tmp_path, "docs/limits.md", "# Limits\n\n## Time\n")
-    write(tmp_path, "docs/costs.md", "# Costs\n")
-    write(tmp_path, "docs/zh/start.md", CHINESE)
-    write(tmp_path, "docs/zh/limits.md", "# 上限\n\n## 时间\n")
+    plant(tmp_path, "docs/start.md", ENGLISH)
+    plant(tmp_path, "docs/limits.md", "# Limits\n\n## Time\n")
+    plant(tmp_path, "docs/costs.md", "# Costs\n")
+    plant(tmp_path, "docs/zh/start.md", CHINESE)
+    plant(tmp_path, "docs/zh/limits.md", "# 上限\n\n## 时间\n")
     return tmp_path
-
-
-def write(root: Path, name: str, text: str) -> None:
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / name).write_text(text, "utf-8")

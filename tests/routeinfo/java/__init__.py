@@ -1,1 +1,0 @@
-"""The cases of RocketMQ's own tests of RouteInfoManager."""
