@@ -72,7 +72,7 @@ def decoding_cpu_s(frame: memoryview) -> float:
     return time.thread_time() - started
 
 
-@pytest.mark.one_mode
+@pytest.mark.one_mode  # control inflates and reads bodies, whoever read their frames
 def test_a_flood_of_deflated_registrations_takes_no_memory(server: NameServer) -> None:
     """144 requests of 135 KB that inflate to 31 MB each: they once took 4.5 GB, and kept it."""
     assert_little_memory(server, dear.BODIES["31 MB of zeros"]())

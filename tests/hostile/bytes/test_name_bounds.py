@@ -215,7 +215,7 @@ def test_a_lookup_of_a_long_topic_is_answered(shared_server: NameServer, size: i
         assert ask_route(client, topic[:-1] + "y").code == codes.TOPIC_NOT_EXIST
 
 
-@pytest.mark.one_mode
+@pytest.mark.one_mode  # control writes the log
 def test_refused_names_are_not_logged(server: NameServer) -> None:
     """Each request of the table with a name of a megabyte: a line has no more than the log's own bound."""
     with server.connect() as client:

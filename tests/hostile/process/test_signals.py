@@ -54,7 +54,7 @@ def test_sigquit_prints_the_stacks_of_all_threads_and_what_waits(server: NameSer
     assert "  requests in the inbox: 0\n" in text
 
 
-@pytest.mark.one_mode
+@pytest.mark.one_mode  # control takes signals and writes the files
 def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> None:
     """Properties that take effect at the start stay unchanged, and so does everything if the file cannot be read."""
     text = server.config_path.read_text()

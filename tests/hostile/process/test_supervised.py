@@ -105,7 +105,7 @@ def test_a_restart_refuses_no_connection(start_server: StartServer, supervisor: 
     assert restarted(start_server({"listenPort": free_port()}))["refused"] > 0
 
 
-@pytest.mark.one_mode
+@pytest.mark.one_mode  # control talks to the supervisor
 def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, supervisor: Supervisor) -> None:
     """When it reports ready, it answers."""
     server = start_server(supervisor=supervisor)

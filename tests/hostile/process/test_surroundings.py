@@ -31,7 +31,7 @@ REGISTRATIONS_OF_ONE = 1_000
 WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
 
 
-@pytest.mark.one_mode
+@pytest.mark.one_mode  # control and the threads of the files write
 def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
     """B094: put and delete take effect until the next start. The answer and the log have the reason."""
     server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
