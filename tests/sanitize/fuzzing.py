@@ -121,7 +121,7 @@ def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> 
         print(f"fuzz: {done} {name} registration bodies: {taken} taken, {compared} compared with the twin")
 
 
-def fuzz(frames: int, seconds: int, seed: int) -> int:
+def fuzz(frames: int, seconds: int, bodies_s: int, seed: int) -> int:
     """Run this many frames, or as many as the time allows. 0, or an error if an answer is not the reference's."""
     print(f"fuzz: seed {seed}")
     with tempfile.TemporaryDirectory() as home:
@@ -134,5 +134,6 @@ def fuzz(frames: int, seconds: int, seed: int) -> int:
         print(f"fuzz: {compared} recognised frames compared with the reference")
         assert compared, "nothing was recognised"
         assert all(counts), "the fuzzer does not reach what it is for"
-        run_bodies(world, frames // BODIES_FOR_FRAMES, max(seconds / 3, 5), seed)
+        if bodies_s:
+            run_bodies(world, frames // BODIES_FOR_FRAMES, bodies_s, seed)
     return 0

@@ -1,7 +1,8 @@
 """Runs tests or the fuzzer with the modules of a build folder in place of the developer's.
 
-``python -m tests.sanitize.inside FOLDER pytest ARGUMENT…``, ``… FOLDER fuzz FRAMES SECONDS SEED`` or ``… FOLDER plant
-FAULT``. The last line gives the result, because a sanitizer may change the exit status of the process.
+``python -m tests.sanitize.inside FOLDER pytest ARGUMENT…``, ``… FOLDER fuzz FRAMES SECONDS BODIES_SECONDS SEED`` or ``…
+FOLDER plant FAULT``. The last line gives the result, because a sanitizer may change the exit status of the process.
+What only one of them needs is imported there: under a sanitizer an import takes several times as long.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-
-import pytest
-from hypothesis import settings
+from typing import TYPE_CHECKING
 
 import rocketns._fast
 import tests.compiled
 import tests.sanitize
+
+if TYPE_CHECKING:
+    import pytest
 
 ENDED = "ended with status"
 
@@ -28,12 +30,13 @@ def main(folder: Path, what: str, arguments: list[str]) -> int:
     tests.compiled.__path__[:] = [str(folder / "tests" / "compiled")]
     tests.sanitize.__path__.append(str(folder / "tests" / "sanitize"))
     if what == "pytest":
+        import pytest
+
         status = int(pytest.main(arguments, plugins=[FewerExamples()]))
     elif what == "fuzz":
         from tests.sanitize.fuzzing import fuzz  # its modules can be found only now
 
-        frames, seconds, seed = map(int, arguments)
-        status = fuzz(frames, seconds, seed)
+        status = fuzz(*map(int, arguments))
     else:
         status = plant(arguments[0])
     strange = [name for name, file in _compiled() if folder not in file.parents]
@@ -46,6 +49,8 @@ class FewerExamples:
     """A pytest plugin: property tests try a part of their examples. The fuzzer tries millions on the same parsers."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        from hypothesis import settings
+
         over = int(os.environ.get("ROCKETNS_EXAMPLES_OVER", "1"))
         functions = {getattr(item, "obj", None) for item in items}
         for function in functions:

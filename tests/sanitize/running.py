@@ -17,25 +17,32 @@ PYTEST += ["--capture=sys"]  # so that the sanitizer's output is shown
 
 @dataclass(frozen=True)
 class Amount:
-    """How much is run: ``fuzz_s`` and ``soak_s`` in seconds; property tests try one example of ``examples_over``."""
+    """How much is run: frames for ``fuzz_s`` seconds, then registrations for ``bodies_s``; the soak for ``soak_s``.
+
+    Property tests try one example of ``examples_over``.
+    """
 
     tests: tuple[str, ...]
     fuzz_s: int
+    bodies_s: int
     soak_s: int
     examples_over: int = 1
 
 
-WHOLE = Amount(("tests/fast",), 3_600, 60)
-SHARE = Amount(("tests/fast", "-k", "not every_byte and not planted"), 6, 4, examples_over=16)
-# A thread alone races with none: in a share, ThreadSanitizer has the tests with several.
+SOAK = "tests/soak/test_soak.py"
+WHOLE = Amount(("tests/fast", SOAK), 3_600, 1_200, 60)
+SHARE = Amount(("tests/fast", SOAK, "-k", "not every_byte and not planted"), 4, 3, 4, examples_over=16)
+# A thread alone races with none: in a share, ThreadSanitizer has the tests with several, and no registrations.
 WITH_THREADS = ("access/test_lane.py", "reactor", "connections", "routes/test_torn.py", "routes/test_readers.py")
 # Its steps must be longer than a round of a reactor, which takes milliseconds under ThreadSanitizer on a busy machine.
 TOO_SLOW_FOR = f"{SHARE.tests[-1]} and not goes_each_time"
 SHARES = {
     "address": SHARE,
-    "thread": replace(SHARE, tests=(*(f"tests/fast/{place}" for place in WITH_THREADS), "-k", TOO_SLOW_FOR)),
+    "thread": replace(
+        SHARE, tests=(*(f"tests/fast/{place}" for place in WITH_THREADS), SOAK, "-k", TOO_SLOW_FOR), bodies_s=0
+    ),
 }
-NOTHING = Amount((), 0, 0)
+NOTHING = Amount((), 0, 0, 0)
 
 
 def start(sanitizer: Sanitizer, what: str, arguments: list[str], amount: Amount = NOTHING) -> tuple[str, list[str]]:
@@ -95,8 +102,7 @@ def run(sanitizer: Sanitizer, amount: Amount, seed: int) -> list[str]:
     print(f"  {sanitizer.name}: built in {time.monotonic() - started:.0f} s", flush=True)
     parts = {
         "tests": [*PYTEST, *amount.tests],
-        "fuzz": ["fuzz", str(FRAMES), str(amount.fuzz_s), str(seed)],
-        "soak": [*PYTEST, "tests/soak/test_soak.py"],
+        "fuzz": ["fuzz", str(FRAMES), str(amount.fuzz_s), str(amount.bodies_s), str(seed)],
     }
     found = not_found(sanitizer)
     for name, part in parts.items():

@@ -15,7 +15,7 @@ from interop.harness.wire import Answer, Client, frame, json_header
 from rocketns.protocol.bounds import INFLATED_BYTES_MAX, LENIENT_BYTES_MAX
 from tests.behaviour.steps import assert_decode_failed
 from tests.hostile.bytes.dear import PACKED_LITTLE
-from tests.hostile.conftest import StartServer, assert_nothing_unforeseen
+from tests.hostile.conftest import StartServer
 from tests.hostile.watch import MB, costs_at_most
 from tests.hostile.witness import Witness
 
@@ -65,12 +65,14 @@ def test_hostile_counts_in_a_compressed_body(shared_server: NameServer, name: st
 EMPTY = bytes(INFLATED_BYTES_MAX - 100)  # blocks of no bytes
 
 
+@pytest.mark.one_mode  # control inflates and reads bodies, whoever read their frames
 @pytest.mark.parametrize("before", [COUNT_MAX, NO_TOPICS + COUNT_MAX], ids=["topics", "mappings"])
 def test_a_compressed_body_of_millions_of_empty_blocks(server: NameServer, before: bytes) -> None:
     """B129: no topic and no mapping may be empty, so the first one refuses the body and the rest costs nothing."""
     assert_refused(server, zlib.compress(VERSION + before + EMPTY, PACKED_LITTLE), INFLATING_GROWTH)
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("inflated", [INFLATED_BYTES_MAX - MB, INFLATED_BYTES_MAX + MB, 256 * MB])
 def test_a_body_that_inflates_without_end(server: NameServer, inflated: int) -> None:
     """B129: a body that inflates to a thousand times its size, below and above the limit of inflated bytes."""
@@ -111,13 +113,11 @@ def test_deep_nesting(shared_server: NameServer, kind: str, depth: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["arrays", "objects"])
-def test_nesting_as_deep_as_the_parser_takes(server: NameServer, kind: str) -> None:
+def test_nesting_as_deep_as_the_parser_takes(shared_server: NameServer, kind: str) -> None:
     """B020, B134: one level less than the parser refuses. Python's own stack is shorter."""
-    with costs_at_most(server, SMALL_GROWTH), Witness(server, rounds_min=1):
+    with costs_at_most(shared_server, SMALL_GROWTH), Witness(shared_server, rounds_min=1):
         for depth in (900, 980, 1_023):
-            send_nested(server, nested(kind, depth))
-    assert server.stop() == 0
-    assert_nothing_unforeseen(server)
+            send_nested(shared_server, nested(kind, depth))
 
 
 def send_nested(server: NameServer, value: bytes) -> None:
@@ -164,16 +164,17 @@ def test_slow_json_at_its_limit(shared_server: NameServer, kind: str) -> None:
         assert [client.receive().code for _ in range(3)] == [codes.SUCCESS] * 3
 
 
-def test_slow_headers_on_many_connections(server: NameServer) -> None:
+def test_slow_headers_on_many_connections(shared_server: NameServer) -> None:
     """B021: the cost of one turn of reading does not grow with the number of peers that send slow headers."""
     header = b'{"code":206,"opaque":1,\'a\':[' + b"1," * (LENIENT_BYTES_MAX // 2 - 100) + b"1]}"
-    with Witness(server), ExitStack() as stack:
-        clients = [stack.enter_context(Client(server.port, timeout_s=60)) for _ in range(10)]
+    with Witness(shared_server), ExitStack() as stack:
+        clients = [stack.enter_context(Client(shared_server.port, timeout_s=60)) for _ in range(10)]
         for client in clients:
             client.send(frame(header))
         assert all(is_answered_or_closed(client) for client in clients)
 
 
+@pytest.mark.one_mode
 def test_slow_json_beyond_its_limit(server: NameServer) -> None:
     """B134: 16 MB that only the lenient parser could read are refused without parsing."""
     body = b"{'a':[" + b"1," * (7 * MB) + b"1]}"
@@ -193,6 +194,7 @@ def register_topic(server: NameServer, body: bytes) -> Answer:
         return client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}, body)
 
 
+@pytest.mark.one_mode
 def test_an_answer_that_does_not_fit_its_header(start_server: StartServer) -> None:
     """A value of 3 MB with six bytes a character in an answer: its reader gets code 1, others notice nothing."""
     server = start_server()

@@ -21,6 +21,9 @@ from tests.hostile.conftest import StartServer
 from tests.hostile.watch import MB, Watch, cpu_seconds
 from tests.hostile.witness import Witness
 
+# Control reads and measures the names, whoever read the frame.
+pytestmark = pytest.mark.one_mode
+
 MANY_TOPICS = 100_000
 SLOWEST_CPU_S = 1.0
 # The name is read and measured, and the topics are inflated at most; with what the witness asks meanwhile.

@@ -13,8 +13,9 @@ from interop.harness.wire import Answer, Client
 
 LONG = 4_000
 CONTROL = "\x01"
-# Those that JSON has no short escape for.
-CONTROLS = [chr(code) for code in range(1, 32) if chr(code) not in "\b\t\n\f\r"]
+# Those that JSON has no short escape for; any byte → one of them.
+CONTROLS = bytes(code for code in range(1, 32) if chr(code) not in "\b\t\n\f\r")
+ANY_CONTROL = bytes(CONTROLS[byte % len(CONTROLS)] for byte in range(256))
 
 
 def deflated(topics: list[str]) -> tuple[bytes, int]:
@@ -56,4 +57,4 @@ class Stranger:
 def names(count: int, length: int) -> list[str]:
     """Different names of control characters, mixed: a body that inflates to much more than it has is refused."""
     chance = random.Random(count)
-    return ["".join(chance.choices(CONTROLS, k=length - 6)) + f"{number:06}" for number in range(count)]
+    return [chance.randbytes(length - 6).translate(ANY_CONTROL).decode() + f"{number:06}" for number in range(count)]

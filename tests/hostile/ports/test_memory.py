@@ -11,6 +11,9 @@ from interop.harness.wire import eventually
 from tests.hostile.ports.conftest import Ports
 from tests.hostile.watch import MB, Watch, costs_at_most
 
+# Both HTTP ports have threads of their own, with reactors and without.
+pytestmark = pytest.mark.one_mode
+
 PATHS = {"management": b"/livez", "addresses": b"/rocketmq/nsaddr"}
 BODY = b"x" * MB
 WAVES, IN_WAVE = 3, 64

@@ -22,6 +22,9 @@ from rocketns.journal.lookups import TOPIC_CHARS_MAX
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
 
+# The peer that asks decides which topic it is.
+pytestmark = pytest.mark.one_mode
+
 LONG = "x" * 3_900
 # Together more than 4 MiB of the route of each topic.
 BROKERS = 450

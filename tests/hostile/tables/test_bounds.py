@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +16,24 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import register, register_with, registered
 from tests.behaviour.views import ask_route, cluster_info, topic_list
 from tests.hostile.conftest import StartServer
+from tests.support.inprocess import TimedServer
 
+Serve = Callable[..., TimedServer]
 FORMS = {"plain": register_body, "compressed": compressed_body}
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """A server in this process, with one reactor: ``serve({"rocketns.routesMax": 10})``. Control has the tables."""
+    started: list[TimedServer] = []
+
+    def start(properties: dict[str, object] | None = None) -> TimedServer:
+        started.append(TimedServer(tmp_path, {"rocketns.reactors": 1} | (properties or {})))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
 
 
 def topics_of(names: Names, count: int, prefix: str = "T") -> list[dict[str, Any]]:
@@ -38,8 +56,8 @@ def next_version() -> dict[str, int]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_registration_beyond_the_tables_is_refused_whole(start_server: StartServer, form: str) -> None:
-    server = start_server({"rocketns.routesMax": 10})
+def test_a_registration_beyond_the_tables_is_refused_whole(serve: Serve, form: str) -> None:
+    server = serve({"rocketns.routesMax": 10})
     first, second = Names(), Names()
     with server.connect() as client:
         registered(client, first, topics_of(first, 8))
@@ -53,9 +71,9 @@ def test_a_registration_beyond_the_tables_is_refused_whole(start_server: StartSe
         assert is_full(register(client, Names(), ["T", "U"]), "rocketns.routesMax=10")
 
 
-def test_a_broker_without_new_topics_is_accepted_by_full_tables(start_server: StartServer) -> None:
+def test_a_broker_without_new_topics_is_accepted_by_full_tables(serve: Serve) -> None:
     """Again, with another version, with other queues, from a new address and as a slave."""
-    server = start_server({"rocketns.routesMax": 4, "rocketns.brokerRoutesMax": 4})
+    server = serve({"rocketns.routesMax": 4, "rocketns.brokerRoutesMax": 4})
     names = Names()
     with server.connect() as client:
         registered(client, names, topics_of(names, 4))
@@ -68,9 +86,9 @@ def test_a_broker_without_new_topics_is_accepted_by_full_tables(start_server: St
         registered(client, names, topics_of(names, 2), host=3)
 
 
-def test_the_topics_of_one_broker_name(start_server: StartServer) -> None:
+def test_the_topics_of_one_broker_name(serve: Serve) -> None:
     """In one registration, or one after another, also from several addresses."""
-    server = start_server({"rocketns.brokerRoutesMax": 4})
+    server = serve({"rocketns.brokerRoutesMax": 4})
     names, other = Names(), Names()
     with server.connect() as client:
         assert is_full(register(client, names, topics_of(names, 5)), "rocketns.brokerRoutesMax=4")
@@ -81,8 +99,8 @@ def test_the_topics_of_one_broker_name(start_server: StartServer) -> None:
         registered(client, other, topics_of(other, 4))
 
 
-def test_a_removed_entry_makes_room(start_server: StartServer) -> None:
-    server = start_server({"rocketns.routesMax": 3, "rocketns.brokerRoutesMax": 3})
+def test_a_removed_entry_makes_room(serve: Serve) -> None:
+    server = serve({"rocketns.routesMax": 3, "rocketns.brokerRoutesMax": 3})
     names = Names()
     with server.connect() as client:
         for number in range(200):  # each replaces one topic of three
@@ -93,17 +111,17 @@ def test_a_removed_entry_makes_room(start_server: StartServer) -> None:
         assert is_full(register(client, names, ["A", "B"]), "rocketns.brokerRoutesMax=3")
 
 
-def test_a_long_name_counts_as_several(start_server: StartServer) -> None:
-    server = start_server({"rocketns.routesMax": 10})
+def test_a_long_name_counts_as_several(serve: Serve) -> None:
+    server = serve({"rocketns.routesMax": 10})
     with server.connect() as client:
         for length, full in ((256 * 9, True), (256 * 8, False)):
             answer = register(client, Names(), [topic_config("x" * length), topic_config("y" * 255)])
             assert is_full(answer, "rocketns.routesMax=10") == full
 
 
-def test_filter_servers_and_static_topics_count(start_server: StartServer) -> None:
+def test_filter_servers_and_static_topics_count(serve: Serve) -> None:
     """Ten routes: four topics, a mapping of each, and two filter servers. A mapping of 64 queues is nine."""
-    server = start_server({"rocketns.routesMax": 10})
+    server = serve({"rocketns.routesMax": 10})
     names = Names()
     topics = topics_of(names, 4)
     named = [topic["topicName"] for topic in topics]
@@ -117,9 +135,9 @@ def test_filter_servers_and_static_topics_count(start_server: StartServer) -> No
         assert is_full(register(client, names, topics, filters=["f"] * 3), "rocketns.routesMax=10")
 
 
-def test_a_topic_that_a_tool_registers(start_server: StartServer) -> None:
+def test_a_topic_that_a_tool_registers(serve: Serve) -> None:
     """217."""
-    server = start_server({"rocketns.routesMax": 6, "rocketns.brokerRoutesMax": 3})
+    server = serve({"rocketns.routesMax": 6, "rocketns.brokerRoutesMax": 3})
     names, other = Names(), Names()
     with server.connect() as client:
         registered(client, names, topics_of(names, 2))
@@ -132,8 +150,8 @@ def test_a_topic_that_a_tool_registers(start_server: StartServer) -> None:
         assert put(names.topic("A"), names.broker, other.broker).code == codes.SUCCESS
 
 
-def test_a_topic_that_a_tool_registers_in_full_tables(start_server: StartServer) -> None:
-    server = start_server({"rocketns.routesMax": 2})
+def test_a_topic_that_a_tool_registers_in_full_tables(serve: Serve) -> None:
+    server = serve({"rocketns.routesMax": 2})
     names = Names()
     with server.connect() as client:
         registered(client, names)
@@ -143,8 +161,8 @@ def test_a_topic_that_a_tool_registers_in_full_tables(start_server: StartServer)
             assert is_full(answer, "rocketns.routesMax=2") == full
 
 
-def test_broker_names_and_addresses(start_server: StartServer) -> None:
-    server = start_server({"rocketns.brokersMax": 3})
+def test_broker_names_and_addresses(serve: Serve) -> None:
+    server = serve({"rocketns.brokersMax": 3})
     with server.connect() as client:
         kept = [Names() for _ in range(3)]
         for names in kept:
@@ -159,9 +177,9 @@ def test_broker_names_and_addresses(start_server: StartServer) -> None:
             registered(client, names, version=next_version())
 
 
-def test_names_of_one_address(start_server: StartServer) -> None:
+def test_names_of_one_address(serve: Serve) -> None:
     """Without any topic."""
-    server = start_server({"rocketns.brokersMax": 3})
+    server = serve({"rocketns.brokersMax": 3})
     names = Names()
     with server.connect() as client:
         for number in range(4):
@@ -170,8 +188,8 @@ def test_names_of_one_address(start_server: StartServer) -> None:
         assert len(cluster_info(client)["brokerAddrTable"]) == 3
 
 
-def test_ids_of_one_broker_name(start_server: StartServer) -> None:
-    server = start_server()
+def test_ids_of_one_broker_name(serve: Serve) -> None:
+    server = serve()
     names = Names()
     with server.connect() as client:
         for number in range(BROKER_IDS_MAX):
@@ -181,6 +199,7 @@ def test_ids_of_one_broker_name(start_server: StartServer) -> None:
         registered(client, names, host=7, broker_id=7)
 
 
+@pytest.mark.one_mode
 def test_refusals_fill_no_log(start_server: StartServer) -> None:
     """One line a second, which names the limit."""
     server = start_server({"rocketns.routesMax": 1})
