@@ -20,7 +20,7 @@ CLASSIC = {"language": "Java", "client": "`rocketmq-client`"}
     **CLASSIC, version=CURRENT, shows="signed lookups at a broker that signs, where everything else is refused"
 )
 def test_signed_clients_use_a_broker_that_signs(guarded: Guarded, fleet: Fleet) -> None:
-    """The producer adds its zone after it has signed, and the broker before that: each signature covers other fields."""
+    """The producer adds its zone after it has signed, the broker before: each signature covers other fields."""
     producer = fleet.producer([guarded.server], TOPIC, MESSAGES, options=(*signs_as(CLIENTS), *IN_A_ZONE))
     consumer = fleet.consumer([guarded.server], TOPIC, "readers", options=signs_as(CLIENTS))
     assert_each_arrives_once(producer, consumer, MESSAGES)
