@@ -91,7 +91,7 @@ def _wheel(folder: Path) -> None:
         sys.executable, "-W", "ignore", "setup.py", "-q",
         "egg_info", f"--egg-base={made}",
         "build", f"--build-lib={made / 'lib'}",
-        "bdist_wheel", f"--bdist-dir={made / 'wheel'}", f"--dist-dir={folder}",
+        "bdist_wheel", "--skip-build", f"--bdist-dir={made / 'wheel'}", f"--dist-dir={folder}",
     ]  # fmt: skip
     environment = {name: value for name, value in os.environ.items() if name != "ROCKETNS_TESTS"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=BUILD_TIMEOUT_S)
