@@ -69,9 +69,15 @@ class Way:
         """Wait until the log says that a request of this class would be refused, and so was answered."""
         self._was_told_of("would refuse", access, reason)
 
+    def told(self, verb: str) -> list[str]:
+        """The classes of all requests of which the log says so for lack of evidence, each kind of request once."""
+        return re.findall(self._line(verb, r"(\w+)", "no_evidence"), self.server.process.text())
+
     def _was_told_of(self, verb: str, access: str, reason: str) -> None:
-        line = rf"{verb} request \d+ \(\w+\) of class {access} of {re.escape(self.host)}, .*: {reason};"
-        self.server.process.wait_for(line)
+        self.server.process.wait_for(self._line(verb, access, reason))
+
+    def _line(self, verb: str, access: str, reason: str) -> str:
+        return rf"{verb} request \d+ \(\w+\) of class {access} of {re.escape(self.host)}, .*: {reason};"
 
 
 def has_registered(broker: Broker, server: NameServer) -> None:

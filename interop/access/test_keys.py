@@ -46,7 +46,7 @@ def test_signed_clients_use_an_old_broker_that_is_known_by_its_network(guarded: 
 
 @pytest.mark.parametrize(
     ("version", "options", "reason"),
-    [(CURRENT, (), "no_evidence"), (OLD, (), "no_evidence"), (CURRENT, signs_as(CLIENTS, "another"), "wrong_signature"),
+    [(CURRENT, (), "no_evidence"), (CURRENT, signs_as(CLIENTS, "another"), "wrong_signature"),
      (OLD, signs_as("nobody", "another"), "unknown_key")],
 )  # fmt: skip
 def test_client_that_is_not_known_sends_nothing(
@@ -60,12 +60,9 @@ def test_client_that_is_not_known_sends_nothing(
     assert stored(guarded.broker.port, TOPIC) == before
 
 
-@pytest.mark.parametrize("version", [CURRENT, OLD])
-def test_unsigned_clients_are_served_where_lookups_are_observed(
-    version: str, guarded: Guarded, way: Way, fleet: Fleet
-) -> None:
+def test_unsigned_clients_are_served_where_lookups_are_observed(guarded: Guarded, way: Way, fleet: Fleet) -> None:
     with guarded.observed():
-        producer = fleet.producer([way.relay], TOPIC, 1, version=version)
+        producer = fleet.producer([way.relay], TOPIC, 1)
         producer.wait_for("DONE")
         assert producer.values("SENT") == ["0"]
         way.would_be_refused("lookup")

@@ -46,13 +46,3 @@ def test_client_without_keys_is_refused(program: Program, way: Way, fleet: Fleet
     producer = program.start("produce", name_server_list(way.relay), program.topic, 1, fleet)
     way.was_refused("lookup")
     assert not producer.values("SENT")
-
-
-@pytest.mark.parametrize("program", [program.case() for program in PROGRAMS])
-def test_client_without_keys_is_served_where_lookups_are_observed(
-    program: Program, guarded: Guarded, way: Way, fleet: Fleet
-) -> None:
-    with guarded.observed():
-        producer = program.start("produce", name_server_list(way.relay), program.topic, 1, fleet)
-        assert producer.wait_for("SENT") == ["0"]
-        way.would_be_refused("lookup")

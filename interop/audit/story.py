@@ -86,7 +86,7 @@ def wait_for_messages(deployment: Deployment) -> None:
 
 def wait_for_brokers(server: NameServer, names: set[str]) -> int:
     """Wait until the name server has exactly these brokers; returns when. No lookup is sent, as lookups are counted."""
-    eventually(lambda: set(brokers(server)) == names, WITHIN_S)
+    eventually(lambda: set(brokers(server)) == names, WITHIN_S, every_s=0.1)
     return now_ms()
 
 

@@ -24,8 +24,11 @@ CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 def base(engine: Engine, suite: str = "") -> str:
     """The tag of the image of a Debian release, by its code name; without one, of this machine's. NoEngine if
     containers of it do not start here."""
-    with alone():
-        archive = _archive(suite or _suite())
+    suite_here = suite or _suite()
+    archive = cache_folder() / f"debian-{suite_here}.tar"
+    if not archive.exists():
+        with alone():
+            _archive(suite_here, archive)
     tag = f"{TAG}:{suite}" if suite else TAG
     engine.docker("import", f"--change=ENV PIP_CERT={CERTIFICATES} PIP_DISABLE_PIP_VERSION_CHECK=1", str(archive), tag)
     try:
@@ -35,11 +38,10 @@ def base(engine: Engine, suite: str = "") -> str:
     return tag
 
 
-def _archive(suite: str) -> Path:
-    """The image's files as one tar file, kept in the cache folder."""
-    archive = cache_folder() / f"debian-{suite}.tar"
+def _archive(suite: str, archive: Path) -> None:
+    """Keep the image's files as one tar file in the cache folder."""
     if archive.exists():
-        return archive
+        return  # by the process that was waited for
     if shutil.which("mmdebstrap") is None:
         raise NoEngine("the base image is made by mmdebstrap, which is not on the PATH (apt-get install mmdebstrap)")
     fresh = archive.with_name(f"new-{archive.name}")
@@ -54,7 +56,7 @@ def _archive(suite: str) -> Path:
     done = subprocess.run(command, text=True, capture_output=True, timeout=BOOTSTRAP_TIMEOUT_S, check=False)
     if done.returncode != 0:
         raise NoEngine(f"mmdebstrap could not make the base image: {done.stderr[-500:]}")
-    return fresh.rename(archive)
+    fresh.rename(archive)
 
 
 def _suite() -> str:

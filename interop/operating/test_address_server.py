@@ -50,7 +50,7 @@ def test_a_second_name_server_is_used_by_a_broker_and_clients_that_run_on(fleet:
         with server.config_path.open("a") as file:
             file.write(f"rocketns.peers={both}\n")
         server.process.signal(signal.SIGHUP)
-    eventually(lambda: [listed(port) for port in ports] == [both, both])
+    eventually(lambda: [listed(port) for port in ports] == [both, both], every_s=0.2)
     views.have_registered(asking, second)
     log = producer.process.output.with_name("java.log")
     eventually(lambda: f"new={both}" in log.read_text("utf-8", "replace"), 120.0, every_s=0.2)

@@ -47,5 +47,4 @@ def test_brokers_register_with_it_and_clients_never_see_it(rocketns_fleet: Fleet
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
     tell(admin, broker, name_server_list(java))
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
-    assert set(admin.statuses().values()) == {0}
     stop_and_check(producer, consumer)

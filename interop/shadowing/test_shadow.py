@@ -59,7 +59,6 @@ def test_mqadmin_sees_no_difference(without_difference: Scene) -> None:
         (("deleteTopic", "-c", "InteropCluster", "-t", "Managed"), "delete topic .* from NameServer success"),
     ):
         admin.run(*words).prints(printed)
-    assert set(admin.statuses().values()) == {0}
 
 
 def test_a_planted_difference_is_found_and_is_gone_when_it_is_taken_back(scene: Scene) -> None:

@@ -23,9 +23,9 @@ def rendered(helm: str, *options: str) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def manifests(helm: str) -> str:
+def manifests(made: str) -> str:
     """What the chart makes of its defaults, without the lines that only helm has a use for."""
-    lines = rendered(helm).removeprefix("---\n").splitlines()
+    lines = made.removeprefix("---\n").splitlines()
     text = "\n".join(line.rstrip() for line in lines if not OF_HELM.fullmatch(line)) + "\n"
     return HEADER + text.replace(
         "      annotations:\n        # Other properties are a reason to start the pods again.\n", ""
@@ -33,4 +33,4 @@ def manifests(helm: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(manifests(sys.argv[1] if len(sys.argv) > 1 else "helm"))
+    sys.stdout.write(manifests(rendered(sys.argv[1] if len(sys.argv) > 1 else "helm")))

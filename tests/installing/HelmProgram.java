@@ -1,11 +1,15 @@
 import com.marcnuri.helm.Helm;
 import com.marcnuri.helm.LintResult;
 import com.marcnuri.helm.TemplateCommand;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.Deque;
 import java.util.List;
 import java.util.stream.Stream;
@@ -14,19 +18,27 @@ import java.util.stream.Stream;
  * The part of helm's command line that the tests use, by helm as a library: {@code template NAME CHART --set NAME=VALUE}
  * and {@code lint --strict CHART}. The library takes Kubernetes for 1.20 and cannot be told otherwise, so
  * {@code --kube-version} is passed over, and the chart is read without its demand for a version.
+ *
+ * <p>Each line of the standard input is a command, its words between tabs. The answer is a line with status and Base64.
  */
 public final class HelmProgram {
     public static void main(String[] arguments) throws IOException {
-        Deque<String> words = new ArrayDeque<>(Arrays.asList(arguments));
-        try {
-            System.exit("lint".equals(words.remove()) ? lint(words) : template(words));
-        } catch (IllegalStateException error) {
-            System.err.println("Error: " + error.getMessage());
-            System.exit(1);
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            Deque<String> words = new ArrayDeque<>(Arrays.asList(line.split("\t")));
+            try {
+                answer(0, "lint".equals(words.remove()) ? lint(words) : template(words));
+            } catch (IllegalStateException error) {
+                answer(1, error.getMessage());
+            }
         }
     }
 
-    private static int template(Deque<String> words) throws IOException {
+    private static void answer(int status, String text) {
+        System.out.println(status + " " + Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    private static String template(Deque<String> words) throws IOException {
         String name = words.remove();
         TemplateCommand command = new Helm(withoutItsDemand(Path.of(words.remove()))).template().withName(name);
         while (!words.isEmpty()) {
@@ -36,15 +48,17 @@ public final class HelmProgram {
                 command.set(value[0], value[1]);
             }
         }
-        System.out.print(command.call());
-        return 0;
+        return command.call();
     }
 
-    private static int lint(Deque<String> words) throws IOException {
+    private static String lint(Deque<String> words) throws IOException {
         words.remove("--strict");
         LintResult result = new Helm(withoutItsDemand(Path.of(words.remove()))).lint().strict().call();
-        result.getMessages().forEach(System.out::println);
-        return result.isFailed() ? 1 : 0;
+        String messages = String.join("\n", result.getMessages());
+        if (result.isFailed()) {
+            throw new IllegalStateException(messages);
+        }
+        return messages;
     }
 
     private static Path withoutItsDemand(Path chart) throws IOException {

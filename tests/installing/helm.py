@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import functools
 import hashlib
 import os
 import platform
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,37 +23,58 @@ GROUP = "com.marcnuri.helm-java"
 PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 SOURCE = Path(__file__).with_name("HelmProgram.java")
 COMPILE_TIMEOUT_S = 120
-# It runs for a second: Java's second compiler and a collector with threads of its own would cost more than they save.
-OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+TIMEOUT_S = 100
+# Java's second compiler and a collector with threads of its own would cost more than they save.
+OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
-def helm() -> str:
-    """The program; a test that needs it is left out where there is neither helm nor Java."""
+class Said(NamedTuple):
+    """How a command ended: its output if its status is 0, else what it complains about."""
+
+    status: int
+    text: str
+
+
+def helm(*words: str) -> Said:
+    """Run a command; a test that needs it is left out where there is neither helm nor Java."""
     beside = Path(sys.executable).parent / "helm"
     found = str(beside) if beside.is_file() else shutil.which("helm")
-    missing = missing_tools()
-    if not found and missing:
+    if found:
+        done = subprocess.run([found, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        return Said(done.returncode, done.stdout if done.returncode == 0 else done.stdout + done.stderr)
+    if missing := missing_tools():
         pytest.skip(f"neither helm (`make helm` builds it with go) nor {', '.join(missing)}: the chart is not rendered")
-    return found or str(of_the_library())
+    return _ask_library(*words)
 
 
-def of_the_library() -> Path:
-    """A program with those of helm's commands that the tests use, in the cache folder."""
+def _ask_library(*words: str) -> Said:
+    process = _of_the_library()
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write("\t".join(words) + "\n")
+    process.stdin.flush()
+    status, _, text = process.stdout.readline().partition(" ")
+    return Said(int(status), base64.b64decode(text).decode())
+
+
+@functools.cache
+def _of_the_library() -> subprocess.Popen[str]:
+    """The Java program that runs the commands, until this process ends: its start costs more than all of them."""
     native = f"linux-{PROCESSORS[platform.machine()]}"
     libraries = jars("helm", VERSION, "helm-java", native, group=GROUP)
-    digest = hashlib.sha256(SOURCE.read_bytes() + OPTIONS.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     folder = cache_folder() / "helm" / f"program-{digest}"
-    with alone():
-        if not folder.exists():
+    if not folder.exists():
+        with alone():
             _compile(libraries, folder)
-    return folder / "helm"
+    command = ["java", *OPTIONS, "-cp", f"{folder}:{libraries}", SOURCE.stem]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _compile(libraries: str, folder: Path) -> None:
+    if folder.exists():
+        return  # by the process that was waited for
     fresh = Path(tempfile.mkdtemp(dir=folder.parent))
     command = ["javac", "-d", str(fresh), "-cp", libraries, str(SOURCE)]
     subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
-    program = fresh / "helm"
-    program.write_text(f"#!/bin/sh\nexec java {OPTIONS} -cp '{folder}:{libraries}' {SOURCE.stem} \"$@\"\n", "utf-8")
-    program.chmod(0o755)
     os.rename(fresh, folder)  # noqa: PTH104  whole or not at all

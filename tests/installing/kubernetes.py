@@ -6,32 +6,30 @@ have none there.
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.check.source import ROOT
-from tests.installing.helm import helm
+from tests.installing.helm import Said, helm
 
 CHART = ROOT / "packaging" / "helm" / "rocketns"
 MANIFESTS = ROOT / "packaging" / "kubernetes" / "rocketns.yaml"
 OLDEST = "1.25"
-HELM_TIMEOUT_S = 100
 Manifest = dict[str, Any]
 
 
-def run_helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [helm(), *map(str, arguments), "--kube-version", OLDEST]
-    return subprocess.run(command, capture_output=True, text=True, timeout=HELM_TIMEOUT_S, check=False)
+def template(*settings: str) -> Said:
+    """The chart with these values (``name=value``)."""
+    values = [word for setting in settings for word in ("--set", setting)]
+    return helm("template", "rocketns", str(CHART), *values, "--kube-version", OLDEST)
 
 
 def rendered(*settings: str) -> list[Manifest]:
-    """What the chart makes of these values (``name=value``)."""
-    result = run_helm("template", "rocketns", CHART, *(word for setting in settings for word in ("--set", setting)))
-    assert result.returncode == 0, result.stderr
-    return read(result.stdout)
+    """What the chart makes of these values."""
+    status, text = template(*settings)
+    assert status == 0, text
+    return read(text)
 
 
 def read(text: str) -> list[Manifest]:

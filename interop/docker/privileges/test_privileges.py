@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import pytest
 
+from interop.docker import containers
 from interop.docker.containers import Container
 from interop.docker.deployments.announcing import announce, assert_registers_and_finds
-from interop.docker.images import ROOT
+from interop.docker.engine import Engine
+from interop.docker.images import ROOT, Images
 from interop.harness.wire import eventually
 from tests.behaviour import calls, views
 from tests.check import locks
@@ -37,15 +39,51 @@ REFUSED = {
 }
 
 
-@pytest.fixture
-def confined(start: Callable[..., Container]) -> Container:
-    container = start(*COMMAND, options=CONFINED)
-    container.wait_for_output("boot success")  # then the other ports are open, too
-    return container
+@pytest.fixture(scope="module")
+def confined(engine: Engine, built: Images) -> Iterator[Container]:
+    container = containers.run(engine, built.rocketns, *COMMAND, options=CONFINED)
+    try:
+        container.wait_until_it_serves()
+        container.wait_for_output("boot success")  # then the other ports are open, too
+        yield container
+    finally:
+        container.remove()
+
+
+def test_the_kernel_confines_it(confined: Container) -> None:
+    status = confined.execute("cat", "/proc/1/status")
+    found = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert found["Uid"].split() == ["3000"] * 4
+    assert {found[name] for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh")} == {"0" * 16}
+    assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_whoever_takes_it_over_gets_no_more(what: str, confined: Container) -> None:
+    script = f"import sys\ntry:\n    {REFUSED[what]}\nexcept OSError:\n    sys.exit(1)\n"
+    shell = '/opt/rocketns/bin/python -c "$1" && echo done || echo refused'
+    assert confined.execute("sh", "-c", shell, "sh", script).strip() == "refused"
+
+
+def test_the_bill_of_materials_names_what_is_installed(confined: Container) -> None:
+    """Each distribution with a hash that the lock file allows."""
+    bill = json.loads(confined.execute("cat", "/opt/rocketns/sbom.cdx.json"))
+    lists = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    there = json.loads(confined.execute("/opt/rocketns/bin/python", "-c", lists))
+    root = bill["metadata"]["component"]
+    listed = {one["name"]: one["version"] for one in (*bill["components"], root)}
+    assert listed == {locks.canonicalize_name(name): version for name, version in there.items()}
+    pins = locks.pins(ROOT / "packaging" / "docker" / "requirements.txt")
+    for one in bill["components"]:
+        [taken] = one["hashes"]
+        assert f"sha256:{taken['content']}" in pins[one["name"]].hashes
 
 
 def test_it_serves_with_journal_management_port_and_address_server(confined: Container) -> None:
-    """Also over TLS, and after a restart, with the routes of its journal; health check and stop command work, too."""
+    """Also over TLS, and after a restart, with the routes of its journal; health check and stop command work, too.
+
+    The last test, for it ends the container.
+    """
     with confined.connect() as broker:
         announce(broker, "broker-a", ["Orders", "Payments"])
         with confined.connect() as client, TlsClient(confined.port()) as encrypted:
@@ -67,33 +105,3 @@ def test_it_serves_with_journal_management_port_and_address_server(confined: Con
 
 def asked(container: Container, url: str) -> str:
     return container.execute("/opt/rocketns/bin/python", "-c", ASK, url)
-
-
-def test_the_kernel_confines_it(confined: Container) -> None:
-    status = confined.execute("cat", "/proc/1/status")
-    found = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    assert found["Uid"].split() == ["3000"] * 4
-    assert {found[name] for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh")} == {"0" * 16}
-    assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_whoever_takes_it_over_gets_no_more(what: str, confined: Container) -> None:
-    script = f"import sys\ntry:\n    {REFUSED[what]}\nexcept OSError:\n    sys.exit(1)\n"
-    shell = '/opt/rocketns/bin/python -c "$1" && echo done || echo refused'
-    assert confined.execute("sh", "-c", shell, "sh", script).strip() == "refused"
-
-
-def test_the_bill_of_materials_names_what_is_installed(start: Callable[..., Container]) -> None:
-    """Each distribution with a hash that the lock file allows."""
-    container = start("sh", "mqnamesrv")
-    bill = json.loads(container.execute("cat", "/opt/rocketns/sbom.cdx.json"))
-    lists = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
-    there = json.loads(container.execute("/opt/rocketns/bin/python", "-c", lists))
-    root = bill["metadata"]["component"]
-    listed = {one["name"]: one["version"] for one in (*bill["components"], root)}
-    assert listed == {locks.canonicalize_name(name): version for name, version in there.items()}
-    pins = locks.pins(ROOT / "packaging" / "docker" / "requirements.txt")
-    for one in bill["components"]:
-        [taken] = one["hashes"]
-        assert f"sha256:{taken['content']}" in pins[one["name"]].hashes
