@@ -120,7 +120,8 @@ def test_scenarios_that_share_a_policy_and_a_broker_are_one_group_that_waits() -
 
 
 def test_tests_that_share_a_run_of_the_audit_are_of_one_group() -> None:
-    shared = ("batch/test_effects", "batch/named/test_records", "batch/test_nightly", "batch/test_twins")
+    shared = ("batch/test_effects", "batch/named/test_records", "batch/test_nightly", "batch/test_twins",
+              "batch/test_run", "elsewhere/test_places")  # fmt: skip
     assert len({group_of(f"tests/pipeline/{name}.py::test_one") for name in shared}) == 1
 
 

@@ -16,6 +16,7 @@ from rocketns.languages import CATALOGUES
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.saying import speaking
 from rocketns.pipeline.storage.session import spark_session
+from tests.pipeline.cheap import FEWER_PROCESSES, LESS_PLANNING
 from tests.pipeline.cli.example import audited_example
 from tests.support.running.java import has_java
 
@@ -25,17 +26,8 @@ HERE = Path(__file__).parent
 # through the whole heap each time when there are more classes.
 JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xms1g -Xmn320m -XX:MetaspaceSize=256m "
-    # Hadoop runs chmod for each file and folder. Java would start a program that starts it.
-    "-Djdk.lang.Process.launchMechanism=VFORK"
+    + FEWER_PROCESSES
 )
-# Planning takes longer than the work on a few rows. So filters are not inferred from others, plans are not checked
-# after each rule, and not written as texts for a page that nobody opens.
-LESS_PLANNING = {
-    "spark.sql.constraintPropagation.enabled": "false",
-    "spark.sql.lightweightPlanChangeValidation": "false",
-    "spark.sql.ui.explainMode": "simple",
-    "spark.sql.maxPlanStringLength": "100",
-}
 QUERIES = "the audit's jobs and stream on a few rows, effects and records of incidents, each with queries of its own"
 LEFT_OUT = "no Java runtime: Spark cannot start"
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.

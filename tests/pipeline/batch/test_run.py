@@ -49,11 +49,15 @@ def test_brokers_are_listed_from_their_registration_until_they_expire(example: P
 
 
 def test_a_window_lasts_from_the_expiry_until_the_return(example: Path) -> None:
-    assert table(example, "key_windows", "topic", "broker", "t1", "t2", "cause", "values") == [
-        ("order_topic", "broker-b", 185, 302, "expired", [
+    assert table(example, "key_windows", "topic", "broker", "t1", "t2", "cause", "opened_by", "gap", "values") == [
+        ("order_topic", "broker-b", 185, 302, "expired", "n2", 123_000, [
             {"ns": "n1", "present": True, "r": 4, "w": 4, "p": 6},
             {"ns": "n2", "present": False, "r": None, "w": None, "p": None},
         ]),
+    ]  # fmt: skip
+    a, b = ({"broker": f"broker-{name}", "r": 4, "w": 4, "p": 6} for name in "ab")
+    assert table(example, "topic_segments", "topic", "t1", "t2", "views") == [
+        ("order_topic", 185, 302, [{"ns": "n1", "view": [a, b]}, {"ns": "n2", "view": [a]}]),
     ]  # fmt: skip
 
 
@@ -73,9 +77,9 @@ def test_impact(example: Path) -> None:
 
 
 def test_the_broker_that_all_see_gets_more_than_its_share(example: Path) -> None:
-    assert table(example, "imbalance", "broker", "t1", "t2", "share", "fair", "tvd", "peak") == [
-        ("broker-a", 185, 302, 0.75, 0.5, 0.25, 1.5),
-        ("broker-b", 185, 302, 0.25, 0.5, 0.25, 1.5),
+    assert table(example, "imbalance", "broker", "t1", "t2", "share", "fair", "tvd", "peak", "no_share_ns") == [
+        ("broker-a", 185, 302, 0.75, 0.5, 0.25, 1.5, []),
+        ("broker-b", 185, 302, 0.25, 0.5, 0.25, 1.5, []),
     ]
 
 
@@ -83,7 +87,12 @@ def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(exam
     stats = table(example, "broker_stats", "ns", "broker", "up_s", "availability", "failures", "mtbf_s", "gap_max")
     assert stats[3] == ("n2", "broker-b", 281, 0.7025, 1, 281, 30_000)
     assert [row[-1] for row in stats] == [30_000] * 4
-    assert table(example, "departures", "broker", "kind", "ns", "t1") == [("broker-b", "partition", ["n2"], 185)]
+    more = table(example, "broker_stats", "ns", "broker", "mtbf_s", "graceful", "flaps", "gaps")
+    assert (more[0], more[3]) == (("n1", "broker-a", None, 0, 0, 13), ("n2", "broker-b", 281, 0, 1, 2 + 3))
+    gaps = [row[2:] for row in table(example, "broker_stats", "ns", "broker", "gap_p50", "gap_p95", "gap_p99")]
+    assert gaps == [(30_000,) * 3] * 4
+    departures = table(example, "departures", "broker", "cluster", "kind", "ns", "t1", "t2", "bids", "stalled")
+    assert departures == [("broker-b", "c", "partition", ["n2"], 185, 185, [0], [])]
 
 
 def test_the_summary_says_what_was_found(example: Path) -> None:

@@ -14,6 +14,7 @@ from interop.harness.rocketmq.maven import missing_tools
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
+from tests.pipeline.cheap import LESS_PLANNING
 from tests.pipeline.cli.example import FINDINGS, PERIOD
 from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
 from tests.pipeline.tables import rounded, tables_in
@@ -21,7 +22,7 @@ from tests.pipeline.tables import rounded, tables_in
 RUN_TIMEOUT_S = 900.0
 # Plans of small tables: planning them twice and compiling them takes longer than running them. A file is renamed once,
 # which copies it, and not twice.
-QUICK = SMALL_BATCHES | SHORT_SETTINGS | {
+QUICK = SMALL_BATCHES | SHORT_SETTINGS | LESS_PLANNING | {
     "spark.driver.extraJavaOptions": " ".join((*SHORT_LIVED, "-XX:ReservedCodeCacheSize=240m")),
     "spark.sql.shuffle.partitions": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",

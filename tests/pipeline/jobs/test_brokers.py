@@ -10,11 +10,8 @@ from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME
 from rocketns.pipeline.jobs.brokers import broker_stats, heartbeat_gaps
 from rocketns.pipeline.jobs.earlier.tallies import gaps
-from tests.pipeline.draws import seeds
-from tests.pipeline.duck import brokers as duck
-from tests.pipeline.duck.query import query, same
-from tests.pipeline.intervals import Row, frame, frames_of, rows
-from tests.pipeline.journals import SECOND, observed, random_journals, worked_example
+from tests.pipeline.intervals import Row, frame, rows
+from tests.pipeline.journals import SECOND
 
 UP = [{"ns": "n", "boot": 1, "t1": 0, "t2": 1000 * SECOND, "end_cause": "open"}]
 SEEN = Observation(0, 1000 * SECOND)
@@ -71,19 +68,6 @@ def test_figures_of_a_broker(found: dict[str, Row], case: str) -> None:
     assert found[case].items() >= CASES[case][2].items()
 
 
-def test_the_worked_example_of_the_definitions(spark: SparkSession) -> None:
-    journals, seen = worked_example(), Observation(0, 400 * SECOND)
-    made = frames_of(spark, journals, seen)
-    table = broker_stats(made.broker_intervals, gaps(made.events, seen), made.ns_uptime, seen)
-    found = {(row.ns, row.broker): row for row in table.collect()}
-    b = found["n2", "broker-b"]
-    assert (b.up_s, b.availability, b.failures, b.mtbf_s) == (281.0, 0.7025, 1, 281.0)
-    assert (b.gap_p50, b.gap_p95, b.gap_p99, b.gap_max) == (30_000.0,) * 4
-    assert (b.graceful, b.flaps, b.gaps) == (0, 1, 2 + 3)
-    a = found["n1", "broker-a"]
-    assert (a.up_s, a.failures, a.mtbf_s, a.gaps) == (399.0, 0, None, 13)
-
-
 def test_only_the_observation_counts(spark: SparkSession) -> None:
     seen = Observation(150 * SECOND, 300 * SECOND)
     row = stats(spark, [interval(0, 100, "expired"), interval(120, 300, "expired")], UP, seen)["n"]
@@ -96,16 +80,3 @@ def test_gaps_begin_anew_with_each_boot_and_registration(spark: SparkSession) ->
     events = [{**named, "boot": b, "seq": s, "ts": t * SECOND, "ev": ev} for b, s, t, ev in records]
     table = heartbeat_gaps(gaps(frame(spark, EVENTS, events), SEEN))
     assert rows(table, "gap_p50", "gap_max", "gaps") == [(30_500.0, 31_000, 2)]
-
-
-@pytest.mark.parametrize("seed", seeds(1))
-def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
-    journals = random_journals(seed)
-    t0, t1 = observed(journals)
-    seen = Observation(t0 + 300 * SECOND, t1 - 300 * SECOND) if seed % 2 else Observation(t0, t1)
-    made = frames_of(spark, journals, seen)
-    table = rows(broker_stats(made.broker_intervals, gaps(made.events, seen), made.ns_uptime, seen))
-    inputs = {"broker_intervals": made.broker_intervals, "ns_uptime": made.ns_uptime, "events": made.events}
-    other = query(duck.SQL.format(t0=seen.t0, t1=seen.t1), **inputs)
-    assert table
-    assert same(table, other)

@@ -14,7 +14,7 @@ from tests.pipeline.draws import seeds
 from tests.pipeline.duck import departures as duck
 from tests.pipeline.duck.query import query
 from tests.pipeline.intervals import Row, frame, frames_of, rows
-from tests.pipeline.journals import SECOND, observed, random_journals, worked_example
+from tests.pipeline.journals import SECOND, observed, random_journals
 
 SEEN = Observation(0, 10_000 * SECOND)
 
@@ -155,12 +155,6 @@ def test_what_only_observers_saw_has_no_cause(spark: SparkSession) -> None:
         early = row.t1_early // SECOND
         of_broker[row.broker].append((row.kind, row.t1 / SECOND, row.t2 / SECOND, early, row.ns, row.asked))
     assert of_broker == {name: expected for name, (_, expected) in SEEN_CASES.items()}
-
-
-def test_the_worked_example_of_the_definitions_is_a_partition(spark: SparkSession) -> None:
-    made = frames_of(spark, worked_example(), Observation(0, 400 * SECOND))
-    found = departures(made.broker_intervals, made.events, Observation(0, 400 * SECOND))
-    assert rows(found) == [("broker-b", "c", 185 * SECOND, 185 * SECOND, "partition", ["n2"], [0], [], 0, [])]
 
 
 def test_name_servers_that_lost_it_when_they_stalled_are_named(spark: SparkSession) -> None:

@@ -34,7 +34,6 @@ from tests.pipeline.journals import (
     observed,
     random_journals,
     topic,
-    worked_example,
 )
 
 
@@ -60,17 +59,6 @@ def found_of(spark: SparkSession, journals: Journals, end_s: int) -> Found:
     for r in rows(segments):
         out.segments.setdefault(r[0], []).append((r[1] / SECOND, r[2] / SECOND, r[3]))
     return out
-
-
-def test_the_worked_example_has_one_window_and_one_segment(spark: SparkSession) -> None:
-    found = found_of(spark, worked_example(), 400)
-    assert found.windows == {
-        "order_topic": [
-            ("broker-b", 185, 302, "expired", "n2", 123_000, [("n1", True, 4, 4, 6), ("n2", False, None, None, None)])
-        ]
-    }
-    a, b = ("broker-a", 4, 4, 6), ("broker-b", 4, 4, 6)
-    assert found.segments == {"order_topic": [(185, 302, [("n1", [a, b]), ("n2", [a])])]}
 
 
 def test_topics_of_a_name_server_that_lists_none_are_never_compared(spark: SparkSession) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.run import Request, audit
@@ -38,10 +37,9 @@ def told(truth: dict[str, Any]) -> Iterator[tuple[str, str, str, int, int]]:
                 yield fault["kind"], topic, window["broker"], window["t1"], window["t2"]
 
 
-@pytest.mark.parametrize("observed", [(0, 1, 2), (0, 2)], ids=["all", "mixed"])
-def test_windows_are_within_the_looks_of_the_truth(
-    spark: SparkSession, tmp_path: Path, observed: tuple[int, ...]
-) -> None:
+def test_windows_are_within_the_looks_of_the_truth(spark: SparkSession, tmp_path: Path) -> None:
+    """The second of three name servers writes its own journal."""
+    observed = (0, 2)
     journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
     truth = make_fleet(spec(*observed), tmp_path / "journal")
     outcome = audit(spark, Request(journal, out, truth["t0"], truth["t1"], truth["min_window"]), lambda _text: None)

@@ -40,9 +40,10 @@ WITH_A_BROKER = (
     *("languages", "grpc", "mqadmin", "fast_lane", "audit", "collecting", "shadowing", "traffic"),
     "doctor/test_topics",
 )
-# The tests of the audit take as long as all the rest, so they are two groups: the folder whose tests share one whole
-# run of the audit, and the others. Two workers have a Spark session each; one that runs both groups has one.
-ONE_RUN = "tests/pipeline/batch/"
+# The tests of the audit take as long as all the rest, so they are two groups: the folders whose tests share one whole
+# run of the audit or that of the worked example, and the others. Two workers have a Spark session each; one that runs
+# both groups has one.
+ONE_RUN = ("tests/pipeline/batch/", "tests/pipeline/elsewhere/")
 # Files whose tests are long and share nothing.
 EACH_ALONE = ("tests/sanitize/test_share.py",)
 # A worker starts a test when it knows the next one. A group that is given to it earlier waits behind a long test, while

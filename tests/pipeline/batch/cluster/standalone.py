@@ -13,6 +13,7 @@ import psutil
 import pyspark
 
 from interop.harness.process import Process
+from tests.pipeline.cheap import FEWER_PROCESSES
 
 HOME = Path(pyspark.__file__).parent
 ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
@@ -21,7 +22,7 @@ DEPLOY = "org.apache.spark.deploy"
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 # The daemons run for minutes: another compiler and a collector with threads of its own cost more than they save. So
 # does looking through the whole heap for garbage each time when there are more classes.
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m")
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m", FEWER_PROCESSES)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from rocketns.pipeline.cli.demo import compared
 from rocketns.pipeline.contract.exits import EXIT_INCOMPLETE
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
+from tests.pipeline.cheap import LESS_PLANNING
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.running.java import has_java
 
@@ -43,6 +44,7 @@ SETTINGS = (
     "spark.sql.adaptive.enabled=false",
     "spark.sql.codegen.wholeStage=false",
     "spark.sql.codegen.factoryMode=NO_CODEGEN",
+    *(f"{name}={value}" for name, value in LESS_PLANNING.items()),
     f"spark.driver.extraJavaOptions={JAVA_OPTIONS}",
     f"spark.executor.extraJavaOptions={JAVA_OPTIONS}",
 )

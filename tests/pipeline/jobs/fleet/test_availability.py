@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME
 from rocketns.pipeline.jobs.fleet.availability import availability
-from tests.pipeline.draws import seeds
-from tests.pipeline.duck.fleet import availability as duck
-from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows
 from tests.pipeline.journals import SECOND
 
@@ -99,23 +94,3 @@ def test_a_cluster_is_all_its_groups_together(spark: SparkSession) -> None:
 def test_a_target_of_all_the_time_leaves_no_budget_to_have_a_part_of(spark: SparkSession) -> None:
     found = availability(frame(spark, BROKER_INTERVALS, [listed(0, 9)]), frame(spark, NS_UPTIME, [up()]), SEEN, 100)
     assert rows(found.where("level = 'group'"), "budget_s", "left") == [(0.0, None)]
-
-
-@pytest.mark.parametrize("seed", seeds(0))
-def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
-    chance = random.Random(seed)
-    causes = ("expired", "channel_close", "unregister", "stop", "conflict", "open")
-    intervals = []
-    for ns in ("n1", "n2"):
-        for broker in ("a", "b"):
-            for bid in (0, 1):
-                cuts = sorted(chance.sample(range(0, 1000, 10), 8))
-                spans = zip(cuts[::2], cuts[1::2], strict=True)
-                more = {"ns": ns, "broker": broker, "bid": bid, "gap": chance.randint(0, 9999)}
-                intervals += [listed(t1, t2, chance.choice(causes)) | more for t1, t2 in spans]
-    ups = [up(0, 400), up(450), up(100, 800, "n2")]
-    lists, servers = frame(spark, BROKER_INTERVALS, intervals), frame(spark, NS_UPTIME, ups)
-    ours = rows(availability(lists, servers, SEEN, 99.5))
-    sql = duck.SQL.format(target=99.5)
-    assert len(ours) == 4 + 2 + 2 + 1
-    assert same(ours, query(sql, broker_intervals=lists, ns_uptime=servers))

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.fleet.blast import blast_radius, sole_topics
 from rocketns.pipeline.jobs.topics import system_topics
-from tests.pipeline.draws import seeds
-from tests.pipeline.duck.fleet import blast as duck
-from tests.pipeline.duck.query import query, same
 from tests.pipeline.intervals import Row, frame, rows
 
 END = 100
@@ -72,25 +66,3 @@ def test_system_topics_are_not_in_the_blast_radius(spark: SparkSession) -> None:
     sole = found(spark, [held("a", "a"), held("%RETRY%g", "a")], [member("a")])
     assert rows(sole, "topic", "kind") == [("%RETRY%g", "retry"), ("a", "system")]
     assert rows(blast_radius(sole)) == []
-
-
-@pytest.mark.parametrize("seed", seeds(0))
-def test_spark_and_duckdb_agree(spark: SparkSession, seed: int) -> None:
-    chance = random.Random(seed)
-    zones = {"a": "east", "b": "east", "c": "west", "d": None, "e": "west"}
-    members = [member(broker, zone, chance.choice((0, 0, 0, 1)), chance.choice((END, END, 50)), ns)
-               for broker, zone in zones.items() for ns in ("n1", "n2")]  # fmt: skip
-    topics = [
-        held(f"t{number}", broker, chance.choice((0, 4)), chance.choice((4, 6)), chance.choice((END, 50)), ns)
-        for number in range(40) for broker in chance.sample("abcde", chance.randint(1, 3)) for ns in ("n1", "n2")
-    ]  # fmt: skip
-    sole = found(spark, topics, members)
-    frames = {
-        "topic_intervals": frame(spark, TOPIC_INTERVALS, topics),
-        "broker_intervals": frame(spark, BROKER_INTERVALS, members), "ns_uptime": frame(spark, NS_UPTIME, UP),
-    }  # fmt: skip
-    frames["events"] = frame(spark, EVENTS, [])
-    ours = rows(sole)
-    assert {scope for scope, *_ in ours} == {"broker", "zone"}
-    assert same(ours, query(duck.SOLE.format(t0=0, t1=END), **frames))
-    assert same(rows(blast_radius(sole)), query(duck.RADIUS, sole_topics=sole))

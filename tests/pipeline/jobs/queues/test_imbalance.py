@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
-from tests.pipeline.duck.query import query, same
-from tests.pipeline.duck.queues import imbalance as duck
 from tests.pipeline.journals import SECOND
-from tests.pipeline.segments import random_segments, segment, segments_frame
+from tests.pipeline.segments import segment, segments_frame
 
 BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 Life = tuple[str, str, int, int, int]  # ns, broker, broker id, first and last second
@@ -36,13 +33,6 @@ def figures(frame: DataFrame) -> list[tuple[Any, ...]]:
     """(broker, share, fair, tvd, peak, no_share_ns), in the order of time and broker."""
     rows = sorted(frame.collect(), key=lambda row: (row.t1, row.broker))
     return [(row.broker, row.share, row.fair, row.tvd, row.peak, row.no_share_ns) for row in rows]
-
-
-def test_the_worked_example_has_its_shares(spark: SparkSession) -> None:
-    window = segments_frame(spark, [segment({"n1": BOTH, "n2": A}, "order_topic", 185, 302)])
-    found = imbalance(window, always(spark))
-    assert figures(found) == [("broker-a", 0.75, 0.5, 0.25, 1.5, []), ("broker-b", 0.25, 0.5, 0.25, 1.5, [])]
-    assert {(row.t1, row.t2) for row in found.collect()} == {(185 * SECOND, 302 * SECOND)}
 
 
 def test_a_view_without_write_queues_has_no_share_and_is_named(spark: SparkSession) -> None:
@@ -80,27 +70,3 @@ def test_a_broker_counts_only_while_it_has_a_master(spark: SparkSession) -> None
         (4, 10, "broker-a", 0.5),
         (4, 10, "broker-b", 0.5),
     ]
-
-
-def assert_same_as_sql(segments: DataFrame, brokers: DataFrame, rows_min: int) -> None:
-    ours = [tuple(row) for row in imbalance(segments, brokers).collect()]
-    theirs = query(duck.SQL, topic_segments=segments, broker_intervals=brokers)
-    assert len(theirs) >= rows_min
-    assert same(sorted(ours, key=repr), theirs)
-
-
-def test_the_shares_equal_those_of_sql(spark: SparkSession) -> None:
-    assert_same_as_sql(segments_frame(spark, random_segments(21, 80)), random_lives(spark, 21), rows_min=100)
-
-
-def random_lives(spark: SparkSession, seed: int) -> DataFrame:
-    """Masters that come and go, and a replica here and there."""
-    chance, known = random.Random(seed), []
-    for ns in ("n1", "n2", "n3"):
-        for broker in ("broker-a", "broker-b", "broker-c"):
-            at = 0
-            while at < 6000:
-                end = at + chance.randint(20, 2000)
-                known.append((ns, broker, chance.choice((0, 0, 0, 1)), at, end))
-                at = end + chance.choice((0, 10, 50))
-    return lives(spark, *known)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS
@@ -15,15 +14,11 @@ from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.queues.allocation import STRATEGIES
 from rocketns.pipeline.jobs.queues.consumers import group_members
 from rocketns.pipeline.jobs.queues.impact import IDS_MAX, impact
-from tests.pipeline.duck.query import query, same
-from tests.pipeline.duck.queues import impact as duck
 from tests.pipeline.frames import cut
 from tests.pipeline.journals import SECOND, Journal, events_frame
-from tests.pipeline.segments import Segment, View, random_segments, segment, segments_frame
+from tests.pipeline.segments import Segment, View, segment, segments_frame
 
 BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
-LOSSES = [f"{loss}_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max")]
-COMPARED = ["topic", "t1", "t2", "strategy", "c", "queues", *LOSSES, *[name.replace("_", "_qs_") for name in LOSSES]]
 
 
 def modelled(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[int] = (2,)) -> dict[Any, Any]:
@@ -143,14 +138,3 @@ def test_a_member_is_a_client_that_asks_for_the_topic_and_its_groups_retry_topic
             journal.lookup(second * SECOND, topic, 1, client=client, iv_ms=60_000)
     found = group_members(callers(events_frame(spark, {"n1": journal.records}), Observation(0, 2**60))).collect()
     assert [tuple(row) for row in found] == [("g", "T", "n1", "10.0.0.1:5", 0, 150 * SECOND)]
-
-
-def assert_same_as_sql(segments: DataFrame, rows_min: int) -> None:
-    ours = impact(segments, (2, 3, 4), keep=cut).where(F.col("assignments") == "model").select(*COMPARED)
-    theirs = query(duck.SQL.format(groups="[2, 3, 4]"), topic_segments=segments)
-    assert len(theirs) >= rows_min
-    assert same(sorted(map(tuple, ours.collect()), key=repr), theirs)
-
-
-def test_the_model_equals_every_assignment_written_out_in_sql(spark: SparkSession) -> None:
-    assert_same_as_sql(segments_frame(spark, random_segments(11, 60)), rows_min=100)
