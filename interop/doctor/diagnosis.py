@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from interop.doctor.network import Machine
+from interop.doctor.prepared import doctor
 from interop.doctor.site import address_of
 from interop.harness.servers import NameServer
 
 WELL, ILL = 0, 1
-TIMEOUT_S = 120
 # Requests that count as a broker's sign of life, change something, or cost a Java name server much.
 NEVER = {
     "REGISTER_BROKER", "UNREGISTER_BROKER", "BROKER_HEARTBEAT", "QUERY_DATA_VERSION", "PUT_KV_CONFIG",
@@ -39,8 +37,7 @@ class Cause:
 class Diagnosis:
     """``text`` is what people see, ``report`` the same as JSON. Both had the same exit status."""
 
-    words: tuple[str, ...]
-    status: int
+    status: int | None
     report: dict[str, Any]
     text: str
 
@@ -100,27 +97,13 @@ class Diagnosis:
 def examine(machine: Machine, servers: Iterable[NameServer] | str, *words: str) -> Diagnosis:
     """Run the doctor on a machine, once for each form."""
     addresses = servers.split() if isinstance(servers, str) else [address_of(one) for one in servers]
-    command = ("doctor", *addresses, *words)
+    command = (*addresses, *words)
     with ThreadPoolExecutor(2) as pool:
-        in_json, as_text = pool.map(_ran, (machine, machine), ((*command, "--json"), command))
+        in_json, as_text = pool.map(partial(doctor, machine), ((*command, "--json"), command))
     assert in_json.stdout, in_json.stderr
-    assert in_json.returncode == as_text.returncode, f"{in_json.stdout}\n{as_text.stdout}{as_text.stderr}"
+    assert in_json.status == as_text.status, f"{in_json.stdout}\n{as_text.stdout}{as_text.stderr}"
     assert not in_json.stderr + as_text.stderr, in_json.stderr + as_text.stderr
-    return Diagnosis(command, in_json.returncode, json.loads(in_json.stdout), as_text.stdout)
-
-
-def _ran(machine: Machine, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rocketns", *words]
-    with machine.inside():
-        return subprocess.run(
-            command,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {"LC_ALL": "C.UTF-8"},
-        )
+    return Diagnosis(in_json.status, json.loads(in_json.stdout), as_text.stdout)
 
 
 def _has(text: str, words: Iterable[str], whole: str) -> None:

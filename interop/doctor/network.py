@@ -47,10 +47,10 @@ class Machine:
         """Meanwhile sockets and processes that this thread makes are on the machine."""
         outside = os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _enter(self._namespace)
+            enter(self._namespace)
             yield
         finally:
-            _enter(outside)
+            enter(outside)
             os.close(outside)
 
     def run(self, *commands: str) -> None:
@@ -152,6 +152,7 @@ def _leave_for_a_new_one() -> int | OSError:
     return os.open(HERE, os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _enter(namespace: int) -> None:
+def enter(namespace: int) -> None:
+    """From now on this thread is on the machine of a namespace."""
     if _libc.setns(namespace, CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -14,7 +14,7 @@ from interop.doctor.network import Machine, Network
 from interop.harness import views
 from interop.harness.rocketmq.admin import MAIN, AdminCommand
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import SHORT_KEY, Java
+from interop.harness.rocketmq.java import NO_TLS, Java
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
@@ -58,10 +58,10 @@ class Site:
     brokers_machines: dict[int, Machine] = field(default_factory=dict)
 
     def name_servers(self, options: Iterable[str] = ()) -> Pair:
-        """Both kinds with the same options; Java's has a short key unless it is asked for TLS."""
+        """Both kinds with the same options; Java's takes no TLS unless they say so."""
         words = [*options]
         return Pair(
-            self.name_server(JavaNameServer, self.network.machine("ns1", JAVA), [SHORT_KEY, *words]),
+            self.name_server(JavaNameServer, self.network.machine("ns1", JAVA), [NO_TLS, *words]),
             self.name_server(RocketnsServer, self.network.machine("ns2", ROCKETNS), words),
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from interop.harness.ports import free_port
-from interop.harness.rocketmq.java import CURRENT, Java
+from interop.harness.rocketmq.java import CURRENT, NO_TLS, Java
 from interop.harness.topics import write_topics
 from interop.harness.wire import Client
 
@@ -82,13 +82,17 @@ class Broker:
     def start(self) -> None:
         self.process = Java(self.home, self.version).start(
             "org.apache.rocketmq.broker.BrokerStartup", "-c", str(self.config_path),
-            output="stdout.log", heap_mb=HEAP_MB, options=self.options,
+            output="stdout.log", heap_mb=HEAP_MB, options=self._options(),
         )  # fmt: skip
         try:
             self.process.wait_for(BOOT_LINE, BOOT_TIMEOUT_S)
         except BaseException:
             self.process.kill()  # also after Ctrl-C: nothing else knows the process yet
             raise
+
+    def _options(self) -> tuple[str, ...]:
+        """A broker that is told nothing of TLS takes none."""
+        return self.options if any("tls." in option for option in self.options) else (NO_TLS, *self.options)
 
     def stop(self) -> int:
         return self.process.stop()

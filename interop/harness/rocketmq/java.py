@@ -14,6 +14,9 @@ DIRECT_MEMORY_MB = 128
 # Of the certificate that each server in test mode makes for itself at its start: 2,048 bits take a second of CPU time,
 # and a broker makes two. Not for a name server that is asked for TLS: OpenSSL refuses such a short one.
 SHORT_KEY = "-Dio.netty.handler.ssl.util.selfSignedKeyStrength=1024"
+# A server that takes TLS makes that certificate even if nobody asks for TLS: two fifths of the CPU time of a broker's
+# start.
+NO_TLS = "-Dtls.server.mode=disabled"
 # 4.9 frees its mapped files through JDK internals that newer JDKs keep closed; 5.x needs the same for some.
 OPEN_MODULES = (
     "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",

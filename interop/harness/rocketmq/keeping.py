@@ -26,7 +26,7 @@ def keep(version: str) -> None:
             return
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder, contextlib.suppress(ProcessFailed, OSError):
             fresh = Path(folder) / kept.name
-            options = (f"-XX:ArchiveClassesAtExit={fresh}",)
+            options = (f"-XX:ArchiveClassesAtExit={fresh}", "-Dtls.server.mode=permissive")
             broker = Broker(Path(folder), "loading", "127.0.0.1:1", version=version, options=options)
             broker.stop()
             fresh.rename(kept)

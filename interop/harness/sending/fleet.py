@@ -12,7 +12,7 @@ from interop.harness.process import Process
 from interop.harness.relay import Relay
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import CURRENT, SHORT_KEY
+from interop.harness.rocketmq.java import CURRENT, NO_TLS
 from interop.harness.sending.clients import JavaClient, start
 from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.views import have_registered
@@ -77,7 +77,7 @@ class Fleet:
     def java(self, properties: Mapping[str, object] = {}) -> JavaNameServer:
         """Java's name server, on a port that it has again after a restart."""
         settings = {"listenPort": free_port(), **properties}
-        return self.kills(JavaNameServer(self.folder("java"), settings, options=[SHORT_KEY]))
+        return self.kills(JavaNameServer(self.folder("java"), settings, options=[NO_TLS]))
 
     def broker(self, name: str, *servers: NameServer, **more: object) -> Broker:
         """A broker that knows these name servers, and is registered with them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,37 +11,17 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from interop.harness import codes
-from interop.harness.wire import eventually
 from tests.admin.conftest import Managed
-from tests.admin.page.conftest import BROKERS, WITHIN_MS, Open, fill
-from tests.admin.page.conftest import TOPICS as MANY
+from tests.admin.page.conftest import WITHIN_MS, Open, ends_at, is_narrow_enough, picture
 from tests.admin.page.troubles import TOPICS, TROUBLES, Scene, Trouble, one_of_two_name_servers, topic_differs
 
 SCREENS = ((1280, 800), (390, 844))
-PICTURES = os.environ.get("ROCKETNS_PICTURES")  # a folder for pictures of what the tests see
 
 
 @pytest.fixture
 def scene(start_managed: Callable[..., Managed], tmp_path: Path) -> Iterator[Scene]:
     with ExitStack() as stack:
         yield Scene(start_managed, tmp_path, stack)
-
-
-def picture(page: Page, name: str) -> None:
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"{name}.png")
-
-
-def ends_at(page: Page, selector: str) -> float:
-    """The lower edge of an element in px of the page."""
-    box = page.locator(selector).bounding_box()
-    assert box is not None
-    return box["y"] + box["height"]
-
-
-def is_narrow_enough(page: Page, width: int) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth") <= width)
 
 
 def times_that_overlap(page: Page) -> list[str]:
@@ -58,47 +37,19 @@ def test_there_are_twelve() -> None:
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda one: one.plant.__name__)
 def test_a_trouble_is_named_in_the_first_screen(scene: Scene, open_page: Open, trouble: Trouble) -> None:
     managed = trouble.plant(scene)
-    for width, height in SCREENS:
-        page = open_page(managed, width, height=height)
-        for language, says in (("en", trouble.english), ("zh", trouble.chinese)):
-            page.goto(f"{page.url.partition('?')[0]}?lang={language}")
-            place = f"#reasons li[data-name={trouble.name}]"
-            page.locator(place, has_text=says).wait_for()
-            page.locator("#brokers tr").first.wait_for()
-            if trouble.name.startswith("disagree"):
-                page.locator("#differ li").first.wait_for()
+    for language, says in (("en", trouble.english), ("zh", trouble.chinese)):
+        page = open_page(managed, path=f"/?lang={language}")
+        place = f"#reasons li[data-name={trouble.name}]"
+        page.locator(place, has_text=says).wait_for()
+        page.locator("#brokers tr").first.wait_for()
+        if trouble.name.startswith("disagree"):
+            page.locator("#differ li").first.wait_for()
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
             assert ends_at(page, place) <= height
             assert is_narrow_enough(page, width)
             assert times_that_overlap(page) == []
             picture(page, f"{trouble.name}-{width}-{language}")
-
-
-@pytest.mark.parametrize(("width", "height"), SCREENS)
-def test_a_large_fleet_in_trouble_fits_the_first_screen(
-    managed: Managed, open_page: Open, width: int, height: int
-) -> None:
-    """Verdict, numbers, and a cell for each of 300 brokers; the brokers in trouble begin there too."""
-    with ExitStack() as stack:
-        brokers = fill(managed, stack, BROKERS, MANY)
-        brokers[20].client.close()
-        # Before the time passes: after a stall its end would not count as a loss.
-        eventually(lambda: managed.call(lambda: len(managed.controller.facts.tables.broker_live_table)) == BROKERS - 1)
-        managed.advance(70_000)
-        for broker in brokers[:-4]:
-            if broker is not brokers[20]:
-                broker.beat()
-        with managed.connect() as client:
-            client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-005"})
-        for language in ("en", "zh"):
-            page = open_page(managed, width, path=f"/?lang={language}", height=height)
-            page.locator("#reasons li[data-name=lost]").wait_for()
-            page.locator("#reasons li[data-name=wiped]").wait_for()
-            page.locator("#brokers tr").first.wait_for()
-            expect(page.locator("#cells .cell")).to_have_count(BROKERS - 1, timeout=WITHIN_MS)
-            picture(page, f"large-{width}-{language}")
-            for place in ("#verdict", "#figures", "#states", "#cells"):
-                assert ends_at(page, place) <= height, place
-            assert is_narrow_enough(page, width)
 
 
 def test_one_missing_broker_is_one_cause_with_a_number_that_opens(scene: Scene, open_page: Open) -> None:

@@ -22,6 +22,7 @@ REST = {
     "tests/restoring/odd/test_histories.py::test_all_answers_of_a_killed_process": "random histories of killed servers",
     "tests/soak/test_long.py": "a soak that moves and restarts servers",
     "tests/installing/": "sdist, wheel and Helm chart",
+    "tests/admin/page/test_large_fleet.py": "pages in a browser",
     "tests/admin/page/test_page.py": "pages in a browser",
     "tests/admin/page/test_troubles.py": "pages in a browser",
     "tests/admin/page/test_other_origins.py": "pages in a browser",
