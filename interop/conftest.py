@@ -13,10 +13,10 @@ import pytest
 
 from interop.docker.summary import docker_left_out, docker_seconds, why_left_out
 from interop.doctor.network import LEFT_OUT
+from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.keeping import keep
 from interop.harness.rocketmq.maven import missing_tools
-from interop.harness.sending.clients import compiled
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.programs import Program
 from interop.harness.sending.table import MARK, ClientTable

@@ -13,9 +13,10 @@ from types import FrameType
 
 from interop.harness import views
 from interop.harness.rocketmq.brokers import Broker
+from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.rocketmq.maven import cache_folder, missing_tools
-from interop.harness.sending.clients import JavaClient, compiled
+from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import eventually

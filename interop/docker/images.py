@@ -13,10 +13,10 @@ from pathlib import Path
 from interop.docker.engine import Engine
 from interop.harness.rocketmq.archive import archive_of
 from interop.harness.rocketmq.archive import sharing as archive_options
+from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.rocketmq.keeping import keep
 from interop.harness.rocketmq.maven import classpath
-from interop.harness.sending.clients import compiled
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from interop.harness.process import Process
+from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT, Java
-from interop.harness.sending.clients import compiled
 
 COMMAND_TIMEOUT_S = 120.0
 ENDED = r"ENDED {}\n"

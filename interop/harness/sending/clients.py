@@ -1,26 +1,21 @@
-"""The Java clients of ``interop/java``: compiled when first used, one printed line an event."""
+"""The Java clients of ``interop/java``: one printed line an event."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from interop.harness.process import Process
+from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT, Java
-from interop.harness.rocketmq.maven import cache_folder, classpath
 from interop.harness.wire import eventually
 
-SOURCES = Path(__file__).parents[2] / "java"
-COMPILE_TIMEOUT_S = 120
 # Shorter than the default of 20 s, to keep tests quick.
 QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)
-# The producer prints to which queue each message went, and when; the push consumer keeps the order of each queue.
+# The producer prints to which queue each message went, and when; the push consumer keeps the order of each queue; both
+# print the topic of each message.
 TELLS_QUEUES, IN_ORDER = ("-Dinterop.tellQueues=true",), ("-Dinterop.ordered=true",)
+TELLS_TOPICS = ("-Dinterop.tellTopics=true",)
 
 
 @dataclass
@@ -68,24 +63,3 @@ def start(home: Path, main: str, arguments: list[str], version: str = CURRENT,
         main, *arguments, output=f"{main}.log", more_classes=compiled(version), options=QUICK_REBALANCE + options
     )
     return JavaClient(process)
-
-
-def compiled(version: str) -> Path:
-    """The folder of class files for one RocketMQ version, from the cache if the sources are still the same."""
-    sources = sorted(SOURCES.glob("*.java"))
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-    folder = cache_folder() / f"rocketmq-{version}" / f"classes-{digest}"
-    if not folder.exists():
-        _compile(sources, version, folder)
-    return folder
-
-
-def _compile(sources: list[Path], version: str, folder: Path) -> None:
-    libraries = classpath(version)
-    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
-    command = ["javac", "-nowarn", "-d", str(fresh), "-cp", libraries, *map(str, sources)]
-    subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
-    try:
-        os.rename(fresh, folder)  # noqa: PTH104  whole or not at all, also beside another run
-    except OSError:
-        shutil.rmtree(fresh)

@@ -14,10 +14,10 @@ from interop.harness.rocketmq.maven import missing_tools
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
-from tests.pipeline.cheap import LESS_PLANNING
 from tests.pipeline.cli.example import FINDINGS, PERIOD
 from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
 from tests.pipeline.tables import rounded, tables_in
+from tests.support.running.spark import LESS_PLANNING
 
 RUN_TIMEOUT_S = 900.0
 # Plans of small tables: planning them twice and compiling them takes longer than running them. A file is renamed once,

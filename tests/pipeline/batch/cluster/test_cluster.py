@@ -18,9 +18,9 @@ from rocketns.pipeline.cli.demo import compared
 from rocketns.pipeline.contract.exits import EXIT_INCOMPLETE
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
-from tests.pipeline.cheap import LESS_PLANNING
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.running.java import has_java
+from tests.support.running.spark import LESS_PLANNING
 
 RUN_TIMEOUT_S = 900.0
 TOO_LATE = "before the worker was killed"
