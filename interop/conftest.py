@@ -44,7 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.java)
-            item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
+            if item.get_closest_marker("timeout") is None:  # that of a module would count less than this one
+                item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
             if item.path.relative_to(HERE).parts[0] not in {"docker", "parity"}:
                 # A scenario has five foreign processes on a busy machine: two more tries, which the run reports.
                 # Comparisons with Java get none: they look for differences that occur only now and then.
