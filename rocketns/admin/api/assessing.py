@@ -17,6 +17,7 @@ from rocketns.server.missing.reasons import MissingReason
 
 REASONS_MAX = 20
 LOST_MAX = 100
+LOST_CHARACTERS_MAX = 4_000  # of all names in the rows after the first
 LOST_WITHIN_MS = 10 * 60_000
 STALLED_WITHIN_MS = 10 * 60_000
 DAY_MS = 86_400_000
@@ -133,13 +134,15 @@ def lost_brokers(brokers: Brokers, recent: Sequence[Recorded], now_ms: int) -> t
     """Those that were lost lately and are not back, the latest first."""
     here = {(row.broker, row.id) for row in brokers.rows}
     lost: dict[tuple[str, int], LostRow] = {}
+    room = LOST_CHARACTERS_MAX
     for one in reversed(recent):
-        if now_ms - one.at >= LOST_WITHIN_MS or len(lost) == LOST_MAX:
+        if now_ms - one.at >= LOST_WITHIN_MS or len(lost) == LOST_MAX or room <= 0:
             break
         if one.event == "down" and one.cause in LOST_CAUSES and one.broker is not None and one.id is not None:
             key = one.broker, one.id
             if key not in here and key not in lost:
                 lost[key] = LostRow(*key, one.address, one.cluster, one.at, str(one.cause))
+                room -= sum(map(len, (one.broker, one.address or "", one.cluster or "")))
     return tuple(lost.values())
 
 

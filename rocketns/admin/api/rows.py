@@ -254,8 +254,8 @@ class StatusRow:
     late: int
     unconfirmed: int
     masterless: Annotated[int, "groups without a master"]
-    lost: Annotated[tuple[LostRow, ...], "the latest first, 100 at most"]
-    wiped: Annotated[tuple[str, ...], "groups of which no topic takes messages, 100 at most"]
+    lost: Annotated[tuple[LostRow, ...], "the latest first, 100 at most, fewer if names are long"]
+    wiped: Annotated[tuple[str, ...], "groups of which no topic takes messages, as many at most"]
     topics: int
     missing_topics: Annotated[int, "topics without a route that were asked for within the last hour, see missing"]
     connections: int

@@ -7,7 +7,7 @@ one part in fifty of the time.
 from __future__ import annotations
 
 from collections.abc import Generator
-from itertools import islice
+from itertools import accumulate, islice
 
 from rocketns.admin.recent.ring import Recent
 from rocketns.admin.view import View
@@ -16,6 +16,7 @@ from rocketns.server.facts.facts import Facts
 
 ROWS_AT_ONCE = 16
 GROUPS_MAX = 100  # that are named
+CHARACTERS_MAX = 4_000  # of the names before the last one
 REST_S = 1.0
 # Of counting: an entry takes 0.1 µs.
 REST_S_OF_ENTRY = 5e-6
@@ -32,7 +33,7 @@ class Wiped:
         self._next_s = float("-inf")
 
     async def names(self, now_s: float) -> tuple[str, ...]:
-        """The groups, at most GROUPS_MAX. Busy if control does not answer."""
+        """The groups, at most GROUPS_MAX, fewer where their names are long. Busy if control does not answer."""
         if self._recent.last != self._seen and now_s >= self._next_s:
             self._seen = self._recent.last
             self._names, entries = await self._view.copy(count_closed)
@@ -53,5 +54,6 @@ def count_closed(facts: Facts) -> Generator[None, None, tuple[tuple[str, ...], i
             for name, one in queues.items():
                 (open_ if one.perm & PERM_WRITE else closed).add(name)
         yield
-    names = sorted(name for name in closed - open_ if name in groups)
-    return tuple(names[:GROUPS_MAX]), entries
+    names = sorted(name for name in closed - open_ if name in groups)[:GROUPS_MAX]
+    before = accumulate(map(len, names), initial=0)
+    return tuple(name for name, characters in zip(names, before, strict=False) if characters < CHARACTERS_MAX), entries

@@ -13,5 +13,5 @@ JOURNAL_FACTOR = 7
 LOG_BYTES = 150_000
 # Of one answer, one message, and one scrape.
 API_BYTES = PAGE_BYTES_MAX + ROUTE_BYTES_MAX
-STREAM_BYTES = MESSAGE_BYTES_MAX + 64 * 1024
+STREAM_BYTES = MESSAGE_BYTES_MAX + 192 * 1024  # with a status of names of the longest kind
 METRIC_BYTES = 512 * 1024
