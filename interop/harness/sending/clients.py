@@ -12,10 +12,8 @@ from interop.harness.wire import eventually
 
 # Shorter than the default of 20 s, to keep tests quick.
 QUICK_REBALANCE = ("-Drocketmq.client.rebalance.waitInterval=1000",)
-# The producer prints to which queue each message went, and when; the push consumer keeps the order of each queue; both
-# print the topic of each message.
+# The producer prints to which queue each message went, and when; the push consumer keeps the order of each queue.
 TELLS_QUEUES, IN_ORDER = ("-Dinterop.tellQueues=true",), ("-Dinterop.ordered=true",)
-TELLS_TOPICS = ("-Dinterop.tellTopics=true",)
 
 
 @dataclass
