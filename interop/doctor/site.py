@@ -12,7 +12,6 @@ from typing import Any
 
 from interop.doctor.network import Machine, Network
 from interop.harness import views
-from interop.harness.rocketmq.admin import MAIN, AdminCommand
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import NO_TLS, Java
 from interop.harness.sending.clients import JavaClient
@@ -26,6 +25,7 @@ CLUSTER = "Shop"
 JAVA, ROCKETNS, CLIENT, FIRST_BROKER = 11, 12, 31, 21
 EVERYWHERE = "0.0.0.0"
 # What mqadmin prints when a change was made.
+MQADMIN = "org.apache.rocketmq.tools.command.MQAdminStartup"
 DONE = r"success|OK, \d+"
 
 
@@ -122,9 +122,9 @@ class Site:
             program, *words = shlex.split(command)
             assert program == "mqadmin", command
             with self.client.inside():
-                process = Java(self.fleet.folder("mqadmin")).start(MAIN, *words, output="stdout.log")
+                process = Java(self.fleet.folder("mqadmin")).start(MQADMIN, *words, output="stdout.log")
             self.fleet.kills(process)
-            AdminCommand(tuple(words), process).prints(DONE)
+            process.wait_for(DONE)
 
     def error_of_producer(self, servers: Pair | NameServer, topic: str, tries: int = 3) -> str:
         """What a Java producer on the client's machine says when it sends so many messages; nothing if they are sent.

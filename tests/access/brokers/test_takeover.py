@@ -16,7 +16,7 @@ from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.held.former import ADDRESS_CHARACTERS_MAX, FORMER_OF_A_GROUP_MAX
 from rocketns.routeinfo.tables import NOTED_AT_ONCE_MAX, BrokerAddrInfo
-from tests.routeinfo.manager import Broker, Manager
+from tests.routeinfo.manager import Broker, Manager, table_of
 
 NAME = "b1"
 OLD, NEW = "10.0.0.1", "10.0.0.2"
@@ -31,7 +31,7 @@ def broker(host: str, number: int = 0, **more: object) -> Broker:
 
 def join(manager: Manager, by: Broker) -> None:
     """A registration with two topics: one with a single topic may be refused."""
-    manager.register_normal(by, "T")
+    manager.register(by, table_of("baseTopic", "T"))
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_a_client_gets_the_answers_that_java_gave(client: str, played: Result) -
 def test_every_recorded_answer_is_compared(played: Result) -> None:
     pairs = [recorded.pair for _, recorded in Recording(CORPUS).pairs()]
     assert played.sent == len(pairs)
-    assert played.compared == sum(pair.upstream is not None for pair in pairs)
+    assert played.number == sum(pair.upstream is not None for pair in pairs)
     assert (played.unanswered, played.listed) == (0, Counter())
 
 

@@ -73,7 +73,7 @@ def found_of(spark: SparkSession, journals: Journals) -> Found:
     for frame, schema in ((base.uptime, NS_UPTIME), (members, BROKER_INTERVALS), (topics, TOPIC_INTERVALS)):
         assert frame.schema.simpleString() == schema.simpleString()
     out = Found({}, {}, {}, {})
-    for r in rows(base.uptime):
+    for r in rows(state.ns_uptime(base)):
         out.up.setdefault(r[0], []).append((r[2] // SECOND, r[3] // SECOND, r[4]))
     for r in rows(members):
         out.members.setdefault(r[0], []).append((r[2], r[5] // SECOND, r[6] // SECOND, r[7], r[8]))
