@@ -137,4 +137,4 @@ def test_only_an_operators_certificate_is_answered_what_operators_ask(
     operator, client = (fleet.admin(verifying.server, options=signer.peer(name)) for name in ("operator-1", "client-1"))
     for command in (("getNamesrvConfig",), ("clusterList",), ("addWritePerm", "-b", "broker-a")):
         operator.run(*command).prints("bindAddress|broker-a")
-        client.run(*command).fails_with("CODE: 16 ")
+        client.run(*command).says("CODE: 16 ")

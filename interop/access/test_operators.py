@@ -52,7 +52,7 @@ def test_operator_who_signs_is_answered(operator: Admin) -> None:
 def test_operator_without_keys_is_refused(way: Way, fleet: Fleet) -> None:
     admin = fleet.admin(way.relay)
     for command in COMMANDS:
-        admin.run(*command.words).fails_with(REFUSED)
+        admin.run(*command.words).says(REFUSED)
     eventually(lambda: way.told("refused") == [command.access for command in COMMANDS])
 
 
@@ -65,7 +65,7 @@ def test_operator_without_keys_is_answered_where_all_is_observed(guarded: Guarde
 
 
 def test_operator_with_keys_and_from_another_network_is_refused(way: Way, fleet: Fleet) -> None:
-    give_keys(fleet.admin(way.relay)).run("addWritePerm", "-b", "broker-a").fails_with(REFUSED)
+    give_keys(fleet.admin(way.relay)).run("addWritePerm", "-b", "broker-a").says(REFUSED)
     way.was_refused("admin", "key_alone")
 
 

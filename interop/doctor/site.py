@@ -12,6 +12,7 @@ from typing import Any
 
 from interop.doctor.network import Machine, Network
 from interop.harness import views
+from interop.harness.rocketmq.admin import AdminCommand
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.rocketmq.java import NO_TLS, Java
 from interop.harness.sending.clients import JavaClient
@@ -24,8 +25,8 @@ CLUSTER = "Shop"
 # Last numbers of the addresses; brokers have those from the last one on.
 JAVA, ROCKETNS, CLIENT, FIRST_BROKER = 11, 12, 31, 21
 EVERYWHERE = "0.0.0.0"
-# What mqadmin prints when a change was made.
 MQADMIN = "org.apache.rocketmq.tools.command.MQAdminStartup"
+# What mqadmin prints when a change was made.
 DONE = r"success|OK, \d+"
 
 
@@ -124,7 +125,8 @@ class Site:
             with self.client.inside():
                 process = Java(self.fleet.folder("mqadmin")).start(MQADMIN, *words, output="stdout.log")
             self.fleet.kills(process)
-            process.wait_for(DONE)
+            process.wait_for(rf"{DONE}|SubCommandException")
+            AdminCommand(tuple(words), process.text()).prints(DONE)
 
     def error_of_producer(self, servers: Pair | NameServer, topic: str, tries: int = 3) -> str:
         """What a Java producer on the client's machine says when it sends so many messages; nothing if they are sent.

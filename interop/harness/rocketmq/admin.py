@@ -27,19 +27,21 @@ class AdminCommand:
     words: tuple[str, ...]
     text: str
 
-    def prints(self, pattern: str) -> re.Match[str]:
-        """It printed a match, and no exception."""
+    def says(self, pattern: str) -> re.Match[str]:
+        """It printed a match."""
         match = re.search(pattern, self.text)
         assert match, f"{self.words}: {self.text}"
-        assert "SubCommandException" not in self.text, f"{self.words}: {self.text}"
         return match
+
+    def prints(self, pattern: str) -> re.Match[str]:
+        """It printed a match, and no exception."""
+        assert "SubCommandException" not in self.text, f"{self.words}: {self.text}"
+        return self.says(pattern)
 
     def fails_with(self, pattern: str) -> re.Match[str]:
         """It printed an exception whose text matches."""
-        match = re.search(pattern, self.text)
-        assert match, f"{self.words}: {self.text}"
-        assert "Exception" in self.text, f"{self.words}: {self.text}"
-        return match
+        assert "SubCommandException" in self.text, f"{self.words}: {self.text}"
+        return self.says(pattern)
 
 
 class Admin:
