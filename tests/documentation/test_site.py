@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 import shutil
@@ -246,14 +247,15 @@ OVERLAPS = """() => {
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nothing_overlaps_or_is_wider_than_the_window(reader: Reader, address: str, language: str) -> None:
-    """On a desk and on a phone; the dark scheme has other colours only. Wide tables and code scroll by themselves."""
+    """Light and dark, on a desk and on a phone. Wide tables and code scroll by themselves."""
     for name in LOOKED_AT:
         reader.page.goto(f"{address}/{language}/{__version__}/{name}.html")
-        for width in WIDTHS:
+        for scheme, width in itertools.product(("light", "dark"), WIDTHS):
+            reader.page.emulate_media(color_scheme=scheme)
             reader.resize(width)
             reader.page.evaluate(DRAWN)
-            assert reader.page.evaluate("document.documentElement.scrollWidth") <= width, name
-            assert reader.page.evaluate(OVERLAPS) == [], (name, width)
+            assert reader.page.evaluate("document.documentElement.scrollWidth") <= width, (name, scheme)
+            assert reader.page.evaluate(OVERLAPS) == [], (name, scheme, width)
     assert reader.said == []
 
 
