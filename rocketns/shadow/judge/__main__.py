@@ -83,7 +83,7 @@ class Tape:
             self._recorder = None
 
     def close(self) -> None:
-        """Write what is left, and say what was left out."""
+        """End the recording, and log how many pairs it does not have."""
         recorder, self._recorder = self._recorder, None
         if recorder is None:
             return
