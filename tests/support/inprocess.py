@@ -20,10 +20,10 @@ Result = TypeVar("Result")
 
 
 class FakeClock(Clock):
-    """Clocks that move only when a test moves them."""
+    """Clocks that move only when a test moves them. No machine has been up as long as they say."""
 
     def __init__(self, epoch_ms: int = 1_700_000_000_000) -> None:
-        self._now = Now(1_000_000, epoch_ms)
+        self._now = Now(10**12, epoch_ms)
         self._suspended_ms = 0
 
     def now(self) -> Now:
@@ -54,14 +54,11 @@ class TimedServer:
         config_file.write_text("".join(f"{k}={v}\n" for k, v in settings.items()), "utf-8")
         self.clock = clock or FakeClock()
         self.controller = NamesrvController(Configuration.build(str(config_file), home=home), self.clock)
+        self._show_time()
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self.loop).result(HAPPENS_WITHIN_S)
-
-    async def _start(self) -> None:
-        await self.controller.start()
-        self._show_time()
+        asyncio.run_coroutine_threadsafe(self.controller.start(), self.loop).result(HAPPENS_WITHIN_S)
 
     @property
     def port(self) -> int:
