@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import tests.support.profile  # noqa: E402, F401
 from interop.harness.servers import MODES, JavaNameServer, NameServer  # noqa: E402
 from tests.support.running.rest import Rest  # noqa: E402
 from tests.support.running.summary import Summary  # noqa: E402
+from tests.support.running.until import until_of  # noqa: E402
 
 INTEROP = Path(__file__).parent / "interop"
 
@@ -36,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Summary())
     config.pluginmanager.register(Rest())
+    config.pluginmanager.register(until_of(os.environ))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

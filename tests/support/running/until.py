@@ -1,0 +1,43 @@
+"""No test begins after a moment that CI names, so that a run on a slow machine ends, too; it names what it left out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import PurePath
+
+import pytest
+
+# The name of a variable of the environment: seconds since 1970, as `date +%s` prints them.
+UNTIL = "ROCKETNS_TESTS_UNTIL"
+REASON = f"the time of this run is over ({UNTIL})"
+
+
+class Until:
+    """A pytest plugin. Workers skip; the process that they report to counts and prints."""
+
+    def __init__(self, until_s: float) -> None:
+        self.until_s = until_s
+        self.left_out: Counter[str] = Counter()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        if time.time() >= self.until_s:
+            pytest.skip(REASON)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and isinstance(report.longrepr, tuple) and report.longrepr[2].endswith(REASON):
+            self.left_out[str(PurePath(report.nodeid.partition("::")[0]).parent)] += 1
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.left_out:
+            title = f"{self.left_out.total()} TESTS LEFT OUT: {REASON}"
+            terminalreporter.section(title, sep="!", red=True, bold=True)
+            lines = (f"{count:6} {folder}\n" for folder, count in sorted(self.left_out.items()))
+            terminalreporter.write("".join(lines))
+
+
+def until_of(environment: Mapping[str, str]) -> Until:
+    """Without an end where the environment names none."""
+    return Until(float(environment.get(UNTIL, "inf")))
