@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from interop.audit.audited import Audit, audit
+from interop.audit.audited import Audit, audited
 from interop.audit.deployment import NAME_SERVERS, A, B, Deployment, now_ms, started
 from interop.audit.seen import Holding, Message, Queues, has, holdings, messages
 from interop.harness.sending.fleet import Fleet
@@ -64,7 +64,7 @@ def play(home: Path) -> Story:
         got = {name: messages(consumer, "GOT") for name, consumer in deployment.consumers.items()}
         for server in deployment.servers:  # before the brokers, so that no client fails
             assert server.stop() == 0
-    found = audit(deployment.journal, home / "audit")
+    (found,) = audited((deployment.journal, home / "audit"))
     return Story(cut, gone, shown, healed, back, ended, held, got, sent, failed, found)
 
 

@@ -1,15 +1,14 @@
-"""Runs `rocketns collect` and `rocketns audit run` as an operator does."""
+"""Runs `rocketns collect`, and the audit that collects itself, as an operator does."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.audit.audited import AUDIT_TIMEOUT_S, SMALL, Audit, audit
+from interop.audit.audited import AUDIT_TIMEOUT_S, SMALL, Audit, audit_of
 from interop.harness.process import Process
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
@@ -44,8 +43,7 @@ class Live:
 
     def ended(self) -> Audit:
         """Wait for its end."""
-        status = self.process.wait(AUDIT_TIMEOUT_S)
-        return Audit(status, self.process.text(), json.loads((self.out / "summary.json").read_text("utf-8")), self.out)
+        return audit_of(self.process.wait(AUDIT_TIMEOUT_S), self.process.text(), self.out)
 
     def kill(self) -> int:
         return self.process.kill()
@@ -73,14 +71,13 @@ def live(fleet: Fleet, servers: Mapping[str, NameServer]) -> Live:
     return Live(Process([*command, *SMALL], home / "stdout.log"), home / "out")
 
 
-def audited(home: Path, *journals: tuple[Path, Iterable[str]]) -> Audit:
-    """Audit the journals of these name servers, brought together from these folders."""
-    together = home / "journal"
+def together(home: Path, *journals: tuple[Path, Iterable[str]]) -> Path:
+    """A folder with the journals of these name servers from these folders."""
     for folder, names in journals:
         for name in names:
             for day in folder.glob(f"v=1/dt=*/ns={name}"):
-                shutil.copytree(day, together / day.relative_to(folder))
-    return audit(together, home / "out")
+                shutil.copytree(day, home / day.relative_to(folder))
+    return home
 
 
 def listed(servers: Mapping[str, NameServer]) -> str:

@@ -6,16 +6,14 @@ killed. Two Java name servers and two rocketns see the same, and rocketns writes
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from interop.audit.audited import Audit, missing
+from interop.audit.audited import Audit, audited, missing
 from interop.audit.deployment import A, B
 from interop.collecting.cluster import JAVA, NAMES, OWN, TOPIC
-from interop.collecting.collector import INTERVAL_S, audited
+from interop.collecting.collector import INTERVAL_S, together
 from interop.collecting.comparison import Moment, Window, apart_ms, departures, impact, moment, windows
 from interop.collecting.story import A_READS, BOTH, ONLY_A, Story, play
 
@@ -26,7 +24,7 @@ SHARED = frozenset({"broker-a:2", "broker-a:3"})
 EARLY_MAX_MS = 4 * INTERVAL_S * 1000
 # Which audits there are, and of which name servers; the last one was cut off. j1 and n1 saw the same.
 KINDS = {"java": JAVA, "own": OWN, "watched": OWN, "mixed": ("j1", *OWN)}
-Audits = Callable[[str], Audit]
+Audits = dict[str, Audit]
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +38,12 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def audits(story: Story, tmp_path_factory: pytest.TempPathFactory) -> Audits:
-    """By the names of KINDS; each is run when it is first asked for."""
-
-    @cache
-    def of(kind: str) -> Audit:
-        home, own, seen = tmp_path_factory.mktemp(kind), story.own, story.collected
-        parts: dict[str, list[tuple[Path, tuple[str, ...]]]] = {
-            "own": [(own, OWN)], "mixed": [(seen, ("j1",)), (own, OWN)],
-        }  # fmt: skip
-        return audited(home, *parts.get(kind, [(seen, KINDS[kind])]))
-
-    return of
+    """By the names of KINDS."""
+    home, own, seen = tmp_path_factory.mktemp("audits"), story.own, story.collected
+    parts: dict[str, list[tuple[Path, tuple[str, ...]]]] = {"own": [(own, OWN)], "mixed": [(seen, ("j1",)), (own, OWN)]}
+    journals = {kind: together(home / kind, *parts.get(kind, [(seen, names)])) for kind, names in KINDS.items()}
+    found = audited(*((journal, home / "out" / kind) for kind, journal in journals.items()))
+    return dict(zip(journals, found, strict=True))
 
 
 def cut_off(audit: Audit, kind: str) -> Window:
@@ -70,7 +63,7 @@ def wiped(audit: Audit, kind: str) -> Window:
 @pytest.mark.parametrize("kind", KINDS)
 def test_windows_are_those_of_the_truth_within_their_uncertainty(story: Story, audits: Audits, kind: str) -> None:
     """They also are all that there are; what is in doubt is no finding."""
-    audit, other = audits(kind), KINDS[kind][-1]
+    audit, other = audits[kind], KINDS[kind][-1]
     clocks = apart_ms(audit, KINDS[kind])
     lost, permission = cut_off(audit, kind), wiped(audit, kind)
     back, read_only = (story.change(other, shown) for shown in (BOTH, A_READS))
@@ -85,7 +78,7 @@ def test_windows_are_those_of_the_truth_within_their_uncertainty(story: Story, a
 
 @pytest.mark.parametrize("kind", ["java", "watched"])
 def test_nothing_that_was_only_watched_is_called_an_expiry_or_a_graceful_end(audits: Audits, kind: str) -> None:
-    audit = audits(kind)
+    audit = audits[kind]
     causes = {row["cause"] for name in ("key_windows", "incidents") for row in audit.rows(name)}
     ends = {row["end_cause"] for name in ("broker_intervals", "topic_intervals") for row in audit.rows(name)}
     assert not (causes | ends) & {"expired", "unregister", "channel_close"}, (causes, ends)
@@ -93,7 +86,7 @@ def test_nothing_that_was_only_watched_is_called_an_expiry_or_a_graceful_end(aud
 
 
 def test_the_page_of_a_java_only_cluster_names_window_broker_servers_and_queues(audits: Audits) -> None:
-    audit = audits("java")
+    audit = audits["java"]
     window = cut_off(audit, "java")
     assert audit.status == 1, audit.said
     assert window.row["opened_by"] == "j2"
@@ -107,7 +100,7 @@ def test_the_page_of_a_java_only_cluster_names_window_broker_servers_and_queues(
 
 def test_both_kinds_of_journal_of_the_same_servers_say_the_same(audits: Audits) -> None:
     """Windows and their impact, within what the collected journal leaves open."""
-    own, watched = audits("own"), audits("watched")
+    own, watched = audits["own"], audits["watched"]
     clocks = apart_ms(own, OWN)
     for find in (cut_off, wiped):
         one, other = find(own, "own"), find(watched, "watched")
@@ -122,13 +115,13 @@ def test_both_kinds_of_journal_of_the_same_servers_say_the_same(audits: Audits) 
 
 def test_departures_are_the_same_by_both_kinds_of_journal(audits: Audits) -> None:
     """Their causes are known to the name servers' own journals alone."""
-    own, watched = departures(audits("own")), departures(audits("watched"))
+    own, watched = departures(audits["own"]), departures(audits["watched"])
     assert [row["kind"] for row in own] == ["partition", "graceful", "crash"]
     same = ("broker", "cluster", "ns", "bids")
     assert [[row[name] for name in same] for row in own] == [[row[name] for name in same] for row in watched]
     for one, other in zip(own, watched, strict=True):
         seen = moment(other, "t1")
-        assert seen.meets(Moment(one["t1"] / 1000, one["t2"] / 1000), apart_ms(audits("own"), OWN))
+        assert seen.meets(Moment(one["t1"] / 1000, one["t2"] / 1000), apart_ms(audits["own"], OWN))
     assert watched[0]["asked"] == ["answered"], "broker-b was well, and the link was cut"
 
 
