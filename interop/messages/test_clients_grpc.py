@@ -25,12 +25,6 @@ JAVA = Program(
     (("mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib"),
      ("javac", "-nowarn", "-d", ".", "-cp", "lib/*", "Grpc.java")),
 )  # fmt: skip
-# Its log goes to standard error in pieces, which would fall between the words of what it prints.
-RUST = Program(
-    "Rust", "`rocketmq` (gRPC)", "5.0.0", "rust-grpc", ("cargo",),
-    ("sh", "-c", 'exec "$0" "$@" 2>log', "{folder}/client"),
-    (("cargo", "build", "--quiet"), ("mv", "target/debug/client", "client"), ("rm", "-r", "target")),
-)  # fmt: skip
 PYTHON = Program(
     "Python", "`rocketmq-python-client` (gRPC)", "5.1.2", "python-grpc", (),
     (sys.executable, "{folder}/client.py"), (PIP_INSTALL,), {"PYTHONPATH": "{folder}/lib"},
@@ -39,7 +33,7 @@ NODE = Program(
     "Node", "`rocketmq-client-nodejs` (gRPC)", "1.0.8", "node-grpc", ("node", "npm"),
     ("node", "{folder}/client.js"), (NPM_INSTALL,),
 )  # fmt: skip
-PROGRAMS = (JAVA, RUST, PYTHON, NODE)
+PROGRAMS = (JAVA, PYTHON, NODE)
 
 
 def build() -> None:

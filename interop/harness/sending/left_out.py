@@ -15,6 +15,10 @@ LEFT_OUT: tuple[tuple[str, str], ...] = (
         "in none of Debian, PyPI and npm; its library is in the Python client `rocketmq`. The C++ gRPC client was not "
         "found in Debian and not looked for elsewhere",
     ),
+    (
+        "crates.io `rocketmq` 5.0.0 (gRPC)",
+        "shown through the proxy until November 2026; it asks no name server, and compiling it takes minutes",
+    ),
     ("crates.io `rocketmq-rust` 0.9.0", "holds locks and schedulers, no client"),
     (
         "crates.io `rocketmq-client-v4` 0.4.2",
