@@ -29,6 +29,7 @@ public class NewClients {
         producer.setInstanceName("new-client-" + n);
         producer.setNamesrvAddr(nameServers);
         producer.setSendMsgTimeout(10_000);
+        producer.setMqClientApiTimeout(10_000);
         try {
             producer.start();
             System.out.println(asked(producer, topic, n));

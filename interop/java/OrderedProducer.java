@@ -13,6 +13,7 @@ public class OrderedProducer {
         DefaultMQProducer producer = new DefaultMQProducer("interop-ordered-producer");
         producer.setNamesrvAddr(args[0]);
         producer.setSendMsgTimeout(10_000);
+        producer.setMqClientApiTimeout(10_000);
         producer.start();
         System.out.println("QUEUES " + producer.fetchPublishMessageQueues(args[1]).size());
         System.out.println("READY");

@@ -23,6 +23,7 @@ public class TransactionProducer implements TransactionListener {
         TransactionMQProducer producer = new TransactionMQProducer("interop-transaction-producer");
         producer.setNamesrvAddr(args[0]);
         producer.setSendMsgTimeout(10_000);
+        producer.setMqClientApiTimeout(10_000);
         producer.setTransactionListener(new TransactionProducer());
         producer.start();
         System.out.println("READY");
