@@ -35,12 +35,13 @@ TIMEOUT_S = 1500
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use Spark, and skip them if there is no Java. `make test` has one whole run and its twins."""
+    """Mark the tests that use Spark, and skip them if there is no Java. `make test` has one whole run and what is
+    compared with it."""
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
         item.add_marker("spark")
-        if item.path.name != "test_twins.py" and item.get_closest_marker("rest") is None:
+        if "whole" not in item.fixturenames and item.get_closest_marker("rest") is None:
             item.add_marker(pytest.mark.rest(QUERIES))
         item.add_marker(pytest.mark.timeout(TIMEOUT_S))
         if not has_java():
