@@ -25,7 +25,7 @@ PREFIX = "10.20.0."
 GATEWAY = f"{PREFIX}1"
 # What Docker gives its first container.
 CONTAINER, BRIDGE, CONTAINERS = "172.17.0.2", "172.17.0.1", "172.17.0.0/16"
-COMMAND_TIMEOUT_S = 30
+COMMAND_TIMEOUT_S = 120
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -29,7 +29,7 @@ LOADED = tuple(f"{STEADY}-{name}" for name in ("switch", "half", "judge", "relay
 MESSAGES_BETWEEN = 100
 UNWANTED = ("different", "missing", "skipped")
 # What differed is asked again after a second.
-JUDGED_WITHIN_S = 60.0
+JUDGED_WITHIN_S = 180.0
 # The last pairs are asked again after a second, the judge tells its counts each second, and the status is as old.
 TOLD_WITHIN_S = 3.5
 ANSWERS_MAX = 5

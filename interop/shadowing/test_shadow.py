@@ -19,7 +19,7 @@ from interop.shadowing.conftest import MESSAGES_BETWEEN, STEADY, TOPICS, Scene, 
 from interop.shadowing.shadow import Shadow
 
 MESSAGES = 150
-WITHIN_S = 90.0
+WITHIN_S = 240.0
 BROKER = f"broker-{CURRENT}"
 
 

@@ -50,7 +50,7 @@ class Broker:
     or when it is asked to.
     """
 
-    registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 70.0
+    registered_within_s = 10.0 + REGISTRATION_PERIOD_S + 220.0
 
     def __init__(self, home: Path, name: str, name_servers: str, *, version: str = CURRENT,
                  properties: Mapping[str, object] | None = None, topics: Iterable[str] = (),
