@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -24,8 +24,8 @@ from interop.shadowing.shadow import Shadow
 VERSIONS = (OLD, BETWEEN, CURRENT)
 TOPICS = {sender: f"From-{sender.replace('.', '-')}" for sender in (CURRENT, OLD)}
 STEADY = "Steady"
-# Topics of tests under load: each counts the messages of its own one.
-LOADED = tuple(f"{STEADY}-{name}" for name in ("switch", "half", "judge", "relay"))
+# Topics of tests under load: each try of a test counts the messages of its own one.
+LOADED = tuple(f"{STEADY}-{name}-{number}" for name in ("switch", "half", "judge", "relay") for number in (1, 2, 3))
 MESSAGES_BETWEEN = 100
 UNWANTED = ("different", "missing", "skipped")
 # What differed is asked again after a second.
@@ -61,6 +61,7 @@ class Load:
     """A producer and a consumer that run. ``connected``: the ports of their and the brokers' connections."""
 
     scene: Scene
+    topic: str
     producer: JavaClient
     consumer: JavaClient
     connected: set[int]
@@ -69,17 +70,6 @@ class Load:
         """Wait for more messages; no connection was closed since the beginning."""
         self.consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
         assert self.scene.shadow.connected(*_running(self.scene, self.producer, self.consumer)) == self.connected
-
-
-def under_load(scene: Scene, topic: str) -> Load:
-    """Start both, and wait until messages flow."""
-    producer = scene.fleet.producer([scene.shadow], topic, 1_000_000, pause_ms=20)
-    consumer = scene.fleet.consumer([scene.shadow], topic, f"readers-{topic}")
-    consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
-    running = _running(scene, producer, consumer)
-    connected = scene.shadow.connected(*running)
-    assert len(connected) >= len(running)
-    return Load(scene, producer, consumer, connected)
 
 
 def _running(scene: Scene, *clients: JavaClient) -> list[Process]:
@@ -102,6 +92,31 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         }
         eventually(lambda: shadow.status()["half"] == "runs", JUDGED_WITHIN_S, every_s=0.2)
         yield Scene(fleet, shadow, brokers)
+
+
+UnderLoad = Callable[[str], Load]
+
+
+@pytest.fixture
+def under_load(request: pytest.FixtureRequest, scene: Scene) -> Iterator[UnderLoad]:
+    """Start a producer and a consumer of a topic, and wait until messages flow. They end with the test: its next try
+    has none of them beside it."""
+    started: list[JavaClient] = []
+
+    def start(name: str) -> Load:
+        topic = f"{STEADY}-{name}-{getattr(request.node, 'execution_count', 1)}"
+        started.append(scene.fleet.producer([scene.shadow], topic, 1_000_000, pause_ms=20))
+        started.append(scene.fleet.consumer([scene.shadow], topic, f"readers-{topic}"))
+        producer, consumer = started
+        consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
+        running = _running(scene, producer, consumer)
+        connected = scene.shadow.connected(*running)
+        assert len(connected) >= len(running)
+        return Load(scene, topic, producer, consumer, connected)
+
+    yield start
+    for client in started:
+        client.kill()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from interop.harness.sending.flow import assert_each_arrives_once, stop_and_chec
 from interop.harness.sending.programs import Program, assert_program_sends_and_receives
 from interop.harness.wire import eventually
 from interop.messages.test_clients_languages import PROGRAMS
-from interop.shadowing.conftest import MESSAGES_BETWEEN, STEADY, TOPICS, Scene, under_load
+from interop.shadowing.conftest import MESSAGES_BETWEEN, STEADY, TOPICS, Scene, UnderLoad
 from interop.shadowing.shadow import Shadow
 
 MESSAGES = 150
@@ -72,15 +72,15 @@ def test_a_planted_difference_is_found_and_is_gone_when_it_is_taken_back(scene: 
     assert not scene.new_outcomes()["different"]
 
 
-def test_the_switch_and_back_loses_no_message_and_closes_no_connection(scene: Scene) -> None:
+def test_the_switch_and_back_loses_no_message_and_closes_no_connection(scene: Scene, under_load: UnderLoad) -> None:
     """After it rocketns answers: shown by a permission that only it has."""
-    shadow, load = scene.shadow, under_load(scene, "Steady-switch")
+    shadow, load = scene.shadow, under_load("switch")
     for to, permission in (("serve", 4), ("pass", 6)):
         shadow.switch(to)
         wiped_in_half(shadow, codes.WIPE_WRITE_PERM_OF_BROKER)
         assert views.perms(shadow, STEADY)[BROKER] == permission
         wiped_in_half(shadow, codes.ADD_WRITE_PERM_OF_BROKER)
-        late = scene.fleet.consumer([shadow], "Steady-switch", f"readers-{to}")
+        late = scene.fleet.consumer([shadow], load.topic, f"readers-{to}")
         late.wait_for("GOT", MESSAGES_BETWEEN)
         late.kill()
         load.goes_on()
@@ -88,9 +88,11 @@ def test_the_switch_and_back_loses_no_message_and_closes_no_connection(scene: Sc
 
 
 @pytest.mark.parametrize("which", ["half", "judge"])
-def test_a_killed_half_or_judge_disturbs_no_client_and_comes_back(scene: Scene, which: str) -> None:
+def test_a_killed_half_or_judge_disturbs_no_client_and_comes_back(
+    scene: Scene, under_load: UnderLoad, which: str
+) -> None:
     """While rocketns serves: the upstream answers until the half is back and knows the brokers."""
-    shadow, load = scene.shadow, under_load(scene, f"Steady-{which}")
+    shadow, load = scene.shadow, under_load(which)
     shadow.switch("serve")
     killed = getattr(shadow, which)
     killed.kill()
@@ -102,8 +104,10 @@ def test_a_killed_half_or_judge_disturbs_no_client_and_comes_back(scene: Scene, 
     stop_and_check(load.producer, load.consumer)
 
 
-def test_a_killed_relay_ends_all_three_and_clients_connect_again_to_the_next(scene: Scene) -> None:
-    shadow, load = scene.shadow, under_load(scene, "Steady-relay")
+def test_a_killed_relay_ends_all_three_and_clients_connect_again_to_the_next(
+    scene: Scene, under_load: UnderLoad
+) -> None:
+    shadow, load = scene.shadow, under_load("relay")
     children = shadow.children
     shadow.kill()
     eventually(lambda: not any(child.is_running() for child in children), WITHIN_S)
