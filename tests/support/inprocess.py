@@ -58,7 +58,10 @@ class TimedServer:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self.controller.start(), self.loop).result(HAPPENS_WITHIN_S)
+        asyncio.run_coroutine_threadsafe(self._start(), self.loop).result(HAPPENS_WITHIN_S)
+
+    async def _start(self) -> None:
+        await self.controller.start()
 
     @property
     def port(self) -> int:
