@@ -144,7 +144,7 @@ def _stale() -> Iterator[Scenario]:
         Settle(),
         route(differs=Differs("stale-close", r'"code":17', r'"code":0')),
         *(unregister(f"x{n}", n + 10, cluster="L") for n in range(count)),
-        attempts=20,
+        attempts=100,
     )
 
 
