@@ -20,6 +20,12 @@ from tests.support.running.until import until_of
 def pytest_configure(config):
     config.pluginmanager.register(until_of(os.environ))
 """
+# What a test starts runs whole, pytest too.
+TWO_TESTS = f"""
+import os
+def test_one(): assert "{UNTIL}" not in os.environ
+def test_two(): pass
+"""
 HOUR_S = 3600
 
 
@@ -27,7 +33,7 @@ def run(folder: Path, until_s: float) -> str:
     """The output of a run of two tests, as few of pytest's plugins in it as can be."""
     (folder / "room").mkdir()
     (folder / "conftest.py").write_text(PLUGIN, "utf-8")
-    (folder / "room" / "test_a.py").write_text("def test_one(): pass\ndef test_two(): pass\n", "utf-8")
+    (folder / "room" / "test_a.py").write_text(TWO_TESTS, "utf-8")
     env = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", UNTIL: str(until_s)}
     command = [sys.executable, "-m", "pytest", "--rootdir=.", "."]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ class Until:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
+        os.environ.pop(UNTIL, None)  # tests that a test runs are its own matter
         if time.time() >= self.until_s:
             pytest.skip(REASON)
 
