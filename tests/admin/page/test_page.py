@@ -19,6 +19,8 @@ from tests.admin.population import Broker
 from tests.behaviour.calls import put_kv
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>"
+# Within this time after a change the page asks for the brokers again, and has the answer.
+READS_AGAIN_MS = 1500
 
 
 def test_the_page_shows_changes_without_a_reload(managed: Managed, open_page: Open) -> None:
@@ -34,6 +36,30 @@ def test_the_page_shows_changes_without_a_reload(managed: Managed, open_page: Op
         first.beat()
         second.beat()
         page.locator("#reasons", has_text="Heartbeats are late").wait_for(state="detached")
+
+
+def test_an_answer_that_was_made_earlier_takes_no_later_one_back(managed: Managed, open_page: Open) -> None:
+    """The list of brokers is on its way while another one registers, and comes last."""
+    held: list[tuple[Route, APIResponse]] = []
+    with (
+        Broker(managed, "first") as first, Broker(managed, "second", addr="10.0.0.2:1") as second,
+        Broker(managed, "third", addr="10.0.0.3:1") as third,
+    ):  # fmt: skip
+        first.register()
+        page = open_page(managed)
+        page.locator("#brokers tr", has_text="first").wait_for()
+        page.route(re.compile(r"/api/v1/brokers\?"), lambda one: held.append((one, one.fetch())), times=1)
+        second.register()
+        while not held:
+            page.wait_for_timeout(20)
+        third.register()
+        page.locator("#changes li", has_text="third:0 at").wait_for()
+        page.wait_for_timeout(READS_AGAIN_MS)
+        page.evaluate("cells.append(Object.assign(document.createElement('i'), {id: 'earlier'}))")
+        ((route, answer),) = held
+        route.fulfill(response=answer)
+        page.locator("#earlier").wait_for(state="detached")
+        page.locator("#brokers tr", has_text="third").wait_for()
 
 
 def test_a_change_that_overtakes_the_answer_with_the_list_stays_in_it(managed: Managed, open_page: Open) -> None:

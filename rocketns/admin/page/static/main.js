@@ -16,10 +16,13 @@ import {showVerdict} from "./verdict.js";
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;
 const REREAD_MS = 500;
+const RETRY_MS = 2000;
 const FLEET_MS = 3000;
 
 let heardMs = Date.now();
 let rereading = 0;
+let isReading = false;
+let isDue = false; // something changed during the reading
 let status = null;
 
 function onStatus(now) {
@@ -41,8 +44,23 @@ function showLive() {
 
 // Brokers came or went: read them again, once for many changes.
 function reread() {
+  rereadAfter(REREAD_MS);
+}
+
+function rereadAfter(ms) {
   clearTimeout(rereading);
-  rereading = setTimeout(() => Promise.all([readBrokers(), readChanges()]).catch(() => undefined), REREAD_MS);
+  rereading = setTimeout(readLists, ms);
+}
+
+// One reading at a time: an answer that was made earlier would take the place of a later one.
+async function readLists() {
+  isDue = isReading;
+  if (isReading) return;
+  isReading = true;
+  const isRead = await Promise.all([readBrokers(), readChanges()]).then(() => true, asksForToken);
+  isReading = false;
+  if (!isRead) rereadAfter(RETRY_MS);
+  else if (isDue) readLists();
 }
 
 const OF_BROKERS = new Set(["reg", "back", "down", "doubt", "conflict"]);
