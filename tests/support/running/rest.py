@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.running.summary import print_left_out
+
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
@@ -93,6 +95,4 @@ class Rest:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         if self.left_out and config.option.markexpr == LEAVES_OUT:
             title = f"{self.left_out.total()} TESTS LEFT OUT; make test-all runs them too"
-            terminalreporter.section(title, sep="!", red=True, bold=True)
-            lines = (f"{count:6} {what}\n" for what, count in sorted(self.left_out.items()))
-            terminalreporter.write("".join(lines))
+            print_left_out(terminalreporter, title, self.left_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -134,3 +134,9 @@ def reason_of(report: pytest.TestReport) -> str:
     """Why a test was skipped."""
     said = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
     return str(said).removeprefix("Skipped: ")
+
+
+def print_left_out(reporter: pytest.TerminalReporter, title: str, counts: Mapping[str, int]) -> None:
+    """How many tests of each kind a run left out, in red."""
+    reporter.section(title, sep="!", red=True, bold=True)
+    reporter.write("".join(f"{count:6} {kind}\n" for kind, count in sorted(counts.items())))

@@ -10,6 +10,8 @@ from pathlib import PurePath
 
 import pytest
 
+from tests.support.running.summary import print_left_out, reason_of
+
 # The name of a variable of the environment: seconds since 1970, as `date +%s` prints them.
 UNTIL = "ROCKETNS_TESTS_UNTIL"
 REASON = f"the time of this run is over ({UNTIL})"
@@ -29,15 +31,13 @@ class Until:
             pytest.skip(REASON)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.skipped and isinstance(report.longrepr, tuple) and report.longrepr[2].endswith(REASON):
+        if report.skipped and reason_of(report) == REASON:
             self.left_out[str(PurePath(report.nodeid.partition("::")[0]).parent)] += 1
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.left_out:
             title = f"{self.left_out.total()} TESTS LEFT OUT: {REASON}"
-            terminalreporter.section(title, sep="!", red=True, bold=True)
-            lines = (f"{count:6} {folder}\n" for folder, count in sorted(self.left_out.items()))
-            terminalreporter.write("".join(lines))
+            print_left_out(terminalreporter, title, self.left_out)
 
 
 def until_of(environment: Mapping[str, str]) -> Until:
