@@ -1,4 +1,4 @@
-"""Fixtures of the scenarios with real brokers. If a tool is missing, the whole folder is skipped with the reason."""
+"""Fixtures of the scenarios with real brokers. All of them but one are run by `make test-all` alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from interop.docker.summary import docker_left_out, docker_seconds, why_left_out
-from interop.doctor.network import LEFT_OUT
 from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.keeping import keep
@@ -20,49 +18,41 @@ from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.programs import Program
 from interop.harness.sending.table import MARK, ClientTable
-from interop.harness.servers import NameServer, RocketnsServer
+from interop.harness.servers import NameServer
 
-SCENARIO_TIMEOUT_S = 600
+# Against hangs only.
+SCENARIO_TIMEOUT_S = 900
 PRINT = "print "
 HERE = Path(__file__).parent
-
-
-def _left_out() -> str:
-    """Why no scenario can run here, or nothing."""
-    missing = missing_tools()
-    return f"interop left out, no real broker is run: not found on the PATH: {', '.join(missing)}" if missing else ""
+PARITY = HERE / "parity"
+# `make test` has one real broker with a producer and a consumer.
+IN_MAKE_TEST = HERE / "messages" / "test_send_and_receive.py"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARK)
-    config.addinivalue_line("markers", "every_mode: a scenario that runs with reactors and without")
     config.pluginmanager.register(ClientTable(HERE, HERE / "results" / "clients.md"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reason = _left_out()
     for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.java)
+        if _has_processes(item):
+            item.add_marker(pytest.mark.needs("java", "javac", "mvn"))
+            if item.path != IN_MAKE_TEST:
+                item.add_marker(pytest.mark.slow)
             if item.get_closest_marker("timeout") is None:  # that of a module would count less than this one
                 item.add_marker(pytest.mark.timeout(SCENARIO_TIMEOUT_S))
-            if item.path.relative_to(HERE).parts[0] not in {"docker", "parity"}:
-                # A scenario has five foreign processes on a busy machine: two more tries, which the run reports.
-                # Comparisons with Java get none: they look for differences that occur only now and then.
-                item.add_marker(pytest.mark.flaky(reruns=2))
-            if reason:
-                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _has_processes(item: pytest.Item) -> bool:
+    """Whether it starts Java. Parity is also replayed from recorded answers."""
+    return item.path.is_relative_to(HERE) and not item.path.is_relative_to(PARITY)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for title, lines in _printed(terminalreporter).items():
         terminalreporter.section(title)
         terminalreporter.write("".join(f"{line}\n" for line in lines))
-    skipped = [docker_left_out(terminalreporter), why_left_out(terminalreporter, LEFT_OUT)]
-    for reason in filter(None, [_left_out(), *skipped]):
-        terminalreporter.section(reason, sep="!")
-    if seconds := docker_seconds(terminalreporter):
-        terminalreporter.section(f"all tests with containers: {seconds:.0f} s")
 
 
 def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
@@ -79,7 +69,7 @@ def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Fetch and build what the tests of a file need before the first of them, so that it counts against no test's time.
     No earlier, for all workers would wait until the last program is built."""
-    if item.path.is_relative_to(HERE) and not _left_out():
+    if _has_processes(item) and not missing_tools():
         _prepare_java()
         _build_clients(item.session, item.path)
     return (yield)
@@ -110,11 +100,4 @@ def _build_clients(session: pytest.Session, file: Path) -> None:
 def fleet(server_class: type[NameServer], tmp_path: Path) -> Iterator[Fleet]:
     """Starts name servers, brokers and clients; killed after the test."""
     with Fleet(server_class, tmp_path) as started:
-        yield started
-
-
-@pytest.fixture
-def rocketns_fleet(tmp_path: Path) -> Iterator[Fleet]:
-    """The same with rocketns as it starts by itself, whatever the run is against."""
-    with Fleet(RocketnsServer, tmp_path) as started:
         yield started

@@ -32,12 +32,10 @@ INSIDE = "/etc/tls"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.docker)
+            item.add_marker(pytest.mark.needs("docker"))
+            item.add_marker(pytest.mark.xdist_group("docker"))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(TEST_TIMEOUT_S))
-            if item.path.name == "test_with_brokers.py":
-                # Other people's brokers and clients, as in the scenarios without containers.
-                item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="package")

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.running.cgroups import counted
-
 COMMAND_TIMEOUT_S = 180.0
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
@@ -91,13 +89,12 @@ def _own() -> Iterator[Engine]:
     ]  # fmt: skip
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-    with counted(folder.name):
-        try:
-            _wait_until_it_answers(Engine(address), process, folder / "log")
-            yield Engine(address)
-        finally:
-            _stop(process)
-            shutil.rmtree(folder, ignore_errors=True)
+    try:
+        _wait_until_it_answers(Engine(address), process, folder / "log")
+        yield Engine(address)
+    finally:
+        _stop(process)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait_until_it_answers(one: Engine, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -62,11 +62,11 @@ def tables(broker: Broker) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("version", [CURRENT, OLD])
-def test_answers_are_understood_and_nothing_is_changed(version: str, rocketns_fleet: Fleet) -> None:
-    server = rocketns_fleet.name_server()
-    broker = rocketns_fleet.broker("broker-a", server, version=version, topics=[TOPIC])
-    rocketns_fleet.producer([server], TOPIC, MESSAGES, version=version).wait_for("DONE")
-    consumer = rocketns_fleet.consumer([server], TOPIC, GROUP, version=version)
+def test_answers_are_understood_and_nothing_is_changed(version: str, fleet: Fleet) -> None:
+    server = fleet.name_server()
+    broker = fleet.broker("broker-a", server, version=version, topics=[TOPIC])
+    fleet.producer([server], TOPIC, MESSAGES, version=version).wait_for("DONE")
+    consumer = fleet.consumer([server], TOPIC, GROUP, version=version)
     eventually(lambda: len(consumer.values("GOT")) == MESSAGES)
     before = tables(broker)
     found = asked(server)
@@ -88,9 +88,9 @@ def test_answers_are_understood_and_nothing_is_changed(version: str, rocketns_fl
     assert (TOPIC in found.topics) == (version == CURRENT), "only brokers from 5.0 on are asked for one topic"
 
 
-def test_stand_ins_have_the_forms_of_a_broker(rocketns_fleet: Fleet) -> None:
-    server = rocketns_fleet.name_server()
-    broker = rocketns_fleet.broker("broker-a", server, topics=[TOPIC])
+def test_stand_ins_have_the_forms_of_a_broker(fleet: Fleet) -> None:
+    server = fleet.name_server()
+    broker = fleet.broker("broker-a", server, topics=[TOPIC])
     with Client(broker.port) as client:
         assert client.request(ONE_TOPIC, {"topic": TOPIC}).json() == topic(TOPIC)
         groups = client.request(ALL_GROUPS, {}).json()["subscriptionGroupTable"]
@@ -109,10 +109,10 @@ def guarded(version: str, fleet: Fleet, server: NameServer, folder: Path) -> Bro
 
 @pytest.mark.parametrize("version", [CURRENT, OLD])
 def test_brokers_with_access_control_answer_signed_requests(
-    version: str, rocketns_fleet: Fleet, tmp_path: Path
+    version: str, fleet: Fleet, tmp_path: Path
 ) -> None:
-    server = rocketns_fleet.name_server()
-    broker = guarded(version, rocketns_fleet, server, tmp_path / "guarded")
+    server = fleet.name_server()
+    broker = guarded(version, fleet, server, tmp_path / "guarded")
     eventually(lambda: "broker-a" in views.brokers(server), broker.registered_within_s)
     signed = eventually(lambda: with_clock(asked(server, KeySigner(KEY, Secret(SECRET)))))
     unsigned = asked(server)

@@ -24,7 +24,6 @@ class NameServer:
     """Started on construction. ``properties`` become the ``-c`` file; listenPort 0 unless they say otherwise."""
 
     kind = ""
-    mode = ""
     host = "127.0.0.1"  # that `connect` connects to
 
     def __init__(self, home: Path, properties: dict[str, object] | None = None, *,
@@ -84,30 +83,14 @@ class NameServer:
 
 
 class RocketnsServer(NameServer):
-    """rocketns, run by the Python that runs the tests, with as many reactors as it takes by itself."""
+    """rocketns, run by the Python that runs the tests, with two reactors, so that connections are on different ones."""
 
     kind = "rocketns"
-    reactors: ClassVar[int | None] = None
+    reactors: ClassVar[int] = 2
 
     @classmethod
     def program(cls, options: Sequence[str] = ()) -> list[str]:
-        reactors = [] if cls.reactors is None else ["--reactors", str(cls.reactors)]
-        return [sys.executable, "-m", "rocketns", *reactors, *options]
-
-
-class ReactorServer(RocketnsServer):
-    """Plain connections on reactor threads: two, so that connections are on different ones."""
-
-    mode, reactors = "reactors", 2
-
-
-class AsyncioServer(RocketnsServer):
-    """rocketns without reactors: the asyncio lane carries everything."""
-
-    mode, reactors = "asyncio", 0
-
-
-MODES: tuple[type[RocketnsServer], ...] = (ReactorServer, AsyncioServer)
+        return [sys.executable, "-m", "rocketns", "--reactors", str(cls.reactors), *options]
 
 
 class JavaNameServer(NameServer):

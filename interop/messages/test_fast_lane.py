@@ -10,7 +10,7 @@ import pytest
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet, name_server_list
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.messages.test_clients_languages import GO, RUST
 
 SECTION = "route lookups answered by reactors"
@@ -27,7 +27,7 @@ COUNTED = re.compile(r"route lookups: (\d+) answered by reactors, (\d+) handed o
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, NameServer]]:
     """A name server for each client, and a broker that has registered its topics with all of them."""
-    with Fleet(ReactorServer, tmp_path_factory.mktemp("fast-lane")) as fleet:
+    with Fleet(RocketnsServer, tmp_path_factory.mktemp("fast-lane")) as fleet:
         started = {name: fleet.name_server() for name in CLIENTS}
         fleet.broker("broker-a", *started.values(), topics=TOPICS)
         yield started
@@ -40,39 +40,39 @@ def _rocketns_alone(request: pytest.FixtureRequest) -> None:
 
 
 def test_reactors_answer_java_clients(
-    servers: dict[str, NameServer], rocketns_fleet: Fleet, record_property: Record
+    servers: dict[str, NameServer], fleet: Fleet, record_property: Record
 ) -> None:
     """B198: a producer that sends to many topics, and a push consumer."""
     server = servers["Java"]
-    consumer = rocketns_fleet.consumer([server], TOPICS[0], "readers")
-    assert_sent(rocketns_fleet.producer([server], "Steady-*", len(TOPICS)), len(TOPICS))
+    consumer = fleet.consumer([server], TOPICS[0], "readers")
+    assert_sent(fleet.producer([server], "Steady-*", len(TOPICS)), len(TOPICS))
     consumer.wait_for("GOT")
     assert_answered_by_reactors(server, f"Java, `rocketmq-client` {CURRENT}", record_property)
 
 
 @pytest.mark.skipif(bool(GO.cannot_run()), reason=GO.cannot_run())
 def test_reactors_answer_go_clients(
-    servers: dict[str, NameServer], rocketns_fleet: Fleet, record_property: Record
+    servers: dict[str, NameServer], fleet: Fleet, record_property: Record
 ) -> None:
     """B198: a producer that sends to many topics, and a push consumer."""
     server = servers["Go"]
     where = name_server_list(server)
-    consumer = GO.start("consume", where, TOPICS[0], "readers-go", rocketns_fleet)
-    assert_sent(GO.start("produce", where, "Steady-*", len(TOPICS), rocketns_fleet), len(TOPICS))
+    consumer = GO.start("consume", where, TOPICS[0], "readers-go", fleet)
+    assert_sent(GO.start("produce", where, "Steady-*", len(TOPICS), fleet), len(TOPICS))
     consumer.wait_for("GOT")
     assert_answered_by_reactors(server, f"Go, {GO.client} {GO.version}", record_property)
 
 
 @pytest.mark.skipif(bool(RUST.cannot_run()), reason=RUST.cannot_run())
 def test_reactors_answer_rust_clients(
-    servers: dict[str, NameServer], rocketns_fleet: Fleet, record_property: Record
+    servers: dict[str, NameServer], fleet: Fleet, record_property: Record
 ) -> None:
     """B198: producers of one topic each, and a push consumer."""
     server = servers["Rust"]
     where = name_server_list(server)
-    consumer = RUST.start("consume", where, TOPICS[0], "readers-rust", rocketns_fleet)
+    consumer = RUST.start("consume", where, TOPICS[0], "readers-rust", fleet)
     for topic in TOPICS[:RUST_RUNS]:
-        assert_sent(RUST.start("produce", where, topic, 1, rocketns_fleet), 1)
+        assert_sent(RUST.start("produce", where, topic, 1, fleet), 1)
     consumer.wait_for("GOT")
     assert_answered_by_reactors(server, f"Rust, {RUST.client} {RUST.version}", record_property)
 

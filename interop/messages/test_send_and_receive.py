@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from interop.harness import views
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.sending.fleet import Fleet
@@ -14,7 +12,6 @@ MESSAGES = 1000
 TOPIC = "Orders"
 
 
-@pytest.mark.every_mode
 def test_each_of_1000_messages_arrives_exactly_once(fleet: Fleet) -> None:
     """B109, B111: the topic is created by the first message, so the broker announces it to the name server alone."""
     send_and_receive(CURRENT, fleet)

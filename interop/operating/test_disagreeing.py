@@ -12,7 +12,7 @@ import pytest
 from interop.harness import codes, views
 from interop.harness.ports import free_port
 from interop.harness.sending.fleet import Fleet
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from interop.operating.watching import DISAGREE, Eyes, Watched, is_calm
 from rocketns.__main__ import main
@@ -25,7 +25,7 @@ OTHERS_TOPICS_WITHIN_S = 15.0
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    with Fleet(ReactorServer, tmp_path) as started:
+    with Fleet(RocketnsServer, tmp_path) as started:
         yield started
 
 

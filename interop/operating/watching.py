@@ -103,7 +103,7 @@ class Eyes:
 
     def _in_metrics(self) -> bool:
         texts = [Http(port).ask("/metrics").text for port in self._ports]
-        return all('rocketns_fleet_disagreements{kind="broker"} 1.0' in text for text in texts)
+        return all('fleet_disagreements{kind="broker"} 1.0' in text for text in texts)
 
     def _open_page(self) -> Page | None:
         if CHROMIUM is None:

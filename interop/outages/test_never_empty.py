@@ -69,14 +69,14 @@ class Watcher:
 
 
 @pytest.fixture
-def name_server(request: pytest.FixtureRequest, rocketns_fleet: Fleet) -> Iterator[NameServer]:
+def name_server(request: pytest.FixtureRequest, fleet: Fleet) -> Iterator[NameServer]:
     if request.param is JavaNameServer:
-        yield rocketns_fleet.java()
+        yield fleet.java()
         return
     with Supervisor(f"@rocketns-never-empty-{free_port()}") as kept:
-        home = rocketns_fleet.folder("ns")
+        home = fleet.folder("ns")
         properties = {"listenPort": kept.port, "journalPath": home / "journal", "journalNs": "ns"}
-        yield rocketns_fleet.kills(RocketnsServer(home, properties, supervisor=kept))
+        yield fleet.kills(RocketnsServer(home, properties, supervisor=kept))
 
 
 def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: int) -> None:
@@ -95,10 +95,10 @@ def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: i
 
 @pytest.mark.parametrize(("name_server", "kills"), SERVERS.values(), ids=SERVERS, indirect=["name_server"])
 def test_kills_of_the_name_server(
-    name_server: NameServer, kills: int, rocketns_fleet: Fleet, record_property: Callable[[str, object], None]
+    name_server: NameServer, kills: int, fleet: Fleet, record_property: Callable[[str, object], None]
 ) -> None:
     """rocketns: no topic is missing at any moment, no connection is refused, no message is lost."""
-    fleet, topics = rocketns_fleet, [TOPIC]
+    fleet, topics = fleet, [TOPIC]
     broker = fleet.broker("broker-a", name_server, topics=topics)
     producer = fleet.producer([name_server], TOPIC, 1_000_000, pause_ms=20)
     consumer = fleet.consumer([name_server], TOPIC, "readers")

@@ -15,14 +15,13 @@ from interop.parity.language import JSON_513, Form, InTime, Scenario
 from interop.parity.pairs import starts
 from interop.parity.pairs.starts import STARTS, Start
 from interop.parity.scenarios import cases
-from tests.support.running.rest import MORE_PARITY
 
 
 def _cases() -> Iterator[ParameterSet]:
     """`make test` plays each scenario once, in its first form."""
     played: set[str] = set()
     for scenario, form in cases():
-        marks = [pytest.mark.rest(MORE_PARITY)] if scenario.name in played else []
+        marks = [pytest.mark.slow] if scenario.name in played else []
         played.add(scenario.name)
         yield pytest.param(scenario, form, id=f"{scenario.name}-{form}", marks=marks)
 
@@ -30,7 +29,7 @@ def _cases() -> Iterator[ParameterSet]:
 def _starts() -> Iterator[ParameterSet]:
     """`make test` has the one that serves."""
     for number, start in enumerate(STARTS):
-        yield pytest.param(start, id=start.name, marks=[pytest.mark.rest(MORE_PARITY)] if number else [])
+        yield pytest.param(start, id=start.name, marks=[pytest.mark.slow] if number else [])
 
 
 @pytest.mark.parametrize(("scenario", "form"), list(_cases()))

@@ -19,7 +19,6 @@ from interop.parity.language import JSON_513
 from interop.parity.mutations import MUTATIONS, Tampered
 from interop.parity.pairs.pair import Pair
 from interop.parity.pairs.side import Side
-from tests.support.running.rest import MORE_PARITY
 
 TRIES_MAX = 60
 # Where all tests run, the others wait for it.
@@ -34,7 +33,7 @@ def _seeds() -> Iterator[ParameterSet]:
     """`make test` plays the first of each kind."""
     for first, *others in (SEEDS, ODD_SEEDS):
         yield pytest.param(first)
-        yield from (pytest.param(seed, marks=pytest.mark.rest(MORE_PARITY)) for seed in others)
+        yield from (pytest.param(seed, marks=pytest.mark.slow) for seed in others)
 
 
 @pytest.mark.parametrize("seed", list(_seeds()))
@@ -48,7 +47,7 @@ def test_both_servers_stay_alike(seed: str, pair_of: PairOf) -> None:
         pytest.fail(f"play it again: {again}\n\n" + "\n\n".join(map(str, differences(pair, seed, short) or found)))
 
 
-@pytest.mark.rest(MORE_PARITY)
+@pytest.mark.slow
 def test_a_fault_makes_a_sequence_fail_and_the_short_one_too(pair_of: PairOf) -> None:
     pair = pair_of("base")
     fault = next(one for one in MUTATIONS if one.name == "unregistration-without-effect")

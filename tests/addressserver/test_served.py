@@ -12,7 +12,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.ports import free_port
-from interop.harness.servers import ReactorServer, RocketnsServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from rocketns.addressserver.listing import LISTED_S
 from rocketns.addressserver.server import AddressServer
@@ -31,7 +31,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[RocketnsServer] = []
 
     def start(properties: dict[str, object] | None = None, **more: object) -> RocketnsServer:
-        started.append(ReactorServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
+        started.append(RocketnsServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
         return started[-1]
 
     yield start

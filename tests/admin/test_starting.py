@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.ports import free_port
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from rocketns.admin import starting
 from rocketns.config import AdminConfig, Configuration
 from rocketns.errors import StartupError
@@ -85,7 +85,7 @@ def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:
 
 def test_a_whole_server_answers_probes(tmp_path: Path) -> None:
     port = free_port()
-    server = ReactorServer(tmp_path, {"rocketns.adminPort": port})
+    server = RocketnsServer(tmp_path, {"rocketns.adminPort": port})
     try:
         assert Http(port).ask("/readyz").status == 200
     finally:

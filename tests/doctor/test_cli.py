@@ -17,7 +17,7 @@ from typing import IO
 
 import pytest
 
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -32,7 +32,7 @@ PATIENT = ("--timeout", "30")  # a busy machine answers late
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     """It has a broker, whose address refuses at once, with the topic Orders."""
     with ExitStack() as stack:
-        one = ReactorServer(tmp_path_factory.mktemp("one"))
+        one = RocketnsServer(tmp_path_factory.mktemp("one"))
         stack.callback(one.kill)
         topics = ["Orders", "SELF_TEST_TOPIC", "TBW102"]
         registered(stack.enter_context(one.connect()), NAMES, topics, brokerAddr=REFUSING)
@@ -64,7 +64,7 @@ def test_a_list_of_a_client_is_read(server: NameServer, capsys: pytest.CaptureFi
 def test_tls_where_plain_is_spoken_and_the_other_way_round(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str, options: tuple[str, ...], outcome: str
 ) -> None:
-    one = ReactorServer(tmp_path, options=[f"-Dtls.server.mode={mode}"])
+    one = RocketnsServer(tmp_path, options=[f"-Dtls.server.mode={mode}"])
     try:
         status, shown = examined(capsys, f"127.0.0.1:{one.port}", *options, "--json")
     finally:
@@ -152,7 +152,7 @@ def test_characters_that_the_encoding_of_the_terminal_lacks_are_escaped(tmp_path
 
 
 def test_certificates_that_cannot_be_read_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    one = ReactorServer(tmp_path, options=["-Dtls.server.mode=enforcing"])
+    one = RocketnsServer(tmp_path, options=["-Dtls.server.mode=enforcing"])
     try:
         status = main(["doctor", f"127.0.0.1:{one.port}", "-Dtls.enable=true", "-Dtls.client.authServer=true",
                        "-Dtls.test.mode.enable=false",

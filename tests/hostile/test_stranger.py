@@ -13,7 +13,6 @@ from tests.hostile.stranger.__main__ import attack
 SEED, SHARE_S = 293, 20
 
 
-@pytest.mark.one_mode
 @pytest.mark.timeout(280)
 @pytest.mark.flaky(reruns=2, only_rerun=" waited ")  # waits are measured while other tests want the cores
 def test_waits_and_memory_stay_within_their_bounds(server_class: type[RocketnsServer]) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from interop.harness.ports import free_port
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from rocketns import __version__, cli
 from rocketns.config import Configuration
 from tests.admin.http import Http
@@ -182,7 +182,7 @@ def hook(server: Manifest) -> list[str]:
 def drains(command: list[str], tmp_path: Path) -> bool:
     """Whether the script of a hook, run by this Python, drains a server with the management port of the chart."""
     port = free_port()
-    server = ReactorServer(tmp_path / "server", {"rocketns.adminPort": port})
+    server = RocketnsServer(tmp_path / "server", {"rocketns.adminPort": port})
     try:
         script = command[-1].replace("127.0.0.1:9877", f"127.0.0.1:{port}")
         subprocess.run([sys.executable, *command[1:-1], script], check=True, timeout=60)
@@ -207,7 +207,7 @@ def test_tokens_of_a_secret_are_asked_for_and_the_hook_and_prometheus_have_their
     assert credentials == {"name": "rocketns-tokens", "key": "scrape"}
     (tmp_path / "tokens").write_text(f"drain {token}\nprobe anyone\n")
     (tmp_path / "drain").write_text(f"{token}\n")
-    running = ReactorServer(
+    running = RocketnsServer(
         tmp_path / "server", {"rocketns.adminPort": port, "rocketns.adminTokensFile": tmp_path / "tokens"}
     )
     try:

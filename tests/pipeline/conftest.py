@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         item.add_marker("spark")
         if "whole" not in item.fixturenames and item.get_closest_marker("rest") is None:
-            item.add_marker(pytest.mark.rest(QUERIES))
+            item.add_marker(pytest.mark.slow)
         item.add_marker(pytest.mark.timeout(TIMEOUT_S))
         if not has_java():
             item.add_marker(pytest.mark.skip(reason=LEFT_OUT))

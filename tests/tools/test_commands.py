@@ -11,7 +11,7 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.ports import free_port
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from rocketns.tools.arguments import parse
 from tests.behaviour.conftest import Names
@@ -25,7 +25,7 @@ NOBODY = "127.0.0.1:1"
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NameServer, NameServer]]:
     """Both have the brokers of NAMES and OTHER."""
     with ExitStack() as stack:
-        pair = ReactorServer(tmp_path_factory.mktemp("one")), ReactorServer(tmp_path_factory.mktemp("two"))
+        pair = RocketnsServer(tmp_path_factory.mktemp("one")), RocketnsServer(tmp_path_factory.mktemp("two"))
         for server in pair:
             stack.callback(server.kill)
             client = stack.enter_context(server.connect())  # as long as it is open, the brokers are there
@@ -116,7 +116,7 @@ def test_connections_need_a_management_port(
 
 
 def test_connections_are_those_of_the_management_port(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server = ReactorServer(tmp_path, {"rocketns.adminPort": free_port()})
+    server = RocketnsServer(tmp_path, {"rocketns.adminPort": free_port()})
     try:
         with server.connect() as client:
             registered(client, NAMES)

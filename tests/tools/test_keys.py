@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from rocketns.__main__ import main
 from rocketns.tools.keys import KeysError, read_signer
 from tests.access.vectors import KEY, OF_V1, SECRET, TOPIC
@@ -81,7 +81,7 @@ def guarded(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "policy.toml").write_text(POLICY)
     (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
     (tmp_path / "secrets").chmod(0o600)
-    server = ReactorServer(tmp_path / "server", {"rocketns.accessFile": tmp_path / "policy.toml"})
+    server = RocketnsServer(tmp_path / "server", {"rocketns.accessFile": tmp_path / "policy.toml"})
     try:
         yield f"127.0.0.1:{server.port}"
     finally:

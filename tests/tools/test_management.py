@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from interop.harness.ports import free_port
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from rocketns.__main__ import main
 from tests.support import certificates
 from tests.support.certificates import Files, Identity, authority
@@ -44,29 +44,29 @@ def for_address(ours: Identity) -> Identity:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[ReactorServer]:
+def plain(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[RocketnsServer]:
     given = {"rocketns.adminPort": free_port(), "rocketns.adminTokensFile": folder / "tokens"}
-    server = ReactorServer(tmp_path_factory.mktemp("plain"), given)
+    server = RocketnsServer(tmp_path_factory.mktemp("plain"), given)
     yield server
     server.kill()
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory, folder: Path, ours: Identity) -> Iterator[ReactorServer]:
+def secured(tmp_path_factory: pytest.TempPathFactory, folder: Path, ours: Identity) -> Iterator[RocketnsServer]:
     files = Files.write(folder / "tls", for_address(ours))
     given = {"rocketns.adminPort": free_port(), "rocketns.adminTls": "true",
              "rocketns.adminTokensFile": folder / "tokens"}  # fmt: skip
-    server = ReactorServer(tmp_path_factory.mktemp("secured"), given, options=as_options(tls_properties(files)))
+    server = RocketnsServer(tmp_path_factory.mktemp("secured"), given, options=as_options(tls_properties(files)))
     yield server
     server.kill()
 
 
-def words(server: ReactorServer, *more: str) -> list[str]:
+def words(server: RocketnsServer, *more: str) -> list[str]:
     return ["get", "connections", "-n", f"127.0.0.1:{server.port}", *more]
 
 
 def test_the_token_of_a_file_or_of_the_environment_opens_the_port(
-    plain: ReactorServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+    plain: RocketnsServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(words(plain, "--token-file", str(folder / "token"))) == 0
     monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", TOKEN)
@@ -81,7 +81,7 @@ def test_the_token_of_a_file_or_of_the_environment_opens_the_port(
      ("none", "must have one token and nothing else"), ("missing", "cannot be read: No such file")],
 )  # fmt: skip
 def test_without_the_right_token_it_says_what_to_do_and_shows_none(
-    plain: ReactorServer, folder: Path, capsys: pytest.CaptureFixture[str], file: str | None, says: str
+    plain: RocketnsServer, folder: Path, capsys: pytest.CaptureFixture[str], file: str | None, says: str
 ) -> None:
     assert main(words(plain, *([] if file is None else ["--token-file", str(folder / file)]))) == 2
     shown = capsys.readouterr()
@@ -90,7 +90,7 @@ def test_without_the_right_token_it_says_what_to_do_and_shows_none(
 
 
 def test_a_token_that_no_header_can_have_is_not_shown(
-    plain: ReactorServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    plain: RocketnsServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", f"{TOKEN}\nX: y")
     assert main(words(plain)) == 2
@@ -100,7 +100,7 @@ def test_a_token_that_no_header_can_have_is_not_shown(
 
 
 def test_the_servers_certificate_is_verified_before_a_token_is_sent(
-    secured: ReactorServer, folder: Path, capsys: pytest.CaptureFixture[str]
+    secured: RocketnsServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     token = ["--token-file", str(folder / "token")]
     assert main(words(secured, *token, f"-Dtls.client.trustCertPath={folder / 'ca.pem'}")) == 0
@@ -111,7 +111,7 @@ def test_the_servers_certificate_is_verified_before_a_token_is_sent(
 
 
 def test_who_names_an_authority_sends_no_token_without_tls(
-    plain: ReactorServer, folder: Path, capsys: pytest.CaptureFixture[str]
+    plain: RocketnsServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = ["--token-file", str(folder / "token"), f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]
     assert main(words(plain, *more)) == 2

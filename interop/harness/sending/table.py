@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from interop.harness.sending.left_out import LEFT_OUT
-from interop.harness.servers import AsyncioServer
 
 MARK = "client(language, client, version, shows): a row of the table of clients"
 HEAD = "| Language | Client | Version | Shown against a real broker | Result |\n|---|---|---|---|---|\n"
@@ -49,7 +48,7 @@ class ClientTable:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
             rows = [Row(**mark.kwargs) for mark in item.iter_markers("client")]
-            if rows and _is_in_default_mode(item):
+            if rows:
                 self.rows[item.nodeid] = rows[::-1]  # the mark nearest to the function comes first
         collected = {item.path for item in session.items}
         wanted = {path for files in FILES for path in self.folder.glob(files)}
@@ -71,13 +70,13 @@ class ClientTable:
         if report.when == "call" or not report.passed:
             self.results[report.nodeid] = "passed" if report.passed else _said(report)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self.results = {test: result for test, result in self.results.items() if test in self.rows}
         if not self.results:
             return
         terminalreporter.section("clients")
         terminalreporter.write(self.text())
-        if self.complete and self.results.keys() == self.rows.keys() and config.getoption("--against") == "rocketns":
+        if self.complete and self.results.keys() == self.rows.keys():
             self.written_to.parent.mkdir(exist_ok=True)
             self.written_to.write_text(self.text(), "utf-8")
 
@@ -87,12 +86,6 @@ class ClientTable:
         lines.sort(key=lambda line: (line[0].language != "Java", line[0].language, line[0].client))
         notes = "".join(f"- {name}: {reason}\n" for name, reason in LEFT_OUT)
         return HEAD + "".join(row.line(result) for row, result in lines) + f"\nNot in the table:\n\n{notes}"
-
-
-def _is_in_default_mode(item: pytest.Item) -> bool:
-    """A scenario that runs in both modes is one row."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    return parameters.get("server_class") is not AsyncioServer
 
 
 def _said(report: pytest.TestReport) -> str:

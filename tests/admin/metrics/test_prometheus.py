@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from interop.harness.ports import free_port
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
 from tests.admin.metrics.prometheus import RULES, Prometheus, needs_prometheus
 from tests.behaviour.conftest import Names
@@ -27,7 +27,7 @@ DASHBOARD = ROOT / "packaging" / "grafana" / "rocketns.json"
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """It has scraped a server with a broker, lookups and a journal several times."""
     home, port = tmp_path_factory.mktemp("prometheus"), free_port()
-    server = ReactorServer(home / "ns", {"rocketns.adminPort": port, "journalPath": home / "journal"})
+    server = RocketnsServer(home / "ns", {"rocketns.adminPort": port, "journalPath": home / "journal"})
     started = Prometheus(home / "prometheus", port)
     names = Names()
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from interop.harness import codes
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Answer, Client, frame, json_header
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
@@ -55,7 +55,7 @@ def pipeline(client: Client, wanted: list[int]) -> list[Answer]:
 
 def has_to_wait(server: NameServer, code: int) -> bool:
     """Whether requests of the code always wait in a queue: reactors answer lookups themselves, or hand them over."""
-    return code != ROUTE or server.mode != ReactorServer.mode
+    return code != ROUTE or server.mode != RocketnsServer.mode
 
 
 @pytest.mark.parametrize("code", [ROUTE, LIST])

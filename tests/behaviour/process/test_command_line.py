@@ -49,7 +49,6 @@ def program(server_class: type[NameServer], tmp_path: Path, monkeypatch: pytest.
     return Program(server_class, tmp_path)
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_ends_with_zero(program: Program, option: str) -> None:
     """B244: the usage text begins as Java's does."""
@@ -58,7 +57,6 @@ def test_help_ends_with_zero(program: Program, option: str) -> None:
     assert "usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]" in output
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("arguments", [("-x",), ("--nonsense",), ("-c",)], ids=" ".join)
 def test_a_bad_option_ends_with_one(program: Program, arguments: tuple[str, ...]) -> None:
     """B244: after a message and the usage text."""
@@ -67,7 +65,6 @@ def test_a_bad_option_ends_with_one(program: Program, arguments: tuple[str, ...]
     assert "usage: mqnamesrv" in output
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("option", ["-p", "--printConfigItem"])
 def test_printing_the_configuration_ends_with_zero(program: Program, option: str) -> None:
     """B244: nothing is started."""
@@ -94,7 +91,6 @@ def test_a_missing_home(program: Program, monkeypatch: pytest.MonkeyPatch) -> No
         process.stop()
 
 
-@pytest.mark.one_mode
 def test_a_missing_file_ends_with_255(program: Program) -> None:
     """B244: nothing is started with defaults instead."""
     status, output = program.run("-c", str(program.home / "missing.properties"))
@@ -103,7 +99,6 @@ def test_a_missing_file_ends_with_255(program: Program) -> None:
     assert "boot success" not in output
 
 
-@pytest.mark.one_mode
 def test_an_item_of_a_list_that_cannot_be_a_name_server_ends_with_255(program: Program) -> None:
     """The message names the property and the item."""
     program.config.write_text("listenPort=0\nrocketns.peers=127.0.0.1:9876,10.0.0.0/8\n", "utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.servers import AsyncioServer, ReactorServer
+from interop.harness.servers import AsyncioServer, RocketnsServer
 from rocketns.startup import CONTROL_NICENESS
 
 NICENESS_MAX = 19
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a thread has a 
 
 
 def test_reactors_go_before_control(tmp_path: Path) -> None:
-    server = ReactorServer(tmp_path)
+    server = RocketnsServer(tmp_path)
     try:
         control, *others = sorted(int(task.name) for task in Path(f"/proc/{server.pid}/task").iterdir())
         mine = os.getpriority(os.PRIO_PROCESS, 0)
         assert control == server.pid
         assert os.getpriority(os.PRIO_PROCESS, control) == min(mine + CONTROL_NICENESS, NICENESS_MAX)
-        assert sum(os.getpriority(os.PRIO_PROCESS, other) == mine for other in others) >= ReactorServer.reactors
+        assert sum(os.getpriority(os.PRIO_PROCESS, other) == mine for other in others) >= RocketnsServer.reactors
     finally:
         server.stop()
 

@@ -9,15 +9,15 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.relay import Relay
-from interop.harness.servers import JavaNameServer, NameServer, ReactorServer
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import Client
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import register, registered, unregister_ext
 from tests.collect.wire.collecting import Collecting, addr, codes_of
 
 KINDS = [
-    pytest.param(ReactorServer, id="rocketns"),
-    pytest.param(JavaNameServer, id="java", marks=[pytest.mark.java, pytest.mark.rest("a Java server is watched")]),
+    pytest.param(RocketnsServer, id="rocketns"),
+    pytest.param(JavaNameServer, id="java", marks=[pytest.mark.java, pytest.mark.slow]),
 ]
 ALLOWED = {
     codes.GET_ROUTEINFO_BY_TOPIC, codes.GET_BROKER_CLUSTER_INFO, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
@@ -150,7 +150,7 @@ def test_a_collector_that_was_killed_goes_on_with_its_own_journal(
 
 def test_two_name_servers_have_two_journals(watched: NameServer, broker: Client, names: Names, tmp_path: Path) -> None:
     assert broker
-    empty = ReactorServer(tmp_path / "empty")
+    empty = RocketnsServer(tmp_path / "empty")
     collecting = Collecting(tmp_path / "both", f"a={addr(watched)};b={addr(empty)}")
     try:
         collecting.until("a", "start")

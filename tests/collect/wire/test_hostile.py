@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.protocol.command import RemotingCommand
 from tests.behaviour.conftest import Names
@@ -127,15 +127,15 @@ FEW_WRITES = {"too many topics": 6}
 
 
 @pytest.fixture
-def honest(tmp_path: Path) -> Iterator[ReactorServer]:
-    server = ReactorServer(tmp_path / "honest")
+def honest(tmp_path: Path) -> Iterator[RocketnsServer]:
+    server = RocketnsServer(tmp_path / "honest")
     yield server
     server.kill()
 
 
 @pytest.mark.parametrize("name", SERVES)
 def test_an_honest_name_server_is_watched_beside_a_hostile_one(
-    name: str, honest: ReactorServer, tmp_path: Path
+    name: str, honest: RocketnsServer, tmp_path: Path
 ) -> None:
     hostile, writes = Hostile(SERVES[name]), FEW_WRITES.get(name, WRITES_MIN)
     collecting = Collecting(tmp_path / "collect", f"bad={hostile.addr},good={addr(honest)}", "--timeout", "1s")

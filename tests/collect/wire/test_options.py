@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.ports import free_port
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import frame, json_header
 from rocketns.__main__ import main
 from rocketns.collect.arguments import parse
@@ -43,7 +43,7 @@ def test_a_name_server_that_takes_only_tls_is_watched(tmp_path: Path) -> None:
     ca = authority("an authority")
     own = Files.write(tmp_path / "own", ca.issue("a name server"))
     (tmp_path / "ca.pem").write_bytes(ca.certificate_pem())
-    server = ReactorServer(tmp_path / "server", options=as_options(tls_properties(own, mode="enforcing")))
+    server = RocketnsServer(tmp_path / "server", options=as_options(tls_properties(own, mode="enforcing")))
     trust = {"tls.enable": "true", "tls.test.mode.enable": "false", "tls.client.authServer": "true",
              "tls.client.trustCertPath": str(tmp_path / "ca.pem")}  # fmt: skip
     collecting = Collecting(tmp_path / "c", f"a={addr(server)}", *as_options(trust))
@@ -56,17 +56,17 @@ def test_a_name_server_that_takes_only_tls_is_watched(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[ReactorServer]:
+def guarded(tmp_path: Path) -> Iterator[RocketnsServer]:
     """A name server that answers signed requests only."""
     (tmp_path / "policy.toml").write_text(POLICY)
     (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
     (tmp_path / "secrets").chmod(0o600)
-    server = ReactorServer(tmp_path / "server", {"rocketns.accessFile": tmp_path / "policy.toml"})
+    server = RocketnsServer(tmp_path / "server", {"rocketns.accessFile": tmp_path / "policy.toml"})
     yield server
     server.kill()
 
 
-def test_signed_requests_are_answered(guarded: ReactorServer, tmp_path: Path) -> None:
+def test_signed_requests_are_answered(guarded: RocketnsServer, tmp_path: Path) -> None:
     """Brokers are not guarded here. The secret is shown nowhere."""
     (tmp_path / "tools.yml").write_text(f"accessKey: {KEY}\nsecretKey: {SECRET}\n")
     names = Names()
@@ -83,7 +83,7 @@ def test_signed_requests_are_answered(guarded: ReactorServer, tmp_path: Path) ->
     assert SECRET.encode() not in b"".join(written)
 
 
-def test_keys_of_the_environment_sign_too(guarded: ReactorServer, tmp_path: Path) -> None:
+def test_keys_of_the_environment_sign_too(guarded: RocketnsServer, tmp_path: Path) -> None:
     env = {"ROCKETNS_ACCESS_KEY": KEY, "ROCKETNS_SECRET_KEY": SECRET}
     collecting = Collecting(tmp_path / "c", f"a={addr(guarded)}", env=env)
     try:
@@ -92,7 +92,7 @@ def test_keys_of_the_environment_sign_too(guarded: ReactorServer, tmp_path: Path
         collecting.kill()
 
 
-def test_a_name_server_that_was_never_read_is_named_at_the_end(guarded: ReactorServer, tmp_path: Path) -> None:
+def test_a_name_server_that_was_never_read_is_named_at_the_end(guarded: RocketnsServer, tmp_path: Path) -> None:
     """Exit status 1: its requests were refused."""
     collecting = Collecting(tmp_path / "c", f"a={addr(guarded)}", "--for", "6s")
     assert collecting.process.wait() == 1
@@ -102,7 +102,7 @@ def test_a_name_server_that_was_never_read_is_named_at_the_end(guarded: ReactorS
 
 
 def test_the_time_is_over(tmp_path: Path) -> None:
-    server = ReactorServer(tmp_path / "server")
+    server = RocketnsServer(tmp_path / "server")
     try:
         collecting = Collecting(tmp_path / "c", f"a={addr(server)}", "--for", "8s")
         assert collecting.process.wait() == 0
@@ -122,7 +122,7 @@ def test_a_broker_that_vanished_is_asked_whether_it_runs(tmp_path: Path) -> None
     answering, silent = Hostile(serving(answer)), socket.create_server(("127.0.0.1", 0))
     addrs = {"answered": answering.addr, "silent": f"127.0.0.1:{silent.getsockname()[1]}",
              "refused": f"127.0.0.1:{free_port()}"}  # fmt: skip
-    server = ReactorServer(tmp_path / "server")
+    server = RocketnsServer(tmp_path / "server")
     try:
         with server.connect() as client:
             for number, own in enumerate(addrs.values()):
@@ -195,7 +195,7 @@ def test_a_folder_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[
 
 
 def test_the_journal_of_another_process_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server = ReactorServer(tmp_path / "server")
+    server = RocketnsServer(tmp_path / "server")
     collecting = Collecting(tmp_path / "c", f"a={addr(server)}")
     try:
         collecting.until("a", "start")

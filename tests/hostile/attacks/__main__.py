@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from interop.harness.servers import JavaNameServer, NameServer, ReactorServer
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from tests.hostile.attacks import page
 from tests.hostile.attacks.playing import play, start
 from tests.hostile.attacks.table import COLUMNS, JAVA, ROWS
@@ -43,7 +43,7 @@ def main() -> None:
     columns = {
         column: {name: cells[JAVA] for name, cells in before.items()}
         if column == JAVA and "--kept" in sys.argv
-        else played(JavaNameServer if column == JAVA else ReactorServer, column)
+        else played(JavaNameServer if column == JAVA else RocketnsServer, column)
         for column in COLUMNS
     }
     page.write({row.name: {column: columns[column][row.name] for column in COLUMNS} for row in ROWS})

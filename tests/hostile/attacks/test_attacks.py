@@ -56,7 +56,7 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
 
 
 @pytest.mark.java
-@pytest.mark.rest("attacks on the Java server")
+@pytest.mark.slow
 @each_row
 @pytest.mark.usefixtures("open_files_max")
 def test_what_happens_to_java_is_what_the_page_says(java: NameServer, row: Row, tmp_path: Path) -> None:

@@ -65,14 +65,12 @@ def test_hostile_counts_in_a_compressed_body(shared_server: NameServer, name: st
 EMPTY = bytes(INFLATED_BYTES_MAX - 100)  # blocks of no bytes
 
 
-@pytest.mark.one_mode  # control inflates and reads bodies, whoever read their frames
 @pytest.mark.parametrize("before", [COUNT_MAX, NO_TOPICS + COUNT_MAX], ids=["topics", "mappings"])
 def test_a_compressed_body_of_millions_of_empty_blocks(server: NameServer, before: bytes) -> None:
     """B129: no topic and no mapping may be empty, so the first one refuses the body and the rest costs nothing."""
     assert_refused(server, zlib.compress(VERSION + before + EMPTY, PACKED_LITTLE), INFLATING_GROWTH)
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("inflated", [INFLATED_BYTES_MAX - MB, INFLATED_BYTES_MAX + MB, 256 * MB])
 def test_a_body_that_inflates_without_end(server: NameServer, inflated: int) -> None:
     """B129: a body that inflates to a thousand times its size, below and above the limit of inflated bytes."""
@@ -174,7 +172,6 @@ def test_slow_headers_on_many_connections(shared_server: NameServer) -> None:
         assert all(is_answered_or_closed(client) for client in clients)
 
 
-@pytest.mark.one_mode
 def test_slow_json_beyond_its_limit(server: NameServer) -> None:
     """B134: 16 MB that only the lenient parser could read are refused without parsing."""
     body = b"{'a':[" + b"1," * (7 * MB) + b"1]}"
@@ -194,7 +191,6 @@ def register_topic(server: NameServer, body: bytes) -> Answer:
         return client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}, body)
 
 
-@pytest.mark.one_mode
 def test_an_answer_that_does_not_fit_its_header(start_server: StartServer) -> None:
     """A value of 3 MB with six bytes a character in an answer: its reader gets code 1, others notice nothing."""
     server = start_server()

@@ -72,13 +72,11 @@ def decoding_cpu_s(frame: memoryview) -> float:
     return time.thread_time() - started
 
 
-@pytest.mark.one_mode  # control inflates and reads bodies, whoever read their frames
 def test_a_flood_of_deflated_registrations_takes_no_memory(server: NameServer) -> None:
     """144 requests of 135 KB that inflate to 31 MB each: they once took 4.5 GB, and kept it."""
     assert_little_memory(server, dear.BODIES["31 MB of zeros"]())
 
 
-@pytest.mark.one_mode
 def test_a_flood_of_inflated_topics_takes_little_memory(server: NameServer) -> None:
     """The same with 31 MB that must be read: only the last topic is the reason to refuse it."""
     lines = [b"T 1 1 1 SINGLE_TAG ".ljust(315)] * (dear.BLOCKS_MAX - 2) + [b"T" * 20]

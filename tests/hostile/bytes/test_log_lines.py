@@ -8,8 +8,6 @@ import sys
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-import pytest
-
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
@@ -17,7 +15,6 @@ from rocketns.logtext import HOSTILE
 from tests.behaviour.calls import put_kv, update_settings
 
 # Control writes the log.
-pytestmark = pytest.mark.one_mode
 
 FORGED = "x\n2026-01-01 00:00:00 INFO MainThread - forged\r\x1b[2J\u2028\u202e"
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (DEBUG|INFO|WARN|ERROR) \S+ - .*")

@@ -215,7 +215,6 @@ def test_a_lookup_of_a_long_topic_is_answered(shared_server: NameServer, size: i
         assert ask_route(client, topic[:-1] + "y").code == codes.TOPIC_NOT_EXIST
 
 
-@pytest.mark.one_mode  # control writes the log
 def test_refused_names_are_not_logged(server: NameServer) -> None:
     """Each request of the table with a name of a megabyte: a line has no more than the log's own bound."""
     with server.connect() as client:
@@ -226,7 +225,6 @@ def test_refused_names_are_not_logged(server: NameServer) -> None:
     assert len(server.process.text()) < LOG_BYTES_MAX
 
 
-@pytest.mark.one_mode
 def test_the_bound_is_a_property(start_server: StartServer) -> None:
     server = start_server({"rocketns.nameBytesMax": 5000})
     names = Names()
@@ -268,7 +266,6 @@ def test_the_name_of_a_topic_counts_once_a_broker(shared_server: NameServer) -> 
             assert client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t" * length}, body).code == code
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize(("count", "length"), [(10_000, 1_500), (100_000, 60)])
 def test_tables_of_real_size_are_taken(shared_server: NameServer, count: int, length: int) -> None:
     """Longer names than a fleet has, with 10,000 topics, and usual ones with the most topics."""

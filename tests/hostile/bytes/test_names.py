@@ -22,7 +22,6 @@ from tests.hostile.watch import MB, Watch, cpu_seconds
 from tests.hostile.witness import Witness
 
 # Control reads and measures the names, whoever read the frame.
-pytestmark = pytest.mark.one_mode
 
 MANY_TOPICS = 100_000
 SLOWEST_CPU_S = 1.0

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from tests.hostile.frames import CODES
 from tests.hostile.stranger import attacks, listeners
 from tests.hostile.stranger.grammar import bodies, http, names
@@ -118,7 +118,7 @@ def test_each_bound_is_judged(outcome: Outcome, said: str) -> None:
 
 
 def test_a_fault_says_which_steps_to_play_again() -> None:
-    outcome = Outcome(9, ReactorServer.mode, waits={REGISTRATION: [LATE]}, played=_played(), gauges=_gauges())
+    outcome = Outcome(9, RocketnsServer.mode, waits={REGISTRATION: [LATE]}, played=_played(), gauges=_gauges())
     (fault,) = outcome.faults()
     assert "--seed 9 --mode reactors --steps 16-17" in fault
     assert "step 17: plain: 103" in fault

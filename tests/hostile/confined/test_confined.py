@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from tests.check.source import ROOT
 from tests.hostile.confined import forbidden, launching, profiles
 from tests.hostile.confined.whole_life import live
@@ -37,7 +37,7 @@ FILTERS = [
 ]
 
 
-class ConfinedServer(ReactorServer):
+class ConfinedServer(RocketnsServer):
     """Killed by the first call that ``profile`` does not allow."""
 
     profile: ClassVar[Path] = profiles.IMAGE

@@ -8,8 +8,6 @@ import struct
 import time
 from contextlib import ExitStack
 
-import pytest
-
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.client.places import REST_S
 from tests.hostile.conftest import StartServer
@@ -18,7 +16,6 @@ from tests.hostile.watch import MB, costs_at_most
 from tests.hostile.witness import Witness
 
 # Connections that the server opens are on control's loop, with reactors and without.
-pytestmark = pytest.mark.one_mode
 
 HOSTS = 4
 EACH = 8

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-import pytest
-
 from interop.harness.wire import Client, eventually
 from rocketns.server.publishing.min_broker_notifier import RECEIVERS_MAX
 from tests.hostile.conftest import StartServer
@@ -13,7 +11,6 @@ from tests.hostile.outgoing.listeners import ON, Listener, announce, connect_fro
 from tests.hostile.witness import Witness
 
 # Connections that the server opens are on control's loop, with reactors and without.
-pytestmark = pytest.mark.one_mode
 
 HOST, OTHER = "127.0.0.2", "127.0.0.3"
 

@@ -31,7 +31,6 @@ from tests.hostile.outputs.table import (
 from tests.hostile.watch import MB, Watch, cpu_seconds
 
 # Control makes these outputs. Reactors answer lookups only, with the same bytes.
-pytestmark = pytest.mark.one_mode
 
 BROKERS = 100
 NAME = CONTROL * (LONG - 100)

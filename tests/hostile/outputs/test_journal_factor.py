@@ -21,7 +21,6 @@ from tests.hostile.witness import Witness
 from tests.journal.files import contents, is_written
 
 # Control hands records to the journal, and reactors hand over none.
-pytestmark = pytest.mark.one_mode
 
 BUFFER_BYTES = 16 << 20
 # A broker name, times its topics, may have as many bytes as a frame.

@@ -12,7 +12,6 @@ from tests.hostile.ports.conftest import Ports
 from tests.hostile.watch import MB, Watch, costs_at_most
 
 # Both HTTP ports have threads of their own, with reactors and without.
-pytestmark = pytest.mark.one_mode
 
 PATHS = {"management": b"/livez", "addresses": b"/rocketmq/nsaddr"}
 BODY = b"x" * MB

@@ -23,7 +23,6 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
 
 # The peer that asks decides which topic it is.
-pytestmark = pytest.mark.one_mode
 
 LONG = "x" * 3_900
 # Together more than 4 MiB of the route of each topic.

@@ -21,7 +21,6 @@ from tests.support.tlsclient import any_server
 from tests.support.tlsfiles import as_options, tls_properties
 
 # Both HTTP ports have threads of their own, with reactors and without.
-pytestmark = pytest.mark.one_mode
 
 TOKEN = "token-of-probe-0123456789"
 WAVES, IN_WAVE, LIVING = 3, 64, 60

@@ -43,7 +43,6 @@ def value_shown(client: Client, name: str) -> str:
     return next(line.partition("=")[2] for line in body.decode().split("\n") if line.startswith(f"{name}="))
 
 
-@pytest.mark.one_mode  # control changes properties and their file
 @pytest.mark.parametrize("first", range(0, len(NASTY), AT_ONCE))
 def test_no_value_of_any_property_keeps_the_next_start_from_serving(start_server: StartServer, first: int) -> None:
     """All properties that the request may name are set at once, to one value after another. The answer is Java's
@@ -65,7 +64,6 @@ SHOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.one_mode
 def test_a_value_is_shown_as_java_shows_it_whether_it_is_kept_or_not(start_server: StartServer) -> None:
     """B243: 319 shows the new value until the server stops. The file gets only lasting values, and the log says so."""
     server = start_server()
@@ -81,7 +79,6 @@ def test_a_value_is_shown_as_java_shows_it_whether_it_is_kept_or_not(start_serve
     assert named.split(", ") == sorted(SHOWN.keys() - {"needWaitForService"})
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("name", ["own", "productEnvName"])
 def test_a_value_with_a_line_break_is_refused_and_adds_no_property(start_server: StartServer, name: str) -> None:
     """Nothing of the request is applied or written; the remark names the property."""
@@ -97,7 +94,6 @@ def test_a_value_with_a_line_break_is_refused_and_adds_no_property(start_server:
     assert server.config_path.read_bytes() == file_before
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize("given", [False, True], ids=["absent", "in-the-file"])
 def test_own_properties_are_for_the_operator(start_server: StartServer, given: bool, tmp_path: str) -> None:
     """Limits, TLS and the journal are refused like Java's black list, whether the file has them or not."""
@@ -111,7 +107,6 @@ def test_own_properties_are_for_the_operator(start_server: StartServer, given: b
             assert settings(client).get(name) == (str(value) if given else None)
 
 
-@pytest.mark.one_mode
 def test_a_text_that_takes_long_to_read_is_refused(start_server: StartServer) -> None:
     """One value over many lines: the parser's time grows with their square."""
     server = start_server()
@@ -137,7 +132,6 @@ OPERATORS = (
 )
 
 
-@pytest.mark.one_mode
 @pytest.mark.parametrize(("name", "value", "sentence"), OPERATORS)
 def test_the_operators_own_value_stops_the_start_with_a_sentence(
     start_server: StartServer, name: str, value: str, sentence: str
@@ -163,7 +157,6 @@ def _is_served(server: NameServer) -> bool:
         return client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
 
 
-@pytest.mark.one_mode
 def test_settings_of_the_file_without_effect_are_named_in_the_log(start_server: StartServer) -> None:
     """Java ignores them in silence. rocketns starts too, and warns."""
     server = start_server(
@@ -181,7 +174,6 @@ def test_settings_of_the_file_without_effect_are_named_in_the_log(start_server: 
         assert f"WARN MainThread - configuration file: {sentence}\n" in log
 
 
-@pytest.mark.one_mode
 def test_settings_of_the_command_line_without_effect_are_named_in_the_log(start_server: StartServer) -> None:
     """Properties of the file are not read from -D, neither by Java nor by rocketns."""
     server = start_server(options=["-Drocketns.connectionsMax=5", "-Drocketns.conectionsMax=5"])

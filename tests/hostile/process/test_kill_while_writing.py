@@ -13,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import javaproperties
-import pytest
 
 from interop.harness import codes
 from interop.harness.servers import NameServer
@@ -22,7 +21,6 @@ from tests.behaviour.calls import get_kv, put_kv, update_settings
 from tests.hostile.conftest import StartServer
 
 # Control and the threads of the files write; what reactors do is over before.
-pytestmark = pytest.mark.one_mode
 
 # ROCKETNS_KILLS=1000 for a long run.
 KILLS = int(os.environ.get("ROCKETNS_KILLS", "8"))

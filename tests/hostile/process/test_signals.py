@@ -54,7 +54,6 @@ def test_sigquit_prints_the_stacks_of_all_threads_and_what_waits(server: NameSer
     assert "  requests in the inbox: 0\n" in text
 
 
-@pytest.mark.one_mode  # control takes signals and writes the files
 def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> None:
     """Properties that take effect at the start stay unchanged, and so does everything if the file cannot be read."""
     text = server.config_path.read_text()
@@ -71,7 +70,6 @@ def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> 
         assert settings(client) == shown
 
 
-@pytest.mark.one_mode
 def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_class: type[NameServer]) -> None:
     """As logrotate does it: the file is renamed and the signal sent. After that the old file is not written."""
 
@@ -95,7 +93,6 @@ def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_clas
         server.stop()
 
 
-@pytest.mark.one_mode
 def test_a_file_beyond_the_limit_on_sizes_ends_nothing(server: NameServer) -> None:
     """The kernel sends SIGXFSZ when `ulimit -f` is exceeded: the write fails, and the log says so."""
     psutil.Process(server.pid).rlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))

@@ -105,7 +105,6 @@ def test_a_restart_refuses_no_connection(start_server: StartServer, supervisor: 
     assert restarted(start_server({"listenPort": free_port()}))["refused"] > 0
 
 
-@pytest.mark.one_mode  # control talks to the supervisor
 def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, supervisor: Supervisor) -> None:
     """When it reports ready, it answers."""
     server = start_server(supervisor=supervisor)
@@ -128,7 +127,6 @@ def test_the_socket_decides_the_address(start_server: StartServer, supervisor: S
     assert "bindAddress=127.0.0.1 has no effect" not in server.process.text()
 
 
-@pytest.mark.one_mode
 def test_several_sockets_are_refused(start_server: StartServer, supervisor: Supervisor) -> None:
     supervisor.env["LISTEN_FDS"] = "2"
     with pytest.raises(ProcessFailed, match="rocketns listens at one socket") as failed:
@@ -136,7 +134,6 @@ def test_several_sockets_are_refused(start_server: StartServer, supervisor: Supe
     assert failed.value.status == 255
 
 
-@pytest.mark.one_mode
 def test_a_hung_control_thread_is_noticed(start_server: StartServer, supervisor: Supervisor) -> None:
     """Control waits for a configuration file that is a pipe. The reactors continue, so a probe of the port succeeds.
 

@@ -31,7 +31,6 @@ REGISTRATIONS_OF_ONE = 1_000
 WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
 
 
-@pytest.mark.one_mode  # control and the threads of the files write
 def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
     """B094: put and delete take effect until the next start. The answer and the log have the reason."""
     server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
@@ -52,7 +51,6 @@ def assert_not_written(answer: Answer, path: str, why: int) -> None:
     assert (answer.code, (answer.remark or "").endswith(text)) == (1, True), answer.remark
 
 
-@pytest.mark.one_mode
 def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: Path) -> None:
     """B094: the next write includes the changes that failed before."""
     server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
@@ -64,7 +62,6 @@ def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: P
     assert json.loads((tmp_path / "folder" / "kv.json").read_bytes()) == {"configTable": {"ns": {"k": "v", "l": "w"}}}
 
 
-@pytest.mark.one_mode
 def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
     """B235: a changed setting takes effect. The answer and the log have the reason."""
     server = start_server()
@@ -185,7 +182,6 @@ def test_output_on_a_full_disk(piped: Piped) -> None:
         assert stops(popen)
 
 
-@pytest.mark.one_mode
 def test_text_that_is_no_utf8_is_logged_escaped(start_server: StartServer) -> None:
     """Half of a surrogate pair is valid JSON in a request, and causes no stack in the log."""
     server = start_server()

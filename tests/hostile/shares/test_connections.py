@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from interop.harness import codes
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.hostile.conftest import StartServer
 from tests.hostile.watch import MB, Watch, costs_at_most
@@ -34,7 +34,7 @@ def answers(client: Client) -> bool:
 
 def test_ten_thousand_idle_connections(server: NameServer, open_files_max: int) -> None:
     """As many connections as the limit of open files allows: all are kept, answered, and removed at their end."""
-    wanted = IDLE if server.mode == ReactorServer.mode else IDLE_AT_LEAST
+    wanted = IDLE if server.mode == RocketnsServer.mode else IDLE_AT_LEAST
     count = min(wanted, open_files_max - SPARE_FILES)
     assert count >= IDLE_AT_LEAST, f"`ulimit -Hn` {open_files_max} is too low for {IDLE_AT_LEAST} connections"
     if count < wanted:
@@ -133,7 +133,7 @@ def test_half_closed_connections(shared_server: NameServer) -> None:
 @pytest.mark.parametrize("data", [b"", REQUEST[:20], REQUEST * 50], ids=["nothing", "a part", "requests"])
 def test_connect_and_reset(shared_server: NameServer, data: bytes) -> None:
     """B187: hundreds of connections that are reset at once, with and without requests, leave nothing behind."""
-    queued = QUEUED_MAX if shared_server.mode == ReactorServer.mode else 0
+    queued = QUEUED_MAX if shared_server.mode == RocketnsServer.mode else 0
     with costs_at_most(shared_server, 24 * MB + queued), Witness(shared_server):
         for _ in range(600):
             with socket.create_connection(("127.0.0.1", shared_server.port)) as one:

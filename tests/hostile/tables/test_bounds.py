@@ -199,7 +199,6 @@ def test_ids_of_one_broker_name(serve: Serve) -> None:
         registered(client, names, host=7, broker_id=7)
 
 
-@pytest.mark.one_mode
 def test_refusals_fill_no_log(start_server: StartServer) -> None:
     """One line a second, which names the limit."""
     server = start_server({"rocketns.routesMax": 1})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes, payloads
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client
 from tests.support.receiver import Receiver
 
@@ -20,7 +20,7 @@ class Started:
     """A server whose brokers have a socket that the test listens on."""
 
     def __init__(self, home: Path, properties: dict[str, object], receiver: Receiver) -> None:
-        self.server = ReactorServer(home, properties)
+        self.server = RocketnsServer(home, properties)
         self.client, self.receiver = self.server.connect(), receiver
 
     def register(self, broker_id: int, addr: str) -> None:
@@ -80,7 +80,7 @@ def test_a_mute_server_notifies_no_broker(mute: Started, tmp_path: Path) -> None
 def test_a_mute_server_asks_no_other_name_server(tmp_path: Path) -> None:
     with ExitStack() as stack:
         peer = stack.enter_context(Receiver())
-        server = ReactorServer(tmp_path, MUTE | {"rocketns.peers": peer.addr, "rocketns.seedServers": peer.addr})
+        server = RocketnsServer(tmp_path, MUTE | {"rocketns.peers": peer.addr, "rocketns.seedServers": peer.addr})
         stack.callback(server.kill)
         with server.connect() as client:
             put(client)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 
 
 @pytest.fixture
 def upstream(tmp_path: Path) -> Iterator[NameServer]:
-    started = ReactorServer(tmp_path / "upstream")
+    started = RocketnsServer(tmp_path / "upstream")
     yield started
     started.kill()

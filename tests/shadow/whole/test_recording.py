@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from rocketns.shadow.recording.file import Recording
 from tests.shadow.whole.shadows import Shadow, register, routed
 
@@ -12,7 +12,7 @@ CLIENTS = 30
 
 
 def test_each_request_of_clients_that_ask_once_and_leave_is_recorded(tmp_path: Path) -> None:
-    upstream = ReactorServer(tmp_path / "upstream")
+    upstream = RocketnsServer(tmp_path / "upstream")
     shadow = Shadow(tmp_path, upstream.port, "--record", str(tmp_path / "pairs.frames"))
     with shadow.connect() as broker:
         register(broker)

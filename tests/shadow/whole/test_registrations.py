@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from interop.harness import codes
-from interop.harness.servers import ReactorServer
+from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client, eventually
 from tests.shadow.whole.shadows import Shadow, register
 
@@ -17,7 +17,7 @@ def put(client: Client) -> None:
 
 
 def test_it_is_settled_by_the_items_that_both_have_then(tmp_path: Path) -> None:
-    upstream = ReactorServer(tmp_path / "upstream")
+    upstream = RocketnsServer(tmp_path / "upstream")
     shadow = Shadow(tmp_path, upstream.port)
     eventually(lambda: not shadow.counts()["half"].startswith("knows"))
     with upstream.connect() as direct, shadow.connect() as client:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.payloads import register_body, register_ext, topic_config
-from interop.harness.servers import NameServer, ReactorServer
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Client
 from tests.access.signing import KEY, SECRET, signed
 from tests.tools.access.conftest import Run
@@ -33,13 +33,13 @@ def test_what_was_observed_is_served_when_it_is_enforced(access: Run, tmp_path: 
     file = tmp_path / "access.toml"
     properties = {"rocketns.accessFile": file, "journalPath": tmp_path / "journal", "journalNs": "a"}
     file.write_text(OBSERVE, "utf-8")
-    observing = ReactorServer(tmp_path / "ns", properties)
+    observing = RocketnsServer(tmp_path / "ns", properties)
     assert asked(observing) == [0, 0, 0, 0]
     observing.stop()
     status, text, _ = access("suggest", "--journal", str(tmp_path / "journal"))
     assert status == 0
     file.write_text(text.replace("observe", "enforce").replace("<fill in>", SECRET), "utf-8")
-    enforcing = ReactorServer(tmp_path / "ns2", properties | {"journalNs": "b"})
+    enforcing = RocketnsServer(tmp_path / "ns2", properties | {"journalNs": "b"})
     try:
         assert asked(enforcing) == [0, 0, 0, NO_PERMISSION]
         with Client(enforcing.port, source="127.0.0.4") as client:
