@@ -2,9 +2,6 @@
 PYTHON ?= python3
 ARGS ?=
 # Two keep the cores busy, the others wait for brokers most of the time; 0 runs all in one process.
-ifndef WORKERS
-rest: WORKERS = 5
-endif
 WORKERS ?= 4
 MINUTES ?= 10
 SPARKS ?= 4.0.0 4.3.0
@@ -20,22 +17,13 @@ REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
 	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
 MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_tools; print(*missing_tools())'
-SPREAD = -n $(WORKERS) --benchmark-disable
-# The tests that a marker chooses; without Java's tools those with real brokers are left out, which is said first.
-# The few that fail beside others run once more, alone, and are named.
-CHOSEN = @suites="tests benchmarks/micro interop"; missing="$$($(MISSING_JAVA))" || exit 1; \
-	if [ -n "$$missing" ]; then suites="tests benchmarks/micro"; \
-		printf '\n%s\n%s\n%s\n\n' '+-----------------------------------------------------------------------------+' \
-			"$$(printf '| %-75s |' "INTEROP TESTS LEFT OUT, no real broker is run; not found: $$missing")" \
-			'+-----------------------------------------------------------------------------+'; \
-	fi; \
-	exec $(PY) -m tests.support.running.alone $(SPREAD) $$suites $(ARGS) -m
+PYTEST = exec $(PY) -m pytest -n $(WORKERS) --benchmark-disable
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test rest test-all check interop parity docker installed pipeline sparks sanitize soak mutants simulate demo bench docs wheels locks sbom helm build clean
+.PHONY: help run test test-all check interop parity record docker installed pipeline sparks sanitize soak mutants simulate demo bench docs wheels locks sbom helm build clean
 .DELETE_ON_ERROR:
 
 help: ## say what there is to make (this list)
@@ -44,30 +32,29 @@ help: ## say what there is to make (this list)
 run: $(VENV)/built ## start the name server on port 9876; options go in ARGS="-c FILE"
 	@exec $(PY) -m rocketns $(ARGS)
 
-test: $(VENV)/dev $(VENV)/built ## most tests, in ten minutes: with a real broker and the Java server where java, javac and mvn are found
-	$(CHOSEN) "not rest"
+test: $(VENV)/dev $(VENV)/built ## what a contributor runs, in six minutes: with a real broker where java, javac and mvn are found
+	@$(PYTEST) -m "not slow" $(ARGS)
 
-rest: $(VENV)/dev $(VENV)/built $(VENV)/docs ## only what make test leaves out; it names that at its end
-	$(CHOSEN) rest
+test-all: $(VENV)/dev $(VENV)/built $(VENV)/docs ## every test, in twenty minutes, as CI does
+	@$(PYTEST) $(ARGS)
 
-test-all: ## every test: make test, then make rest
-	@$(MAKE) test
-	@$(MAKE) rest
+check: $(VENV)/dev $(VENV)/built ## ruff, mypy, the layers and the generated pages, in seconds
+	@exec $(PY) -m pytest tests/check -m "not slow" $(ARGS)
 
-check: $(VENV)/dev $(VENV)/built ## ruff, mypy, layering and tidiness, in seconds
-	@exec $(PY) -m pytest tests/check $(ARGS)
+interop: $(VENV)/dev $(VENV)/built ## only the tests with real brokers, producers and consumers
+	@$(PYTEST) interop $(ARGS)
 
-interop: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with real brokers, producers and consumers
-	@exec $(PY) -m pytest $(SPREAD) interop $(ARGS)
+parity: $(VENV)/dev $(VENV)/built ## the same frames to the Java NameServer and to rocketns, the answers side by side
+	@$(PYTEST) interop/parity $(ARGS)
 
-parity: $(VENV)/dev $(VENV)/built $(VENV)/java ## the same frames to the Java NameServer and to rocketns, the answers side by side
-	@exec $(PY) -m pytest $(SPREAD) interop/parity $(ARGS)
+record: $(VENV)/dev $(VENV)/built $(VENV)/java ## record the Java NameServer's answers again, which make test replays
+	@exec $(PY) -m interop.capture $(ARGS)
 
-docker: $(VENV)/dev $(VENV)/built $(VENV)/java ## only the tests with containers; COMPILES=1 has the image compile rocketns, too
-	@ROCKETNS_DOCKER_COMPILES=$(COMPILES) $(PY) -m pytest -n 0 interop/docker $(ARGS)
+docker: $(VENV)/dev $(VENV)/built ## only the tests with containers; COMPILES=1 has the image compile rocketns, too
+	@ROCKETNS_DOCKER_COMPILES=$(COMPILES) $(PY) -m pytest interop/docker $(ARGS)
 
-installed: $(VENV)/dev $(VENV)/built $(VENV)/java ## after make wheels, in fresh Debians (12, 13, the next): wheel, Debian package, README, the audit's demo; most of an hour
-	@ROCKETNS_DIST=dist $(PY) -m pytest -n 0 interop/docker/test_installing.py $(ARGS)
+installed: $(VENV)/dev $(VENV)/built ## after make wheels, in fresh Debians (12, 13, the next): wheel, Debian package, README, the audit's demo; most of an hour
+	@ROCKETNS_DIST=dist $(PY) -m pytest interop/docker/test_installing.py $(ARGS)
 
 pipeline: $(VENV)/dev $(VENV)/built ## only the tests of the journal pipeline
 	@exec $(PY) -m pytest tests/pipeline $(ARGS)
@@ -81,7 +68,7 @@ sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSa
 soak: $(VENV)/dev $(VENV)/built ## two real servers for MINUTES (10), disturbed again and again, every answer checked
 	@exec $(PY) -m tests.soak.long --minutes $(MINUTES) $(ARGS)
 
-mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice? 2 h at most
+mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice?
 	@exec $(PY) -m tests.mutants $(ARGS)
 
 simulate: $(VENV)/dev $(VENV)/built ## whole name servers, brokers and faults on virtual time: ARGS="--seeds 2000", ARGS="--seed 7"

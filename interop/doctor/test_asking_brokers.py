@@ -108,9 +108,7 @@ def guarded(version: str, fleet: Fleet, server: NameServer, folder: Path) -> Bro
 
 
 @pytest.mark.parametrize("version", [CURRENT, OLD])
-def test_brokers_with_access_control_answer_signed_requests(
-    version: str, fleet: Fleet, tmp_path: Path
-) -> None:
+def test_brokers_with_access_control_answer_signed_requests(version: str, fleet: Fleet, tmp_path: Path) -> None:
     server = fleet.name_server()
     broker = guarded(version, fleet, server, tmp_path / "guarded")
     eventually(lambda: "broker-a" in views.brokers(server), broker.registered_within_s)

@@ -39,9 +39,7 @@ def _rocketns_alone(request: pytest.FixtureRequest) -> None:
         pytest.skip("the Java server has no reactors")
 
 
-def test_reactors_answer_java_clients(
-    servers: dict[str, NameServer], fleet: Fleet, record_property: Record
-) -> None:
+def test_reactors_answer_java_clients(servers: dict[str, NameServer], fleet: Fleet, record_property: Record) -> None:
     """B198: a producer that sends to many topics, and a push consumer."""
     server = servers["Java"]
     consumer = fleet.consumer([server], TOPICS[0], "readers")
@@ -51,9 +49,7 @@ def test_reactors_answer_java_clients(
 
 
 @pytest.mark.skipif(bool(GO.cannot_run()), reason=GO.cannot_run())
-def test_reactors_answer_go_clients(
-    servers: dict[str, NameServer], fleet: Fleet, record_property: Record
-) -> None:
+def test_reactors_answer_go_clients(servers: dict[str, NameServer], fleet: Fleet, record_property: Record) -> None:
     """B198: a producer that sends to many topics, and a push consumer."""
     server = servers["Go"]
     where = name_server_list(server)
@@ -64,9 +60,7 @@ def test_reactors_answer_go_clients(
 
 
 @pytest.mark.skipif(bool(RUST.cannot_run()), reason=RUST.cannot_run())
-def test_reactors_answer_rust_clients(
-    servers: dict[str, NameServer], fleet: Fleet, record_property: Record
-) -> None:
+def test_reactors_answer_rust_clients(servers: dict[str, NameServer], fleet: Fleet, record_property: Record) -> None:
     """B198: producers of one topic each, and a push consumer."""
     server = servers["Rust"]
     where = name_server_list(server)

@@ -33,7 +33,6 @@ def tell(admin: Admin, broker: Broker, name_servers: str) -> None:
 
 @pytest.mark.java
 def test_brokers_register_with_it_and_clients_never_see_it(fleet: Fleet) -> None:
-    fleet = fleet
     java, ours = fleet.java(), fleet.name_server()
     admin = fleet.admin(java)
     broker = fleet.broker("broker-a", java, properties=READS_LIST_EACH_S)

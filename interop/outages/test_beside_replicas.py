@@ -41,7 +41,6 @@ def told(relay: Relay, broker_id: int) -> list[Told]:
 
 def test_a_slave_learns_its_master_and_the_order_of_topics_as_from_java(fleet: Fleet) -> None:
     """B153: the slave boots after its master, with rocketns first in its list."""
-    fleet = fleet
     java = fleet.java()
     with java.connect() as client:
         client.request(codes.PUT_KV_CONFIG, {"namespace": ORDER, "key": TOPIC, "value": "broker-a:4"})

@@ -52,7 +52,7 @@ class Place:
 
 def test_a_pair_is_replaced_one_at_a_time_and_back_without_losing_a_message(fleet: Fleet) -> None:
     """B108, B250: KV and configuration are taken over, routes come back with the next registration, messages flow."""
-    fleet, pair = fleet, [Place(fleet), Place(fleet)]
+    pair = [Place(fleet), Place(fleet)]
     servers = [place.server for place in pair]
     fleet.broker("broker-a", *servers)
     for server in servers:
@@ -76,7 +76,7 @@ def test_a_pair_is_replaced_one_at_a_time_and_back_without_losing_a_message(flee
 
 def test_one_is_replaced_by_way_of_a_shadow_without_losing_a_message(fleet: Fleet) -> None:
     """What is written while rocketns serves is there when Java is gone."""
-    fleet, place = fleet, Place(fleet)
+    place = Place(fleet)
     other = fleet.java()
     fleet.broker("broker-a", place.server, other)
     producer = fleet.producer([place.server, other], TOPIC, 1_000_000, pause_ms=PAUSE_MS)

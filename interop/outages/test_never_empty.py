@@ -98,7 +98,7 @@ def test_kills_of_the_name_server(
     name_server: NameServer, kills: int, fleet: Fleet, record_property: Callable[[str, object], None]
 ) -> None:
     """rocketns: no topic is missing at any moment, no connection is refused, no message is lost."""
-    fleet, topics = fleet, [TOPIC]
+    topics = [TOPIC]
     broker = fleet.broker("broker-a", name_server, topics=topics)
     producer = fleet.producer([name_server], TOPIC, 1_000_000, pause_ms=20)
     consumer = fleet.consumer([name_server], TOPIC, "readers")

@@ -2,7 +2,7 @@
 
 The rooms, in the order of their imports: ``contract`` | ``storage``, ``jobs``, ``incidents``, ``synthetic`` |
 ``report`` | ``batch``, ``stream``, ``moment`` | ``cli`` | ``submit``. Rooms between two bars do not import each other
-(tests/check/imports/test_pipeline_rooms.py).
+(import-linter holds it: pyproject.toml).
 The name server imports nothing of this package. The package imports only the journal's record contract, its plain
 reader and the base class of errors from the rest of rocketns.
 """

@@ -1,27 +1,27 @@
-"""The files in packaging/systemd: systemd accepts them, and they fit the server that they start."""
+"""What packaging/ ships: systemd units, lock files that follow pyproject.toml, and the bill of materials."""
 
 from __future__ import annotations
 
 import configparser
-import re
-import shutil
+import importlib.util
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from rocketns import cli
 from rocketns.config import Configuration
 from rocketns.config.limits import Limits
 from rocketns.server.listening import SPARE_DESCRIPTORS
+from tests.check import locks
 from tests.check.source import ROOT
-from tests.hostile.confined import profiles
 
 UNITS = ROOT / "packaging" / "systemd"
-ANALYZE = shutil.which("systemd-analyze")
 # systemd's exposure score of a service, 0 to 10, in tenths: lower is safer. Most services of a system have 90.
 EXPOSURE_MAX = 12
-installed = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed")
 
 
 def unit(name: str) -> configparser.ConfigParser:
@@ -31,81 +31,76 @@ def unit(name: str) -> configparser.ConfigParser:
     return parser
 
 
-@pytest.fixture
-def units(tmp_path: Path) -> Path:
-    """The units, with a program that exists on this machine."""
+@pytest.mark.needs("systemd-analyze")
+def test_systemd_accepts_the_units_and_allows_them_little(tmp_path: Path) -> None:
     for source in UNITS.glob("rocketns.s*"):
         text = source.read_text("utf-8").replace("/opt/rocketns/bin/rocketns", "/bin/true")
         (tmp_path / source.name).write_text(text, "utf-8")
-    return tmp_path
+    service, listening = str(tmp_path / "rocketns.service"), str(tmp_path / "rocketns.socket")
+    threshold = ("--offline=true", f"--threshold={EXPOSURE_MAX}", "--no-pager")
+    for words in (("verify", service, listening), ("security", *threshold, service)):
+        result = subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
 
 
-def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(ANALYZE), *arguments]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-
-
-@installed
-def test_systemd_accepts_the_units(units: Path) -> None:
-    result = analyze("verify", str(units / "rocketns.service"), str(units / "rocketns.socket"))
-    assert (result.returncode, result.stdout) == (0, "")
-
-
-@installed
-def test_systemd_names_a_planted_mistake(units: Path) -> None:
-    service = units / "rocketns.service"
-    service.write_text(service.read_text("utf-8").replace("WatchdogSec=", "WatchdogSecs="), "utf-8")
-    assert "WatchdogSecs" in analyze("verify", str(service)).stdout
-
-
-@installed
-def test_the_service_may_do_little_beyond_its_task(units: Path) -> None:
-    service = str(units / "rocketns.service")
-    result = analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}", "--no-pager", service)
-    assert result.returncode == 0, result.stdout
-
-
-def test_secrets_reach_neither_a_core_file_nor_swap_nor_other_users() -> None:
+def test_the_unit_starts_the_program_with_properties_that_take_effect(tmp_path: Path) -> None:
     service = unit("rocketns.service")["Service"]
-    assert [service[name] for name in ("LimitCORE", "MemorySwapMax", "UMask")] == ["0", "0", "0077"]
-
-
-@installed
-def test_the_unit_allows_less_than_a_usual_service() -> None:
-    allowed = profiles.allowed_by_the_unit()
-    usual = profiles.members("@system-service")
-    assert allowed < usual
-    assert not allowed & {"fork", "vfork", "setns", "unshare", "chown", "setuid", "mlock", "io_uring_setup", "ptrace"}
-
-
-def test_the_image_denies_by_default() -> None:
-    image = profiles.of_the_image()
-    assert (image["defaultAction"], image["defaultErrnoRet"]) == ("SCMP_ACT_ERRNO", 1)
-    names = {name for rule in image["syscalls"] for name in rule["names"]}
-    assert not names & {"setns", "unshare", "chown", "setuid", "mlock", "io_uring_setup", "ptrace", "mount", "bpf"}
-
-
-def test_the_command_is_one_that_the_program_takes() -> None:
-    _, *arguments = unit("rocketns.service")["Service"]["ExecStart"].split()
-    options = cli.parse(arguments)
+    options = cli.parse(service["ExecStart"].split()[1:])
     assert options.config_file == "/etc/rocketns/namesrv.properties"
     assert options.system == {"user.home": "/var/lib/rocketns"}
-
-
-def test_the_properties_are_known_and_take_effect(tmp_path: Path) -> None:
     configuration = Configuration.build(str(UNITS / "namesrv.properties"), home=tmp_path)
     assert configuration.passed_over() == []
-    assert configuration.journal.journal_path == "/var/lib/rocketns/journal"
-
-
-def test_there_are_as_many_descriptors_as_connections_need() -> None:
-    files = int(unit("rocketns.service")["Service"]["LimitNOFILE"])
     limits = Limits()
-    assert files >= limits.connections_max + limits.outgoing_connections_max + SPARE_DESCRIPTORS
-
-
-def test_the_socket_is_one_address_for_one_process() -> None:
-    """Java listens on the same port."""
-    text = (UNITS / "rocketns.socket").read_text("utf-8")
-    assert re.findall(r"^ListenStream=(.*)$", text, re.M) == ["0.0.0.0:9876"]
+    wanted = limits.connections_max + limits.outgoing_connections_max + SPARE_DESCRIPTORS
+    assert int(service["LimitNOFILE"]) >= wanted
+    # Secrets reach neither a core file nor swap nor other users.
+    assert [service[name] for name in ("LimitCORE", "MemorySwapMax", "UMask")] == ["0", "0", "0077"]
     assert unit("rocketns.socket")["Socket"]["Accept"] == "no"
+
+
+@pytest.mark.parametrize("path", locks.wanted(), ids=lambda path: path.name)
+def test_a_lock_file_follows_pyproject(path: Path) -> None:
+    pins = locks.pins(path)
+    wanted = {canonicalize_name(one.name): one for one in locks.wanted()[path]}
+    for name, requirement in wanted.items():
+        assert name in pins, f"{requirement} is not pinned: make locks"
+        assert pins[name].version in requirement.specifier, f"{requirement}, not {pins[name].version}: make locks"
+    needless = {name for name, pin in pins.items() if not pin.needed_by} - set(wanted)
+    assert not needless, f"pinned, but needed by nothing: {needless}: make locks"
+    assert all(pin.hashes for pin in pins.values())
+
+
+def installed(name: str, pin: locks.Pin, *needs: str) -> dict[str, Any]:
+    """An item of pip's report, which took the last of the files that the lock allows."""
+    _, _, digest = pin.hashes[-1].partition(":") if pin.hashes else ("", "", "")
+    return {
+        "download_info": {"archive_info": {"hashes": {"sha256": digest}}} if digest else {},
+        "metadata": {"name": name, "version": pin.version, "requires_dist": list(needs)},
+    }
+
+
+def test_the_bill_of_materials_lists_each_pin_and_fits_cyclonedx_schema() -> None:
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    spec = importlib.util.spec_from_file_location("sbom", locks.FOLDER / "sbom.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    pins = locks.pins(locks.FOLDER / "requirements.txt")
+    needed = {name: [other for other, pin in pins.items() if name in pin.needed_by] for name in pins}
+    ours = installed("rocketns", locks.Pin("1.2"), 'aiohttp>=3; extra == "admin"', 'pyspark; extra == "spark"', "isal")
+    text = script.bill([installed(name, pin, *needed[name]) for name, pin in pins.items()], ours)
+    bill = json.loads(text)
+    listed = {
+        one["name"]: (one["version"], [f"sha256:{each['content']}" for each in one["hashes"]])
+        for one in bill["components"]
+    }
+    assert listed == {name: (pin.version, pin.hashes[-1:]) for name, pin in pins.items()}
+    graph = {one["ref"]: one.get("dependsOn", []) for one in bill["dependencies"]}
+    # Of the extras, only what the image has.
+    assert graph["pkg:generic/rocketns@1.2"] == [
+        f"pkg:pypi/{name}@{pins[name].version}" for name in ("aiohttp", "isal")
+    ]
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None

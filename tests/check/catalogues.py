@@ -1,4 +1,4 @@
-"""The message catalogues, held to the code: ``python -m tests.check.documents.catalogues`` updates the .po files.
+"""The message catalogues, held to the code: ``python -m tests.check.catalogues`` updates the .po files.
 
 New messages are added without a translation, and messages that the code no longer has are removed. A test fails until
 each has its translation.
@@ -10,6 +10,7 @@ import argparse
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -17,6 +18,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from rocketns import cli
+from rocketns.admin.api import assessing
 from rocketns.collect import arguments as collect
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.sections import OWN
@@ -31,7 +33,6 @@ from rocketns.shadow import options as shadow
 from rocketns.shadow import switching as switch
 from rocketns.shadow.replaying import options as replay
 from rocketns.tools import arguments as tools
-from tests.check.documents.page_texts import page_texts
 from tests.check.source import ROOT
 
 LOCALE = "zh_CN"
@@ -58,6 +59,42 @@ class Domain:
     templates: str = ""  # a folder of Jinja2's
     parsers: tuple[argparse.ArgumentParser, ...] = ()
     more: tuple[str, ...] = ()
+
+
+STATUS_PAGE = ROOT / "rocketns" / "admin" / "page" / "static" / "index.html"
+MARK = "data-text"  # its content is a message
+ATTRIBUTES = ("aria-label", "placeholder")
+
+
+class Markup(HTMLParser):
+    """Collects what `translatePage` of the page's scripts translates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._is_marked = False
+
+    def handle_starttag(self, _: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        self._is_marked = MARK in given
+        self.texts += [text for name in ATTRIBUTES if (text := given.get(name))]
+
+    def handle_endtag(self, _: str) -> None:
+        self._is_marked = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_marked:
+            self.texts.append(data)
+
+
+def page_texts() -> Iterator[str]:
+    """All of them."""
+    markup = Markup()
+    markup.feed(STATUS_PAGE.read_text("utf-8"))
+    yield from markup.texts
+    for _, message, _, _ in extract_from_file("python", assessing.__file__, keywords={"N_": None}):
+        assert isinstance(message, str)
+        yield message
 
 
 def properties_texts() -> Iterator[str]:

@@ -1,1 +1,0 @@
-"""The benchmarks themselves: arithmetic, verdicts, files, load programs."""

@@ -1,1 +1,0 @@
-"""The page of costs: figures, verdicts, and what is worse."""

@@ -1,1 +1,0 @@
-"""Everything that documents name exists: the map, links, recipes."""

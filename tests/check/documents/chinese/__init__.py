@@ -1,1 +1,0 @@
-"""The Chinese texts: held to the glossary, and each page beside its English one."""

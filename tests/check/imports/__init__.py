@@ -1,1 +1,0 @@
-"""What may import what: layers, circles, the rooms of the pipeline."""

@@ -1,1 +1,0 @@
-"""The documentation site: its pages, its links, and the site itself in a browser."""
