@@ -1,0 +1,90 @@
+"""Layers and circles of imports between compiled modules, which no public tool reads.
+
+A module is all files of one stem: ``a.pyx``, ``a.pxd`` and ``a.pyi`` are one. An arrow leads from a room (a folder of
+``rocketns/_fast``) or a module in it to each that it imports.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.check.source import ROOT, plant, sources
+
+FAST = "rocketns._fast"
+# Each room may import those before it.
+ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")
+# Which rooms Python may import: a codec asks its compiled twin first; a registration is 10,000 steps; `server` runs the
+# reactors; `admin` has the names of the reasons for which they close connections; `startup` sets up the allocator.
+ROOMS_OF = {
+    "protocol": {"system", "codec"},
+    "routeinfo": {"routes"},
+    "journal": {"routes"},
+    "server": set(ROOMS),
+    "admin": {"connections"},
+    "startup": {"system"},
+}
+
+Edges = dict[str, set[str]]
+
+
+def imports_of_rooms(root: Path) -> list[tuple[str, str, str]]:
+    """``file:line``, the part of rocketns that imports, and the room that it imports."""
+    found = []
+    for source in sources(root, "rocketns"):
+        parts = [part.split(".")[0] for part in Path(source.name).parts[1:]]
+        unit = parts[1] if parts[0] == "_fast" else parts[0]
+        for line, name in source.imports:
+            if name.startswith(f"{FAST}."):
+                found.append((f"{source.name}:{line}", unit, name.split(".")[2]))
+    return found
+
+
+def wrong(root: Path) -> list[str]:
+    """The imports that break the order."""
+    allowed = {room: set(ROOMS[: place + 1]) for place, room in enumerate(ROOMS)} | ROOMS_OF
+    return [f"{where}: {unit} may not import {room}" for where, unit, room in imports_of_rooms(root)
+            if room not in allowed.get(unit, set())]  # fmt: skip
+
+
+def edges(root: Path) -> Edges:
+    """Compiled module → the others of its room that it imports; the rooms have their order."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    modules = {source.name.partition(".")[0].replace("/", ".") for source in sources(root, "rocketns/_fast")}
+    for source in sources(root, "rocketns/_fast"):
+        module = source.name.partition(".")[0].replace("/", ".")
+        for _, name in source.imports:
+            target = next((name.rsplit(".", cut)[0] for cut in (0, 1) if name.rsplit(".", cut)[0] in modules), module)
+            if target != module:
+                found[module].add(target)
+    return found
+
+
+def test_compiled_modules_import_in_one_direction() -> None:
+    assert not wrong(ROOT)
+    assert "rocketns._fast.codec.wire" in edges(ROOT)["rocketns._fast.codec.registration_blocks"]
+    TopologicalSorter(edges(ROOT)).prepare()  # CycleError names the circle
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("_fast/codec/a.pyx", "from rocketns._fast.reactor.b cimport f"),
+        ("_fast/routes/a.pxd", "from rocketns._fast.connections cimport b"),
+        ("processor/a.py", "from rocketns._fast.codec.wire import next_frame"),
+        ("protocol/a.py", "def f():\n    import rocketns._fast.reactor.reactors"),
+    ],
+)
+def test_a_planted_import_is_found(tmp_path: Path, path: str, line: str) -> None:
+    plant(tmp_path, f"rocketns/{path}", line)
+    assert len(wrong(tmp_path)) == 1
+
+
+def test_a_planted_circle_is_found(tmp_path: Path) -> None:
+    plant(tmp_path, "rocketns/_fast/codec/a.pyx", "from rocketns._fast.codec.b cimport f")
+    plant(tmp_path, "rocketns/_fast/codec/b.pxd", "from rocketns._fast.codec cimport a")
+    with pytest.raises(ValueError, match="cycle"):
+        TopologicalSorter(edges(tmp_path)).prepare()
