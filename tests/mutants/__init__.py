@@ -1,1 +1,1 @@
-"""Faults planted one at a time, to see whether the tests notice: `make mutants`."""
+"""Planted faults of the product, each of which must make a test fail."""
