@@ -17,7 +17,7 @@ REQUIREMENTS := $(PY) -c 'import functools, operator, sys, tomllib; \
 	p = tomllib.load(open("pyproject.toml", "rb")); \
 	[print(*functools.reduce(operator.getitem, a.split("."), p), sep="\n") for a in sys.argv[1:]]'
 MISSING_JAVA := $(PY) -c 'from interop.harness.rocketmq.maven import missing_tools; print(*missing_tools())'
-PYTEST = exec $(PY) -m pytest -n $(WORKERS) --benchmark-disable
+PYTEST = exec $(PY) -m pytest -n $(WORKERS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Without byte code on disk each of the thousands of processes of `make test` would translate all that it imports.
@@ -78,8 +78,7 @@ demo: $(VENV)/dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a produ
 	@exec $(PY) -m interop.demo $(ARGS)
 
 bench: $(VENV)/dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet machine: tables, plots, docs/costs.md
-	@$(PY) -m benchmarks $(ARGS)
-	@$(if $(ARGS),,$(PY) -m pytest benchmarks/micro)
+	@exec $(PY) -m benchmarks $(ARGS)
 
 docs: $(VENV)/docs ## the documentation site, in English and Chinese, into build/site; other versions that are there stay
 	@exec $(PY) packaging/documentation.py $(ARGS)

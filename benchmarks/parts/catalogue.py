@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks.parts import default, lookups, memory, paced, reactors, registering, start, storm
-from benchmarks.parts.growing import connections, topics, wide
+from benchmarks.parts import (
+    connections,
+    default,
+    lookups,
+    memory,
+    paced,
+    reactors,
+    registering,
+    start,
+    storm,
+    topics,
+    wide,
+)
 
 _MODULES = (start, lookups, paced, default, reactors, registering, storm, memory, wide, topics, connections)
 PARTS = [module.PART for module in _MODULES]

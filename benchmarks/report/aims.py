@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.parts import default, lookups, reactors, registering, start, storm
-from benchmarks.parts.growing import wide
+from benchmarks.parts import default, lookups, reactors, registering, start, storm, wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import FEW, FULL, TOPICS
 from benchmarks.record import Record

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.parts import lookups, paced, registering, start, storm
-from benchmarks.parts.growing import topics, wide
+from benchmarks.parts import lookups, paced, registering, start, storm, topics, wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import CLIENTS, FEW, FULL, MANY, TOPICS
 from benchmarks.record import Row

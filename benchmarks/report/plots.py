@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.parts import lookups, paced, registering, storm
-from benchmarks.parts.growing import connections, topics
+from benchmarks.parts import connections, lookups, paced, registering, storm, topics
 from benchmarks.plan import CLIENTS, DEPTHS, ENCODINGS, FEW, Plan
 from benchmarks.record import Record
 from benchmarks.report.figures import figure

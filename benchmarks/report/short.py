@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from benchmarks.parts import lookups, paced, registering, start, storm
-from benchmarks.parts.growing import wide
+from benchmarks.parts import lookups, paced, registering, start, storm, wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import FULL
 from benchmarks.record import Row

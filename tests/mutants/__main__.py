@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Against hangs: a test that does not end in this time has failed.
 TESTS_S_MAX = 900
 BUILD_S_MAX = 900
-PYTEST = ("-m", "pytest", "-x", "-q", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "--benchmark-disable")
+PYTEST = ("-m", "pytest", "-x", "-q", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider")
 BUILT = (".so", ".mo")
 
 

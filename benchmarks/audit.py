@@ -1,5 +1,4 @@
 """``python -m benchmarks.audit [MILLIONS …]``: make a journal of each size, and run ``rocketns audit run`` on it.
-Then Spark and DuckDB do the same part of the work, each in a process of its own.
 
 Nothing else should run meanwhile. 17 million events take about ten minutes and 10 GB of disk.
 """
@@ -8,25 +7,78 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.audit.engines import ENGINES
-from benchmarks.audit.watched import Watched
+import psutil
+
 from benchmarks.servers.machine import commit, facts, load_average
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)
 WHOLE = ("events", "journal_mb", "ingest_events_per_s", "run_s", "session_s", "cpu_s", "java_mb")
-RESULTS = Path(__file__).parents[1] / "results" / "audit"
+RESULTS = Path(__file__).parent / "results" / "audit"
+POLL_S = 0.1
+AUDIT_STATUSES = (0, 1, 3)  # nothing found, findings, incomplete input
+
+
+class Cost(NamedTuple):
+    """CPU and wall time; the maximum of resident memory in the Java process, and in all processes."""
+
+    cpu_s: float
+    wall_s: float
+    java_mb: int
+    all_mb: int
+
+
+class Watched:
+    """Runs a command of the audit to its end. RuntimeError if it fails."""
+
+    def __init__(self, *command: str) -> None:
+        self._cpu: dict[int, float] = {}
+        self._java = self._all = 0.0
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None:
+            self._look(process.pid)
+            time.sleep(POLL_S)
+        self.out, self.err = process.communicate()
+        if process.returncode not in AUDIT_STATUSES:
+            raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}\n{self.err[-2000:]}")
+        took = time.monotonic() - began
+        self.cost = Cost(round(sum(self._cpu.values()), 1), round(took, 1), round(self._java), round(self._all))
+
+    def second_of(self, text: str) -> float:
+        """The time in the progress line with this text, by the command's own clock."""
+        line = next(line for line in self.err.splitlines() if text in line)
+        return float(line.split()[0])
+
+    def _look(self, pid: int) -> None:
+        """Sample the process tree. If a process ends between two samples, its last sample counts."""
+        java = every = 0.0
+        try:
+            root = psutil.Process(pid)
+            tree = [root, *root.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return
+        for process in tree:
+            try:
+                times, resident = process.cpu_times(), process.memory_info().rss / 1e6
+                is_java = process.name().startswith("java")
+            except psutil.NoSuchProcess:
+                continue
+            self._cpu[process.pid] = times.user + times.system
+            every += resident
+            java += resident if is_java else 0
+        self._java, self._all = max(self._java, java), max(self._all, every)
 
 
 def main() -> None:
@@ -48,7 +100,6 @@ def main() -> None:
 def measured(millions: float, folder: Path, say: Progress) -> dict[str, Any]:
     """One size."""
     spec = FleetSpec.of_events(round(millions * 1e6))
-    spec = replace(spec, faults=spec.faults._replace(corrupt_lines=0))  # DuckDB's SQL cannot read corrupt lines
     truth = make_fleet(spec, folder / "journal", say)
     events = sum(server["records"] for server in truth["name_servers"])
     load = load_average()
@@ -57,23 +108,11 @@ def measured(millions: float, folder: Path, say: Progress) -> dict[str, Any]:
         sys.executable, "-m", "rocketns", "audit", "run", "--journal", f"{folder}/journal", "--out", f"{folder}/out"
     )
     began, read = ran.second_of("reading "), ran.second_of("were there already")
-    same = {engine: same_part(engine, folder / "journal", truth, say) for engine in ENGINES}
-    if len({part["windows"] for part in same.values()}) != 1:
-        raise RuntimeError(f"the engines find different windows: {same}")
     return {
         "events": events, "journal_mb": round(sum(server["bytes"] for server in truth["name_servers"]) / 1e6),
         "load_before": load, **ran.cost._asdict(), "session_s": began, "run_s": round(ran.cost.wall_s - began, 1),
-        "ingest_s": round(read - began, 1), "ingest_events_per_s": round(events / (read - began)), "same_part": same,
+        "ingest_s": round(read - began, 1), "ingest_events_per_s": round(events / (read - began)),
     }  # fmt: skip
-
-
-def same_part(engine: str, journal: Path, truth: dict[str, Any], say: Progress) -> dict[str, Any]:
-    """Reading, state and windows by one engine."""
-    say(f"the same part of the work: {engine}")
-    ran = Watched(
-        sys.executable, "-m", "benchmarks.audit.engines", engine, str(journal), str(truth["t0"]), str(truth["t1"])
-    )
-    return {"windows": int(ran.out.split()[-1]), **ran.cost._asdict()}
 
 
 def page(result: dict[str, Any]) -> str:
@@ -93,18 +132,7 @@ def page(result: dict[str, Any]) -> str:
         f"{(b['cpu_s'] - a['cpu_s']) / (b['events'] - a['events']) * 1e6:.1f} s of CPU."
         for a, b in pairwise(rows)
     ]
-    engines = table(
-        "Events|Windows|Spark CPU s|DuckDB CPU s|Ratio|Spark wall s|DuckDB wall s|Spark MB|DuckDB MB",
-        [beside(row["events"], row["same_part"]["spark"], row["same_part"]["duckdb"]) for row in rows],
-    )
-    said = "Reading, state and windows alone, by both engines, which find the same windows:"
-    return "\n".join([head, "", *whole, "", *more, "", said, "", *engines, ""])
-
-
-def beside(events: int, spark: dict[str, Any], duck: dict[str, Any]) -> list[float]:
-    """A row of the engines' table."""
-    both = [part[name] for name in ("cpu_s", "wall_s", "all_mb") for part in (spark, duck)]
-    return [events, spark["windows"], *both[:2], round(both[0] / both[1], 1), *both[2:]]
+    return "\n".join([head, "", *whole, "", *more, ""])
 
 
 def table(titles: str, rows: Sequence[Sequence[float]]) -> list[str]:

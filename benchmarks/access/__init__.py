@@ -1,1 +1,0 @@
-"""What access control costs route lookups."""

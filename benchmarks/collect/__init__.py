@@ -1,1 +1,0 @@
-"""What collecting from outside costs the name server and the collector."""

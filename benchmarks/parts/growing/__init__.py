@@ -1,1 +1,0 @@
-"""What costs more with more connections, topics or brokers."""
