@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import resource
-import shutil
 from collections import Counter
 from collections.abc import Generator
 
@@ -15,20 +13,7 @@ pytest.register_assert_rewrite("tests", "interop")
 
 import tests.support.profile  # noqa: E402, F401
 from interop.harness.servers import NameServer, RocketnsServer  # noqa: E402
-
-IN_CI = os.environ.get("CI") == "true"
-# Programs with several names, or that are of use only together.
-PROGRAMS = {
-    "chromium": (("chromium", "chromium-browser", "google-chrome"),),
-    "docker": (("docker",), ("dockerd",), ("docker-compose",), ("mmdebstrap",)),
-    "prometheus": (("prometheus",), ("promtool",), ("prometheus-alertmanager", "alertmanager")),
-}
-
-
-def missing(program: str) -> bool:
-    """Whether a program that ``pytest.mark.needs`` names is not on the PATH."""
-    parts = PROGRAMS.get(program, ((program,),))
-    return not all(any(map(shutil.which, names)) for names in parts)
+from tests.support.needs import check  # noqa: E402
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -41,13 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test whose programs are missing is skipped; in CI, where .ci/run installs all of them, it fails."""
-    named = dict.fromkeys(name for mark in item.iter_markers("needs") for name in mark.args)
-    if absent := [name for name in named if missing(name)]:
-        reason = f"not on the PATH: {', '.join(absent)}"
-        if IN_CI:
-            pytest.fail(f"{reason}; .ci/run has to install it", pytrace=False)
-        pytest.skip(reason)
+    check(name for mark in item.iter_markers("needs") for name in mark.args)
 
 
 @pytest.hookimpl(trylast=True)

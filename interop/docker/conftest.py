@@ -19,8 +19,8 @@ from interop.docker.deployments.projects import FILES, Project
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.engine import engine as any_engine
 from interop.docker.images import Images
-from interop.docker.summary import LEFT_OUT
 from tests.support.certificates import Files, authority
+from tests.support.needs import not_run
 
 HERE = Path(__file__).parent
 # The first test waits for the base image and all builds.
@@ -44,7 +44,7 @@ def engine() -> Iterator[Engine]:
         with any_engine() as one:
             yield one
     except NoEngine as reason:
-        pytest.skip(f"{LEFT_OUT}{reason}")
+        not_run(f"no container is run: {reason}")
 
 
 @pytest.fixture(scope="package")
@@ -52,7 +52,7 @@ def built(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Images:
     try:
         made_from = base(engine)
     except NoEngine as reason:
-        pytest.skip(f"{LEFT_OUT}{reason}")
+        not_run(f"no container is run: {reason}")
     return images.build(engine, made_from, tmp_path_factory.mktemp("docker"))
 
 

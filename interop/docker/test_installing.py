@@ -16,9 +16,9 @@ import pytest
 from interop.docker.base import IN_DEVELOPMENT, base
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.images import HOST_NETWORK, ROOT
-from interop.docker.summary import LEFT_OUT
 from rocketns import __version__
 from tests.installing.building import copy_tracked
+from tests.support.needs import not_run
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
 # Debian's releases and the CPython that each has.
@@ -47,7 +47,7 @@ def run(engine: Engine, release: str) -> Run:
     try:
         image = base(engine, release)
     except NoEngine as reason:
-        pytest.skip(f"{LEFT_OUT}{reason}")
+        not_run(f"no container is run: {reason}")
 
     def one(script: str, *arguments: object, read: tuple[Path, ...] = (), write: tuple[Path, ...] = ()) -> str:
         mounts = [f"--volume={path}:{path}:ro" for path in (SCRIPTS, *read)]

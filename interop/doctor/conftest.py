@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from interop.doctor.diagnosis import Diagnosis
-from interop.doctor.network import LEFT_OUT, why_no_network
+from interop.doctor.network import why_no_network
 from interop.doctor.site import Site, opened
 from rocketns.doctor.asking.brokers.requests import BrokerRequest
 from rocketns.protocol.codes import RequestCode
+from tests.support.needs import not_run
 
 # Name of a fleet, and what the doctor said of it.
 Told = Callable[[str, Diagnosis], None]
@@ -21,7 +22,7 @@ Told = Callable[[str, Diagnosis], None]
 def _networks() -> None:
     """Machines can be made here."""
     if reason := why_no_network():
-        pytest.skip(f"{LEFT_OUT}{reason}")
+        not_run(f"no network of machines is made: {reason}")
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-LEFT_OUT = "fleets for the doctor left out, none is built: "
 HERE = Path("/proc/thread-self/ns/net")
 CLONE_NEWNET = 0x40000000
 PREFIX = "10.20.0."
