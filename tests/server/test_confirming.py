@@ -1,4 +1,4 @@
-"""Asking unconfirmed brokers whether they are gone: what counts as proof, which are asked, how many at once."""
+"""Asking unconfirmed brokers whether they are gone: whom the server reaches, what is proof, whose turn it is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from ipaddress import ip_network
 
 import pytest
 
+from rocketns.addresses import is_host_of
 from rocketns.config import RestoreConfig
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.server.confirming import confirming, refusing
-from rocketns.server.confirming.confirming import ASK_INTERVAL_MS, Confirming
+from rocketns.server.confirming.confirming import (
+    ASK_INTERVAL_MS,
+    OF_HOST_AT_ONCE_MAX,
+    OF_HOST_IN_TICK_MAX,
+    AskTurns,
+    Confirming,
+)
 from rocketns.server.confirming.refusing import Refusals
-from rocketns.server.outgoing.reaching import Reach, Resolve, resolve
+from rocketns.server.outgoing.reaching import ADDRESSES_MAX, Reach, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 
@@ -158,28 +165,6 @@ def test_it_asks_each_address_once_and_again_after_a_while() -> None:
     asyncio.run(run())
 
 
-def test_one_that_refuses_is_given_up() -> None:
-    async def run() -> None:
-        world = _World(2)
-        await world.tick()
-        await world.answer("a1:1", refused=True)
-        assert world.expiry.given_up == [("a1:1", Cause.REFUSED)]
-
-    asyncio.run(run())
-
-
-def test_few_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        world = _World(5)
-        await world.tick()
-        assert len(world.asked) == 2
-        await world.answer("a0:1", refused=False)
-        assert len(world.asked) == 3
-
-    monkeypatch.setattr(confirming, "ASKS_AT_ONCE_MAX", 2)
-    asyncio.run(run())
-
-
 def test_few_are_asked_in_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         world = _World(3)
@@ -225,3 +210,100 @@ def test_after_the_stop_nobody_is_asked() -> None:
         assert all(one.cancelled() for one in world.answers.values())
 
     asyncio.run(run())
+
+
+def turns_of(**waiting: int) -> AskTurns:
+    turns = AskTurns()
+    for host, count in waiting.items():
+        for number in range(count):
+            turns.put(host, BrokerAddrInfo("C", f"{host}:{number}"))
+    turns.begin_tick()
+    return turns
+
+
+def taken(turns: AskTurns) -> list[str]:
+    """The hosts of all asks that may begin now."""
+    hosts = []
+    while (turn := turns.next()) is not None:
+        hosts.append(turn[0])
+    return hosts
+
+
+def test_a_host_with_many_brokers_delays_no_other() -> None:
+    assert taken(turns_of(many=1_000, one=1, two=2))[:5] == ["many", "one", "two", "many", "two"]
+
+
+def test_so_many_of_a_host_at_once() -> None:
+    turns = turns_of(many=9)
+    assert taken(turns) == ["many"] * OF_HOST_AT_ONCE_MAX
+    turns.done("many")
+    assert taken(turns) == ["many"]
+
+
+def test_so_many_of_a_host_in_a_tick() -> None:
+    turns, asked = turns_of(many=1_000), 0
+    while turns.next() is not None:
+        turns.done("many")
+        asked += 1
+    assert asked == OF_HOST_IN_TICK_MAX
+    turns.begin_tick()
+    assert turns.next() is not None
+
+
+@pytest.mark.parametrize(
+    ("addr", "host"),
+    [
+        ("10.0.0.1:1", "10.0.0.1"), ("[2001:db8::1]:1", "2001:db8::1"), ("2001:db8::1:1", "2001:db8::1"),
+        ("[2001:db8:0:0::1]:1", "2001:db8::1"),
+        ("[::ffff:10.0.0.1]:1", "10.0.0.1"), ("[fe80::1%eth0]:1", "fe80::1%eth0"),
+        ("169.254.1.1:1", "169.254.1.1"),
+    ],
+)  # fmt: skip
+def test_the_host_that_announced_it(addr: str, host: str) -> None:
+    assert is_host_of(addr, host)
+    assert not Reach().is_out(addr, host)
+
+
+@pytest.mark.parametrize(
+    ("addr", "host"),
+    [
+        ("10.0.0.2:1", "10.0.0.1"), ("10.0.0.1:1", None), ("[2001:db8::2]:1", "2001:db8::1"), ("[::]:1", "::1"),
+        ("[fe80::1%eth1]:1", "fe80::1%eth0"), ("[64:ff9b::a9fe:a9fe]:1", "64:ff9b::1"), ("0.0.0.0:1", "127.0.0.1"),
+        ("169.254.169.254:80", "10.0.0.1"),
+    ],
+)  # fmt: skip
+def test_any_other_host(addr: str, host: str | None) -> None:
+    """Not its neighbours either."""
+    assert not is_host_of(addr, host)
+    assert Reach().is_out(addr, host)
+
+
+@pytest.mark.parametrize(
+    ("addr", "network", "is_in"),
+    [
+        ("10.1.2.3:1", "10.0.0.0/8", True), ("11.1.2.3:1", "10.0.0.0/8", False), ("10.1.2.3:1", "0.0.0.0/0", True),
+        ("[2001:db8::1]:1", "2001:db8::/32", True), ("[::ffff:10.1.2.3]:1", "10.0.0.0/8", True),
+        ("127.0.0.1:1", "0.0.0.0/0", False), ("127.0.0.1:1", "127.0.0.1/32", True), ("[::1]:1", "::/0", False),
+        ("169.254.169.254:80", "0.0.0.0/0", False), ("169.254.169.254:80", "169.254.0.0/16", True),
+        ("[fe80::1]:1", "::/0", False), ("[fe80::1]:1", "fe80::/10", True), ("0.0.0.0:1", "0.0.0.0/0", False),
+        ("[::]:1", "::/0", False), ("224.0.0.1:1", "0.0.0.0/0", False), ("[::ffff:127.0.0.1]:1", "::/0", False),
+    ],
+)  # fmt: skip
+def test_networks_of_the_operator(addr: str, network: str, is_in: bool) -> None:
+    assert Reach([ip_network(network)]).is_out(addr, "192.0.2.1") is not is_in
+
+
+@pytest.mark.parametrize(
+    ("found", "is_reached"),
+    [(["10.0.0.1"], True), (["10.0.0.1", "10.0.0.2"], False), ([], False), (["10.0.0.1"] * ADDRESSES_MAX, True),
+     (["10.0.0.1"] * (ADDRESSES_MAX + 1), False)],
+)  # fmt: skip
+def test_a_name_is_judged_by_all_its_addresses(found: list[str], is_reached: bool) -> None:
+    async def ask() -> bool:
+        reach = Reach(resolver=lambda _host, port: [(socket.AF_INET, (one, port)) for one in found])
+        try:
+            return bool(await reach.addresses("broker-a:1", "10.0.0.1"))
+        finally:
+            reach.close()
+
+    assert asyncio.run(ask()) is is_reached

@@ -108,22 +108,6 @@ def test_the_trust_file_alone(files: Files) -> None:
     watching(files, test)
 
 
-def test_one_file_as_certificate_and_trust(ours: Identity, tmp_path: Path) -> None:
-    """B071, B072: it counts as both."""
-    files = Files.write(tmp_path, ours)
-    more = {"authClient": "true", "trustCertPath": str(files.certificate)}
-
-    async def run() -> None:
-        contexts = TlsContexts(lambda: files_config(files, **more))
-        await contexts.start()
-        append(files.certificate)
-        second = await after_looking(contexts)
-        append(files.key)
-        assert await after_looking(contexts) not in (second, None)
-
-    asyncio.run(run())
-
-
 def test_a_deleted_file(files: Files) -> None:
     """B071: deletion is not a change; a file that returns with other bytes is one."""
 
@@ -152,20 +136,6 @@ def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
         assert await after_looking(contexts) not in (first, None)
 
     watching(files, test)
-
-
-def test_files_that_come_later(files: Files) -> None:
-    """B074: files that are missing at the start are not watched, as in Java. There is no TLS until a restart."""
-    files.key.unlink()
-
-    async def run() -> None:
-        contexts = TlsContexts(read(files))
-        await contexts.start()
-        assert await current(contexts) is None
-        files.key.write_text("late")
-        assert await after_looking(contexts) is None
-
-    asyncio.run(run())
 
 
 @pytest.mark.parametrize("mode", ["permissive", "enforcing"])
@@ -209,20 +179,6 @@ def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest
     asyncio.run(run())
 
 
-def test_an_error_that_nobody_foresaw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B074: connections that wait get no context, but they get an answer."""
-
-    def fail(_config: TlsConfig) -> Context:
-        raise RuntimeError("unforeseen")
-
-    monkeypatch.setattr(tls_server, "build_server_context", fail)
-
-    async def run() -> None:
-        assert await current(TlsContexts(config)) is None
-
-    asyncio.run(run())
-
-
 def test_a_reread_takes_what_the_files_hold_though_only_one_has_changed(files: Files) -> None:
     """SIGHUP: Java waits for the key too, which stays where a certificate is only renewed."""
 
@@ -250,24 +206,6 @@ def test_a_port_that_takes_tls_alone_needs_usable_files(files: Files, mode: str)
     asyncio.run(TlsContexts(read_config).start())
     with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem cannot be read"):
         asyncio.run(TlsContexts(read_config, for_ports=True).start())
-
-
-def test_who_wants_a_context_of_files_before_the_start_gets_the_one_of_the_start(
-    files: Files, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[Context] = []
-    build = tls_server.build_server_context
-    monkeypatch.setattr(tls_server, "build_server_context", lambda given: made.append(build(given)) or made[-1])
-
-    async def run() -> None:
-        contexts = TlsContexts(lambda: files_config(files, {"tls.server.mode": "disabled"}), for_ports=True)
-        got: list[Context | None] = []
-        contexts.when_ready(got.append)
-        assert contexts.context is None
-        await contexts.start()
-        assert got == made == [contexts.context]
-
-    asyncio.run(run())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lookups in the product environment, for the cluster-test mode."""
+"""Lookups in the product environment, for the cluster-test mode: whom they ask, and the line of those that wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.server.outgoing import product_environment
-from rocketns.server.outgoing.product_environment import LOOKUP_CHARACTERS_MAX, ProductEnvironment
+from rocketns.server.outgoing.product_environment import LOOKUP_CHARACTERS_MAX, Line, ProductEnvironment
 from tests.client.peers import CLOSED, answer, peer, run, serving
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
@@ -43,16 +43,6 @@ async def ask(
 
 def route(request: RemotingCommand, body: bytes = ROUTE, code: int = 0) -> bytes:
     return answer(request, code, body)
-
-
-def test_a_route_that_is_found() -> None:
-    """B248: a found route is answered with success."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer(serving(route)) as one:
-            assert await ask(client, [one.addr]) == Reply(body=ROUTE)
-
-    run(test)
 
 
 @pytest.mark.parametrize("code", [17, 1])
@@ -87,21 +77,6 @@ def test_an_answer_that_is_no_route(body: bytes) -> None:
         async with peer(serving(lambda request: route(request, body))) as one, peer(serving(route)) as two:
             assert await ask(client, [one.addr]) is None
             assert await ask(client, [one.addr, two.addr]) is not None
-
-    run(test)
-
-
-def test_an_unforeseen_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: the client still gets an answer."""
-
-    def fail(_body: bytes) -> None:
-        raise RuntimeError("unforeseen")
-
-    monkeypatch.setattr(product_environment, "decode_topic_route_data", fail)
-
-    async def test(client: RemotingClient) -> None:
-        async with peer(serving(route)) as one:
-            assert await ask(client, [one.addr]) is None
 
     run(test)
 
@@ -183,17 +158,6 @@ def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monk
     run(test)
 
 
-def test_without_a_topic() -> None:
-    """B248: no name server is asked."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            assert await ask(client, [one.addr], RemotingCommand(105, 513, 1, 0, None, None)) is None
-            assert one.connections == []
-
-    run(test)
-
-
 def test_the_question_in_binary() -> None:
     """B033, B248: if ROCKETMQ is the serialize type. The answer may have either encoding."""
 
@@ -212,3 +176,67 @@ def test_the_question_in_binary() -> None:
         assert (kind, header["code"], header["extFields"]["topic"]) == (ROCKETMQ, 105, "T")
 
     run(test)
+
+
+def given_up(most: int, askers: list[Asker]) -> list[int | None]:
+    """What each of these, one after the other, makes a line of ``most`` give up."""
+    line: Line[int] = Line(most)
+    return [line.put(asker, number) for number, asker in enumerate(askers)]
+
+
+def test_connections_take_turns() -> None:
+    """However much the first one has waiting."""
+    line: Line[int] = Line(9)
+    one, two = Asker(), Asker()
+    for number, asker in enumerate([one, one, one, two, two]):
+        line.put(asker, number)
+    assert [line.take() for _ in range(6)] == [0, 3, 1, 4, 2, None]
+
+
+def test_who_has_the_most_gives_up_its_newest() -> None:
+    """Also to a connection of the same host."""
+    one, two = Asker(), Asker()
+    assert given_up(4, [one, one, one, one, two]) == [None] * 4 + [3]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
+def test_among_equals_the_newcomer_gives_up_its_own(host: str) -> None:
+    """Of one host, or of two."""
+    one, two = Asker(), Asker(host)
+    assert given_up(2, [one, two, two]) == [None, None, 2]
+
+
+def test_a_host_of_many_connections_gives_way_to_another_host() -> None:
+    """However little each of them has waiting."""
+    *_, last = given_up(5, [*(Asker() for _ in range(5)), Asker("127.0.0.2")])
+    assert last in range(5)
+
+
+def test_what_was_taken_leaves_room() -> None:
+    """It is not counted any more."""
+    line: Line[int] = Line(1)
+    asker = Asker()
+    assert [line.put(asker, 0), line.take(), line.put(asker, 1), line.put(asker, 2)] == [None, 0, None, 2]
+
+
+def test_hosts_take_turns() -> None:
+    """However many connections the first one has."""
+    line: Line[int] = Line(9)
+    for number in range(4):
+        line.put(Asker(), number)
+    line.put(Asker("127.0.0.2"), 4)
+    line.put(Asker(), 5)
+    assert [line.take() for _ in range(7)] == [0, 4, 1, 2, 3, 5, None]
+
+
+def test_announced_hosts_make_no_room() -> None:
+    """A peer may announce any host. Its socket's counts."""
+    honest = Asker("127.0.0.2")
+    *_, last = given_up(4, [honest, honest, *(Asker(announced=f"10.0.0.{number}") for number in range(3))])
+    assert last not in (0, 1)
+
+
+def test_turns_go_on_behind_one_that_was_given_up() -> None:
+    one, two = Asker(), Asker("127.0.0.2")
+    line: Line[int] = Line(1)
+    assert [line.put(one, 0), line.put(two, 1), line.take(), line.take()] == [None, 1, 0, None]

@@ -1,11 +1,16 @@
-"""How many reactors are in use, for given busy shares and idle cores."""
+"""How busy the reactors are, and how many are in use."""
 
 from __future__ import annotations
 
 import itertools
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
+from rocketns.server.reactors import usage
 from rocketns.server.reactors.balancer import (
     AGAIN,
     GATHER_AFTER,
@@ -14,7 +19,7 @@ from rocketns.server.reactors.balancer import (
     Balance,
     Give,
 )
-from rocketns.server.reactors.usage import Usage
+from rocketns.server.reactors.usage import WINDOW_S_MIN, Meter, Usage, idle_s
 
 
 def balance(active: int, count: int = 4) -> Balance:
@@ -32,12 +37,6 @@ def windows(
     for _ in range(number):
         gives = made.decide(Usage(shares, idle), carried or [10] * made.active + [0] * (made.count - made.active))
     return gives
-
-
-def test_one_reactor_carries_what_it_can() -> None:
-    made = Balance(4)
-    assert windows(made, 100, [0.85, 0, 0, 0], 3.0) == []
-    assert made.active == 1
 
 
 def test_a_busy_reactor_gives_half_of_its_connections_to_the_next() -> None:
@@ -60,13 +59,6 @@ def test_all_cores_are_used_where_there_is_work_and_room() -> None:
         active.append(made.active)
     assert sorted(set(active)) == [1, 2, 3, 4]
     assert active == sorted(active)
-
-
-def test_two_busy_reactors_stay_two_where_they_have_all_cores() -> None:
-    """The reactors' own use does not count as a lack of cores."""
-    made = balance(2, 2)
-    windows(made, 100, [0.95, 0.9], 0.1)
-    assert made.active == 2
 
 
 def test_reactors_that_have_little_to_do_are_gathered() -> None:
@@ -126,6 +118,80 @@ def test_uneven_reactors_are_made_even(shares: list[float], thousandths: int) ->
     assert windows(made, 1, shares, 0.0) == [Give(0, 1, thousandths, RECENT_MS)]
 
 
-def test_reactors_with_time_to_spare_may_be_uneven() -> None:
-    made = balance(2)
-    assert [windows(made, 1, [0.85, 0.3, 0, 0], 1.0) for _ in range(20)] == [[]] * 20
+STAT = """cpu  10 0 10 5000 50 0 0 0 0 0
+cpu0 1 2 3 1000 10 0 0 0 0 0
+cpu1 1 2 3 2000 20 0 0 0 0 0
+cpu12 1 2 3 4000 40 0 0 0 0 0
+intr 1 2 3
+"""
+
+
+@pytest.mark.parametrize(("cores", "seconds"), [({0}, 10.1), ({1}, 20.2), ({0, 12}, 50.5)])
+def test_idle_time_is_that_of_the_cores_of_this_process(tmp_path: Path, cores: set[int], seconds: float) -> None:
+    (tmp_path / "stat").write_text(STAT, "ascii")
+    assert idle_s(cores, tmp_path / "stat") == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", [None, "", "cpu0 1 2\n", "cpu0 1 2 3 many 5\n", "cpu1 1 2 3 4 5\n"])
+def test_idle_time_may_be_unknown(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "stat").write_text(text, "ascii")
+    assert idle_s({0}, tmp_path / "stat") is None
+
+
+class Machine:
+    """Threads whose CPU clocks the test moves: the meter's clock, and the time that the cores were idle."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+        self.now_s, self.used_s, self.idle_s = 100.0, [5.0] * count, 0.0
+        self.idle_reads = 0
+        threads = [Mock(ident=number + 1) for number in range(count)]
+        clocks = SimpleNamespace(
+            monotonic=lambda: self.now_s, pthread_getcpuclockid=int, clock_gettime=lambda one: self.used_s[one - 1]
+        )
+        monkeypatch.setattr(usage, "time", clocks)
+        monkeypatch.setattr(usage, "idle_s", self._read_idle)
+        self.meter = Meter(threads)
+        self.meter.read()
+
+    def _read_idle(self, _cores: set[int]) -> float | None:
+        self.idle_reads += 1
+        return self.idle_s
+
+    def window(self, *used_s: float, took_s: float = 1.0, idle_s: float = 0.0) -> Usage | None:
+        self.now_s += took_s
+        self.used_s = [before + more for before, more in zip(self.used_s, used_s, strict=True)]
+        self.idle_s += idle_s
+        return self.meter.read()
+
+
+def test_a_thread_has_its_own_share_of_a_window_and_too_short_a_one_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch, 2)
+    assert machine.window(0.0, 0.1, took_s=WINDOW_S_MIN / 2) is None
+    used = machine.window(0.1, 0.2, took_s=1.0 - WINDOW_S_MIN / 2)
+    assert used is not None
+    assert used.shares == pytest.approx([0.1, 0.3])
+
+
+def test_idle_time_is_read_only_while_a_reactor_is_busy_and_none_is_assumed_in_the_first_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The idle time at the start of that window was not read, so none of it counts."""
+    machine = Machine(monkeypatch, 1)
+    reads = machine.idle_reads
+    assert machine.window(0.4, idle_s=3.0) == Usage(pytest.approx([0.4]), 0.0)
+    assert machine.idle_reads == reads
+    assert machine.window(0.9, idle_s=3.0) == Usage(pytest.approx([0.9]), 0.0)
+    assert machine.window(0.9, idle_s=3.0) == Usage(pytest.approx([0.9]), 3.0)
+
+
+def test_all_cores_count_as_idle_without_idle_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then reactors spread by their busy share alone."""
+    machine = Machine(monkeypatch, 1)
+    monkeypatch.setattr(usage, "idle_s", lambda _cores: None)
+    assert machine.window(0.9) == Usage(pytest.approx([0.9]), float(len(machine.meter._cores)))
+
+
+def test_before_the_threads_run_nothing_is_measured() -> None:
+    """A restore that takes longer than the periodic job waits keeps the reactors from starting."""
+    assert Meter([threading.Thread(), threading.Thread()]).read() is None

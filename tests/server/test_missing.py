@@ -1,4 +1,4 @@
-"""From a lookup that found no route to its line in the log, on a clock that the test moves."""
+"""Topics without a route: which are noted, who pushes out whom, and their lines in the log."""
 
 from __future__ import annotations
 
@@ -8,13 +8,182 @@ from unittest.mock import Mock
 
 import pytest
 
+from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.missing import watching
-from rocketns.server.missing.asked import Asked, Peer
+from rocketns.server.missing.asked import (
+    FORGOTTEN_AFTER_MS,
+    NEW_TOPICS_MAX,
+    PEERS_MAX,
+    TOPIC_CHARACTERS_MAX,
+    TOPICS_MAX,
+    WAITING_MAX,
+    WAITING_OF_HOST_MAX,
+    Asked,
+    AskedTopics,
+    Peer,
+)
 from rocketns.server.missing.lines import AGAIN_AFTER_MS, LINE_EVERY_MS, LINES_MAX, Lines
 from rocketns.server.missing.watching import LINE_PAUSE_S, PAUSE_S, MissingWatch
 from tests.support.inprocess import FakeClock
+
+
+class Seconds:
+    """A table, second by second."""
+
+    def __init__(self) -> None:
+        self.table = AskedTopics()
+        self.routes: set[str] = set()
+        self._ms = 1_000
+
+    @property
+    def now(self) -> Now:
+        return Now(self._ms, 1_700_000_000_000 + self._ms)
+
+    def note(self, topic: str, host: str = "10.0.0.1", port: int = 1, lookups: int = 1) -> None:
+        self.table.note(topic, lookups, Peer(host, f"{host}:{port}"), host, self.now)
+
+    def go_on(self, ms: int = 1_000) -> None:
+        self.table.take_new(self.now)
+        self.table.sweep(self.routes.__contains__, self.now)
+        self._ms += ms
+
+    @property
+    def found(self) -> dict[str, Asked]:
+        return {one.topic: one for one in self.table.all_missing()}
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+def test_the_latest_peers_are_kept(seconds: Seconds) -> None:
+    for number in range(PEERS_MAX + 3):
+        seconds.note("a", f"10.0.0.{number}")
+    seconds.go_on()
+    for number in range(PEERS_MAX + 3):
+        seconds.note("a", f"10.0.0.{number}")
+    assert seconds.found["a"].latest_peers() == ("10.0.0.6:1", "10.0.0.5:1", "10.0.0.4:1", "10.0.0.3:1")
+
+
+def test_a_topic_that_lost_its_route_again_is_missing_since_then(seconds: Seconds) -> None:
+    seconds.note("a", lookups=5)
+    seconds.go_on()
+    said_ms = seconds.now.ms
+    seconds.found["a"].was_said(seconds.now)
+    seconds.routes.add("a")
+    seconds.go_on()
+    seconds.routes.clear()
+    seconds.note("a", "10.0.0.2")
+    one = seconds.found["a"]
+    assert (one.lookups, one.since_epoch_ms, one.latest_peers()) == (1, seconds.now.epoch_ms, ("10.0.0.2:1",))
+    assert one.said_ms == said_ms
+
+
+def test_a_topic_that_nobody_asks_for_is_forgotten(seconds: Seconds) -> None:
+    seconds.note("a")
+    seconds.go_on(FORGOTTEN_AFTER_MS - 1)
+    seconds.go_on(1)
+    assert "a" in seconds.found
+    seconds.go_on()
+    assert seconds.found == seconds.table._owned == {}
+
+
+def test_a_name_longer_than_any_topic_is_not_kept(seconds: Seconds) -> None:
+    seconds.note("a" * TOPIC_CHARACTERS_MAX)
+    seconds.note("b" * (TOPIC_CHARACTERS_MAX + 1))
+    seconds.go_on()
+    assert list(seconds.found) == ["a" * TOPIC_CHARACTERS_MAX]
+
+
+def test_so_many_new_topics_are_taken_in_a_second_the_hosts_by_turns(seconds: Seconds) -> None:
+    for number in range(WAITING_OF_HOST_MAX):
+        seconds.note(f"flood-{number}", "10.9.9.9")
+    seconds.note("real-1")
+    seconds.note("real-2")
+    seconds.go_on()
+    assert len(seconds.found) == NEW_TOPICS_MAX
+    assert {"real-1", "real-2"} <= seconds.found.keys()
+
+
+def test_what_waits_is_bounded(seconds: Seconds) -> None:
+    for number in range(WAITING_MAX + 10):
+        seconds.note(f"flood-{number}", f"10.9.{number >> 8}.{number & 255}")
+    assert sum(map(len, seconds.table._waiting.values())) == len(seconds.table._waiting) == WAITING_MAX
+
+
+def test_a_flood_of_one_host_pushes_out_its_own_topics(seconds: Seconds) -> None:
+    seconds.note("real")
+    for number in range(TOPICS_MAX + 10 * NEW_TOPICS_MAX):
+        seconds.note(f"flood-{number}", "10.9.9.9")
+        if number % NEW_TOPICS_MAX == 0:
+            seconds.go_on()
+    assert len(seconds.found) == TOPICS_MAX
+    assert "real" in seconds.found
+    seconds.note("real-2", "10.0.0.2")
+    seconds.go_on()
+    assert "real-2" in seconds.found
+    assert len(seconds.found) == TOPICS_MAX
+
+
+def test_a_topic_that_is_asked_for_again_stays_however_many_hosts_flood(seconds: Seconds) -> None:
+    """Each host has one topic, so all have equally many. A client asks again after 30 s."""
+    for second in range(3 * TOPICS_MAX // NEW_TOPICS_MAX):
+        if second % 30 == 0:
+            seconds.note("real")
+        for number in range(NEW_TOPICS_MAX):
+            seconds.note(f"flood-{second}-{number}", f"10.9.{second}.{number}")
+        seconds.go_on()
+    assert len(seconds.found) == TOPICS_MAX
+    assert "real" in seconds.found
+
+
+def test_of_hosts_with_equally_many_the_newcomer_loses_its_own(seconds: Seconds) -> None:
+    seconds.note("first", "10.9.9.0")
+    seconds.go_on()
+    for number in range(1, TOPICS_MAX):
+        seconds.note(f"flood-{number}", f"10.9.9.{number % 2}")
+        if number % NEW_TOPICS_MAX == 0:
+            seconds.go_on()
+    seconds.go_on()
+    assert len(seconds.found) == TOPICS_MAX
+    seconds.note("more", "10.9.9.1")
+    seconds.go_on()
+    assert {"first", "more"} <= seconds.found.keys()
+
+
+def test_the_hosts_with_the_fewest_topics_come_first(seconds: Seconds) -> None:
+    """Reactors bring the hosts in the order of their hashes, which may be the same each second."""
+    hosts = 4 * NEW_TOPICS_MAX
+    for second in range(5):
+        for number in range(hosts):
+            seconds.note(f"flood-{second}-{number}", f"10.9.9.{number}")
+        seconds.note("real")
+        seconds.go_on()
+    assert "real" in seconds.found
+
+
+def test_among_equals_no_host_is_always_the_last(seconds: Seconds) -> None:
+    """Each second other hosts come, all before the real one."""
+    for second in range(100):
+        for number in range(2 * NEW_TOPICS_MAX):
+            seconds.note(f"flood-{second}-{number}", f"10.{second}.9.{number}")
+        seconds.note("real")
+        seconds.go_on()
+    assert "real" in seconds.found
+
+
+def test_a_few_hosts_leave_room_for_one_newcomer_of_each_other_host(seconds: Seconds) -> None:
+    for second in range(2):
+        for host in range(2 * WAITING_MAX // WAITING_OF_HOST_MAX):
+            for number in range(WAITING_OF_HOST_MAX):
+                seconds.note(f"flood-{second}-{host}-{number}", f"10.9.9.{host}")
+        seconds.note("real")
+        seconds.go_on()
+    assert "real" in seconds.found
+
 
 QUEUES = QueueData(4, 4, 6, 0)
 
@@ -60,45 +229,6 @@ def watched(caplog: pytest.LogCaptureFixture) -> Iterator[Watched]:
         yield Watched()
 
 
-def test_a_line_names_peer_reason_near_names_and_what_to_do(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
-    watched.broker("broker-a", "OrderPaid")
-    watched.look_up("OrderPayed")
-    watched.go_on()
-    assert caplog.messages == [
-        "no route for the topic OrderPayed, which 10.0.0.7:5 asked for: no broker has it, and automatic creation is "
-        "off at all of them (none has TBW102). To create it: mqadmin updateTopic -n NAME_SERVERS -c CLUSTER -t "
-        "'OrderPayed'. The nearest names here: OrderPaid"
-    ]
-
-
-def test_brokers_that_create_topics_are_named(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
-    for number in range(7):
-        watched.broker(f"b{number}", "TBW102")
-    watched.look_up("Order")
-    watched.go_on()
-    [line] = caplog.messages
-    assert "The first message creates it at b0, b1, b2, b3, b4 and 2 more brokers, where automatic" in line
-
-
-@pytest.mark.parametrize(
-    ("topic", "said"),
-    [
-        ("a b", "brokers take no topic of this name"),
-        ("RMQ_SYS_TRACE_TOPIC", "It is a topic of RocketMQ itself"),
-        ("left", "none of the brokers that have its queues is registered"),
-    ],
-)
-def test_a_line_says_why_a_topic_has_no_route(
-    watched: Watched, caplog: pytest.LogCaptureFixture, topic: str, said: str
-) -> None:
-    watched.broker("broker-a")
-    watched.tables.topic_queue_table["left"] = {"broker-b": QUEUES}
-    watched.look_up(topic)
-    watched.go_on()
-    [line] = caplog.messages
-    assert said in line
-
-
 @pytest.mark.parametrize("topic", ["TBW102", "%RETRY%group", "%DLQ%group", "rmq_sys_SYNC_BROKER_MEMBER_broker-a", ""])
 def test_what_clients_and_brokers_ask_for_by_themselves_has_no_line(
     watched: Watched, caplog: pytest.LogCaptureFixture, topic: str
@@ -116,14 +246,6 @@ def test_what_tools_probe_with_is_never_missing(watched: Watched, caplog: pytest
     watched.look_up(topic)
     watched.go_on()
     assert (list(watched.watch.asked.all_missing()), caplog.messages) == ([], [])
-
-
-@pytest.mark.parametrize("topic", ["RMQ_SYS_TRACE_TOPIC", "OFFSET_MOVED_EVENT"])
-def test_a_topic_of_rocketmq_that_clients_need_is_missing(watched: Watched, topic: str) -> None:
-    watched.broker("broker-a")
-    watched.look_up(topic)
-    watched.go_on()
-    assert [one.topic for one in watched.watch.asked.all_missing()] == [topic]
 
 
 def test_a_topic_has_one_line_an_hour(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
@@ -148,13 +270,6 @@ def test_without_any_broker_one_line_says_so_and_each_topic_has_its_own_later(
     watched.broker("broker-a")
     watched.go_on()
     assert [message.split()[5] for message in caplog.messages[1:]] == ["Order,", "Refund,"]
-
-
-def test_a_topic_that_has_a_route_by_then_has_no_line(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
-    watched.look_up("Order")
-    watched.broker("broker-a", "Order")
-    watched.go_on()
-    assert caplog.messages == []
 
 
 def test_lines_a_minute_are_bounded_and_the_log_says_so(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,13 +297,6 @@ def test_a_flood_of_one_host_does_not_keep_others_from_their_line(
     for _ in range(LINE_EVERY_MS // 1_000 + 1):
         watched.go_on()
     assert [message.split()[5] for message in caplog.messages] == ["Order,"]
-
-
-def test_what_reactors_counted_is_noted(watched: Watched) -> None:
-    watched.watch.take_from(lambda: [("Order", 3, Peer("10.0.0.8", "10.0.0.8"), 17), ("TBW102", 3, None, 17)])
-    watched.go_on()
-    [one] = watched.watch.asked.all_missing()
-    assert (one.topic, one.lookups, one.latest_peers()) == ("Order", 3, ("10.0.0.8",))
 
 
 def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,31 @@
-"""Which connection is closed first when all together hold too many bytes."""
+"""Which connection is closed, or loses its parked requests, first when all together hold too many bytes."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketns.routeinfo.connection import Connection
 from rocketns.server.requests.holders import PROGRESS_BYTES, Bounds, Holders
-from tests.server.requests.peers import Peer
+from rocketns.server.requests.inbox import FRAME_COST_BYTES, Waiting
+from rocketns.server.requests.largest import Largest
+from rocketns.server.requests.parked import Parked
+
+
+@dataclass(eq=False)
+class Peer:
+    """``host`` is what stands before the number in its name."""
+
+    name: str
+    is_known: bool = False
+
+    @property
+    def host(self) -> str:
+        return self.name.rstrip("0123456789")
+
 
 LIMIT = 16_000
 PARTS = 8
@@ -101,17 +120,6 @@ def test_a_broker_that_registers_meanwhile_is_known() -> None:
     assert scene.holders.first() is peer
 
 
-def test_a_peer_that_registers_is_no_stranger_any_more() -> None:
-    """It held more than all others, and would be the first of them."""
-    scene = Scene()
-    broker = scene.hold(Peer("a"), LIMIT // 2)
-    scene.hold(Peer("b"), LIMIT // 4)
-    broker.is_known = True
-    scene.hold(broker, LIMIT // 2)
-    stranger = scene.hold(Peer("c"), LIMIT // 4 + 1)
-    assert scene.holders.first() is stranger
-
-
 def test_a_connection_that_holds_little_is_not_closed() -> None:
     scene = Scene()
     scene.hold(Peer("a1"), LISTED_MIN - 1)
@@ -162,3 +170,62 @@ def test_reported_changes_add_up_to_the_bytes_held(steps: list[tuple[int, int, i
         assert sum(sums.get((known, host), 0) for known in (False, True)) == sum(
             size for peer, size in held.items() if peer.host == host
         )
+
+
+CHANGES = st.lists(st.tuples(st.integers(0, 20), st.one_of(st.just(0), st.integers(0, 1 << 24))), max_size=200)
+
+
+@given(CHANGES)
+def test_the_largest_is_known(changes: list[tuple[int, int]]) -> None:
+    largest: Largest[int] = Largest()
+    held: dict[int, int] = {}
+    for key, size in changes:
+        assert largest.hold(key, size) == size - held.get(key, 0)
+        held[key] = size
+        key_found, most = largest.largest()
+        assert most == max(held.values())
+        assert key_found is None if most == 0 else held[key_found or 0] == most
+        assert largest.total == sum(held.values())
+
+
+def test_among_sixty_near_equals_the_largest_is_chosen() -> None:
+    largest: Largest[int] = Largest()
+    for key in range(60):
+        largest.hold(key, 600 + key)
+    assert largest.largest() == (59, 659)
+
+
+def peer(name: str, *, is_known: bool = False) -> Connection:
+    return cast(Connection, Peer(name, is_known))
+
+
+def parked_within(bytes_max: int) -> Parked:
+    """With a clock that moves with each look."""
+    times = iter(range(1, 10_000))
+    return Parked(Bounds(bytes_max, bytes_max // 8, 1), lambda: next(times))
+
+
+def frame(size: int) -> Waiting:
+    return Waiting(bytes(size), size, False, False)
+
+
+def test_the_frames_of_a_connection_come_back_in_their_order() -> None:
+    parked, a, b = parked_within(10_000), peer("a"), peer("b")
+    frames = [frame(size) for size in (3, 1, 2)]
+    for one in frames:
+        parked.park(a, one)
+    parked.park(b, frame(4))
+    assert parked.take(a) == frames
+    assert parked.take(a) == []
+    assert parked.bytes == 4 + FRAME_COST_BYTES
+
+
+def test_beyond_the_bound_the_host_with_the_most_is_named() -> None:
+    parked, a, b = parked_within(10 + 3 * FRAME_COST_BYTES), peer("a"), peer("b")
+    parked.park(a, frame(4))
+    parked.park(b, frame(6 + FRAME_COST_BYTES))
+    assert parked.first() is None
+    parked.park(a, frame(1))
+    assert parked.first() is b
+    parked.take(b)
+    assert parked.first() is None

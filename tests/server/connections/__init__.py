@@ -1,1 +1,0 @@
-"""Connections before their first frame, and with any bytes."""

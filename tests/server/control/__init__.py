@@ -1,1 +1,0 @@
-"""Control's turns, and log lines about slow ones."""

@@ -1,1 +1,0 @@
-"""What the HTTP ports read: heads of requests, one at a time."""

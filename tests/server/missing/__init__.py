@@ -1,1 +1,0 @@
-"""Topics that are asked for and have no route."""

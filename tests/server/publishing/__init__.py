@@ -1,1 +1,0 @@
-"""How events are delivered: the log lines that they write, and errors on the way."""

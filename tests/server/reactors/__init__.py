@@ -1,1 +1,0 @@
-"""How busy the reactors are, and how many are in use."""

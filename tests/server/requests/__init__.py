@@ -1,1 +1,0 @@
-"""Frames that wait for control: their order, bounds and owners."""

@@ -1,0 +1,419 @@
+"""Control: its turns and whom they are charged to, the core without a socket, errors on the way, and what it logs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import Mock
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from interop.harness.wire import frame, json_header
+from rocketns.config import Configuration
+from rocketns.processor.client import is_ready
+from rocketns.protocol.body.route import DataVersion, queue_data
+from rocketns.protocol.command import RemotingCommand
+from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.events import (
+    BrokerConflict,
+    BrokerDoubted,
+    BrokerDown,
+    BrokerRefused,
+    BrokerRegistered,
+    Cause,
+    Event,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.server import jobs
+from rocketns.server.clock import Clock
+from rocketns.server.control import slowness
+from rocketns.server.control.answering import Answering
+from rocketns.server.control.control import Control
+from rocketns.server.control.housekeeping import BrokerHousekeeping
+from rocketns.server.core import Core, Outside, State
+from rocketns.server.jobs import Jobs
+from rocketns.server.outgoing.product_environment import ProductEnvironment
+from rocketns.server.publishing import delivery, eventlog
+from rocketns.server.publishing.eventlog import log_events
+from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.requests.inbox import Inbox
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import heartbeat, registered
+from tests.behaviour.views import group, route
+from tests.support.inprocess import TimedServer
+from tests.support.writing import InlineWriter
+
+
+class CorePeer:
+    """A connection that keeps its answers."""
+
+    address, host, is_announced, is_tls, since_epoch_ms = "10.9.9.9:1", "10.9.9.9", False, False, 0
+    place = (host, host)
+    is_full = has_ended = is_known = False
+    is_open, in_flight = True, 0
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+
+    def note_known(self, is_known: bool) -> None:
+        self.is_known = is_known
+
+    def note_sender(self, language: str | None, version: int) -> None:
+        self.language, self.version = language, version
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
+
+    def write(self, answer: bytes) -> None:
+        self.answers.append(answer)
+
+    def close(self, why: str) -> None:
+        raise AssertionError(why)
+
+    def abort(self, *why: object) -> None:
+        raise AssertionError(why)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+
+def test_the_core_alone_answers_a_registration_and_a_lookup_without_a_socket(tmp_path: Path) -> None:
+    configuration, peer = Configuration.build(None, home=tmp_path), CorePeer()
+    body = register_body([topic_config("Orders"), topic_config("Bills")], data_version(1))
+    frames = [
+        frame(json_header(codes.REGISTER_BROKER, ext=register_ext(body=body)), body),
+        frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, ext={"topic": "Orders"})),
+    ]
+
+    async def main() -> None:
+        state = State(configuration)
+        core = Core(configuration, Clock(), state, Outside(Mock(), InlineWriter()))
+        for one in frames:
+            core.control.submit(peer, one)  # type: ignore[arg-type]
+        for _ in range(10):  # turns follow each other on the loop
+            await asyncio.sleep(0)
+        assert "Orders" in state.tables.topic_queue_table
+
+    asyncio.run(main())
+    registered, route = peer.answers
+    assert b'"code":0' in registered
+    assert b'"brokerDatas"' in route
+    assert list(tmp_path.iterdir()) == []
+
+
+MS = 1_000_000
+FRAME = bytes(range(40))
+
+
+class Time(Clock):
+    """A clock that moves only by the cost of the work."""
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def spent_ns(self) -> int:
+        return self.ns
+
+
+class Peer:
+    """A connection. A test sets ``is_full``."""
+
+    def __init__(self, host: str) -> None:
+        self.address, self.host, self.place = f"{host}:1", host, (host, host)
+        self.in_flight = 0
+        self.is_full = self.has_ended = self.is_known = False
+        self.is_open = True
+        self.aborted: list[Any] = []
+
+    def note_known(self, is_known: bool) -> None:
+        self.is_known = is_known
+
+    def begin_request(self) -> None:
+        self.in_flight += 1
+
+    def end_request(self) -> None:
+        self.in_flight -= 1
+
+    def flush(self) -> None:
+        """Nothing was written."""
+
+    def abort(self, *why: Any) -> None:
+        self.aborted.append(why)
+
+
+class Served:
+    """Notes whose frame was served, at a cost of one millisecond. A bad frame raises."""
+
+    def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
+        self.time, self.order, self.good = time, cast(list[str], []), good
+
+    def serve(self, peer: Peer, frame: bytes, refusal: object) -> bool:
+        assert refusal is None
+        self.time.ns += MS
+        peer.end_request()
+        self.order.append(peer.host)
+        if frame not in self.good:
+            raise ArithmeticError("planted")
+        return True
+
+
+class NoBrokers:
+    has_waiting = False
+
+    def apply(self) -> None:
+        """No broker leaves."""
+
+    def connection_closed(self, connection: Any, cause: Cause) -> None:
+        """No broker was on it."""
+
+
+def control_of(served: Served, home: Path) -> Control:
+    configuration = Configuration.build(None, home=home)
+    return Control(configuration, served.time, cast(Answering, served), cast(BrokerHousekeeping, NoBrokers()), None)
+
+
+async def turns() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+def test_parked_requests_that_come_back_are_charged_to_their_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer that does not read its answers causes work later, and waits for that work itself."""
+    served = Served(Time())
+    put_back = Inbox.put_back
+
+    def dear(inbox: Any, *arguments: Any) -> None:
+        served.time.ns += 100 * MS
+        put_back(inbox, *arguments)
+
+    async def play() -> None:
+        control, slow, modest = control_of(served, tmp_path), Peer("slow"), Peer("modest")
+        slow.is_full = True
+        for _ in range(2):
+            control.submit(cast(Any, slow), FRAME)
+        await turns()
+        assert served.order == []
+        slow.is_full = False
+        monkeypatch.setattr(Inbox, "put_back", dear)
+        control.resume(cast(Any, slow))
+        for _ in range(3):
+            control.submit(cast(Any, modest), FRAME)
+        await turns()
+
+    asyncio.run(play())
+    assert served.order == ["slow", "modest", "modest", "modest", "slow"]
+
+
+def test_an_unforeseen_error_ends_one_connection_and_no_other(tmp_path: Path) -> None:
+    served = Served(Time())
+
+    async def play() -> tuple[Peer, Peer]:
+        control, bad, good = control_of(served, tmp_path), Peer("bad"), Peer("good")
+        control.submit(cast(Any, bad), FRAME + b"!")
+        for _ in range(3):
+            control.submit(cast(Any, good), FRAME)
+        await turns()
+        return bad, good
+
+    bad, good = asyncio.run(play())
+    assert sorted(served.order) == ["bad", "good", "good", "good"]
+    assert (len(bad.aborted), good.aborted, good.in_flight) == (1, [], 0)
+
+
+LARGE = frame(json_header(codes.REGISTER_BROKER), bytes(1_000_000))
+SMALL = frame(json_header(codes.UNREGISTER_BROKER))
+
+
+@pytest.mark.parametrize(
+    ("waiting", "served_of_it"), [pytest.param(1, 2, id="little waits"), pytest.param(9, 1, id="much waits")]
+)
+def test_large_requests_of_who_is_gone_leave_their_room_to_others(
+    tmp_path: Path, waiting: int, served_of_it: int
+) -> None:
+    """Requests that have an effect. Small ones, such as unregistrations, are still processed."""
+    served = Served(Time(), (LARGE, SMALL))
+
+    async def play() -> Peer:
+        control, gone = control_of(served, tmp_path), Peer("gone")
+        for number in range(waiting):
+            control.submit(cast(Any, Peer(f"other {number}")), LARGE)
+        for request in (LARGE, SMALL):
+            control.submit(cast(Any, gone), request)
+        gone.has_ended, gone.is_open = True, False
+        control.connection_closed(cast(Any, gone), Cause.CHANNEL_CLOSE)
+        await turns()
+        return gone
+
+    gone = asyncio.run(play())
+    assert (served.order.count("gone"), gone.in_flight) == (served_of_it, 0)
+    assert len(served.order) == waiting + served_of_it
+
+
+def test_a_lookup_that_waits_keeps_nothing_of_its_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a thousand lookups with bodies of 16 MB would hold 16 GB."""
+    kept: list[Any] = []
+
+    def ask(_: ProductEnvironment, command: RemotingCommand, __: object, answer: Callable[[None], None]) -> None:
+        kept.extend([command, *(cell.cell_contents for cell in getattr(answer, "__closure__", ()))])
+        answer(None)
+
+    monkeypatch.setattr(ProductEnvironment, "ask", ask)
+    server = TimedServer(tmp_path, {"clusterTest": "true"})
+    try:
+        with server.connect() as client:
+            client.send(frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), b"x" * 1_000_000))
+            assert client.receive().code == codes.TOPIC_NOT_EXIST
+    finally:
+        server.stop()
+    commands = [one for one in kept if isinstance(one, RemotingCommand)]
+    assert len(commands) > 1
+    assert all(one.data is None for one in commands)
+
+
+def test_a_slow_turn_names_the_request_that_took_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert slowness.LOG_INTERVAL_NS == 1_000_000_000
+    monkeypatch.setattr(slowness, "LOG_INTERVAL_NS", 1 << 62)  # a busy machine may take a second for two requests
+    monkeypatch.setattr(slowness, "SLOW_NS", 1)
+    server = TimedServer(tmp_path)
+    try:
+        with caplog.at_level(logging.WARNING), server.connect() as client:
+            client.request(codes.GET_BROKER_CLUSTER_INFO)
+            client.request(codes.GET_BROKER_CLUSTER_INFO)
+            server.call(lambda: None)
+        host, count = client.host, server.controller.core.control.slow_turns.count
+    finally:
+        server.stop()
+    lines = [record for record in caplog.records if record.getMessage().startswith("control was busy for")]
+    assert count >= 2
+    assert len(lines) == 1, "one line a second"
+    assert f"code 106 of {host}:" in lines[0].getMessage()
+    assert lines[0].__dict__["code"] == 106
+    assert lines[0].__dict__["cost_ms"] <= lines[0].__dict__["turn_ms"]
+
+
+def test_a_slow_job_is_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(jobs, "SLOW_S", -1.0)
+    one = Jobs()
+    one.add("the job", lambda: None, first_ms=0, every_ms=1)
+    one.run_due(0)
+    assert "the job the job kept control busy for" in caplog.text
+
+
+def fail(*_: object) -> None:
+    raise ArithmeticError("planted")
+
+
+def test_a_change_that_cannot_be_published_or_logged_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the error in publishing control answers all lookups from the tables."""
+    unlogged, names, later = Names(), Names(), Names()
+    server = TimedServer(tmp_path)
+    context = server.controller.core.context
+    try:
+        with server.connect() as client:
+            monkeypatch.setattr(delivery, "log_events", fail)
+            registered(client, unlogged)
+            assert route(client, unlogged.topic("T"))
+            assert context.registration_reader is not None
+            monkeypatch.undo()
+            monkeypatch.setattr(Publisher, "publish", fail)
+            registered(client, names)
+            heartbeat(client, names)
+            monkeypatch.undo()
+            registered(client, later)
+            assert route(client, names.topic("T"))
+            assert route(client, later.topic("T"))
+            assert group(client, names.broker) is not None
+    finally:
+        server.stop()
+    assert is_ready(context, server.clock.now())
+    assert context.registration_reader is None
+
+
+@pytest.mark.parametrize(("goes", "told"), [(False, ["10.0.0.2:1"]), (True, [])], ids=["serving", "going away"])
+def test_a_server_that_goes_away_notifies_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes: bool, told: list[str]
+) -> None:
+    """B080: no 905 for a lowest broker id that left during the shutdown; before it, there is one."""
+    server = TimedServer(tmp_path, {"notifyMinBrokerIdChanged": "true"})
+    receivers: list[str] = []
+    try:
+        with server.connect() as client:
+            for broker_id, addr in enumerate(("10.0.0.1:1", "10.0.0.2:1")):
+                body = register_body([topic_config("T"), topic_config("U")])
+                ext = register_ext(addr=addr, broker_id=broker_id, body=body, enableActingMaster="true")
+                assert client.request(codes.REGISTER_BROKER, ext, body, version=SERVED).code == codes.SUCCESS
+            monkeypatch.setattr(server.controller.client, "invoke_oneway", lambda addr, *_: receivers.append(addr))
+            monkeypatch.setattr(server.controller.core.context, "going_away", goes)
+            who = {"clusterName": "C1", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:1", "brokerId": "0"}
+            assert client.request(codes.UNREGISTER_BROKER, who, version=SERVED).code == codes.SUCCESS
+            client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, version=SERVED)
+    finally:
+        server.stop()
+    assert receivers == told
+
+
+SERVED = 475  # peers up to this version are served until the end
+DOUBT = Doubt(Reason.RESTORED, 0, 90_000)
+OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)
+
+
+def broker_registered(gap_ms: int | None) -> BrokerRegistered:
+    return BrokerRegistered("C1", "ba", "a:1", 0, "h:1", DataVersion(0, 0, 0), 120_000, gap_ms)
+
+
+@pytest.mark.parametrize(
+    ("event", "level", "words"),
+    [
+        (broker_registered(None), "INFO", "new broker registered"),
+        (BrokerDown("C1", "ba", "a:1", 0, True, 5, Cause.EXPIRED), "INFO", "remove from brokerLiveTable OK"),
+        (BrokerConflict("C1", "ba", 0, "a:1", "a:2"), "WARNING", "Registering Broker conflicts with the existed one"),
+        (BrokerRefused("ba", 7, "a:1"), "WARNING", "has not registered"),
+        (BrokerDoubted("C1", "ba", "a:1", 0, DOUBT, 5), "WARNING", "broker unconfirmed"),
+        (TopicsPut("ba", [TopicChange("T1", None, OLD)], Cause.REGISTER), "INFO", "new topic registered, T1 QueueData"),
+        (broker_registered(5), None, ""),
+        (TopicsDeleted("ba", ["T1"], Cause.ADMIN), None, ""),
+    ],
+)
+def test_an_event_has_the_words_that_operators_search_for_in_javas_log(
+    event: Event, level: str | None, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        log_events([event])
+    assert [one.levelname for one in caplog.records] == ([] if level is None else [level])
+    assert words in caplog.text
+
+
+def test_many_topics_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    most, told = eventlog.TOPIC_LINES_MAX, eventlog.TOPIC_LINES_OF_MORE
+    with caplog.at_level("INFO"):
+        log_events([TopicsPut("ba", [TopicChange(f"T{i}", None, OLD) for i in range(most)], Cause.REGISTER)])
+        assert len(caplog.messages) == most
+        caplog.clear()
+        log_events([TopicsPut("ba", [TopicChange(f"T{i}", None, OLD) for i in range(most + 7)], Cause.REGISTER)])
+    assert len(caplog.messages) == told + 1
+    assert caplog.messages[-1] == f"… and {most + 7 - told} more topics of ba registered or changed (register)"
+
+
+def test_long_names_have_fewer_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Each line has the broker's name, too: 100 lines of 8 KiB would take control 0.2 s to escape."""
+    long = "\x01" * 4_000
+    with caplog.at_level("INFO"):
+        log_events([TopicsPut(long, [TopicChange(f"T{i}", OLD, NEW) for i in range(50)], Cause.PERM)])
+    assert len(caplog.messages) == eventlog.TOPIC_CHARACTERS_MAX // (2 * len(long)) + 1
+    assert caplog.messages[-1].startswith("… and 48 more topics of ")

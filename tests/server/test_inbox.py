@@ -1,0 +1,462 @@
+"""Frames that wait for control: queues and bounds, turns by what each host has cost, and request codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interop.harness.wire import ROCKETMQ, binary_header, json_header
+from interop.harness.wire import frame as frame_of
+from rocketns._fast.codec.wire import next_frame
+from rocketns.config import NamesrvConfig
+from rocketns.errors import MalformedFrame
+from rocketns.protocol import command
+from rocketns.server.requests.inbox import LARGE_BYTES, Inbox
+from rocketns.server.requests.peek import UNKNOWN, request_code, seems_lookup
+from rocketns.server.requests.shares import DEBTS_MAX, Shares
+
+ROUTE, OTHER = 105, 106
+PLENTY = 10**9
+MS = 1_000_000
+HEADERS = {ROUTE: json_header(ROUTE), OTHER: json_header(OTHER)}
+HEAD = len(frame_of(HEADERS[OTHER]))
+
+
+def place_of(key: str) -> tuple[str, str]:
+    """Connections are named by their host and a number: a1, or a/x1 with a PROXY header that announces x."""
+    host = key.rstrip("0123456789")
+    socket_host, _, announced = host.partition("/")
+    return socket_host, announced or host
+
+
+def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY, known: Container[str] = ()) -> Inbox[str]:
+    config = NamesrvConfig(client_request_thread_pool_queue_capacity=client, default_thread_pool_queue_capacity=default)
+    give_up = lambda key: waiting.drop(key)  # noqa: E731, PLW0108 (not yet bound)
+    waiting: Inbox[str] = Inbox(config, bytes_max, place_of, give_up, known.__contains__)
+    return waiting
+
+
+def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
+    """A frame with this many bytes of body, which identify it."""
+    return frame_of(HEADERS[code], bytes([number]) * body)
+
+
+def serve(waiting: Inbox[str], cost_ns: int = MS) -> Any:
+    """One frame: its connection, its bytes, and whether it is refused."""
+    key, one = waiting.take()
+    waiting.charge(cost_ns)
+    return key, one.frame, one.is_refused
+
+
+def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
+    """Serve all frames; the order of their connections. ``costs`` gives the cost of a host's or connection's frame."""
+    served = []
+    while waiting:
+        key, _ = waiting.take()
+        waiting.charge(costs.get(key, MS))
+        served.append(key)
+    return served
+
+
+@pytest.mark.parametrize("hosts", [("a", "b"), ("a1", "a2")], ids=["two hosts", "one host"])
+def test_a_host_that_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
+    """Two frames of one size: one peer's cost ten times as much, so ten of the other peer go first."""
+    dear, cheap = hosts
+    waiting = inbox()
+    for _ in range(30):
+        waiting.submit(dear, frame())
+        waiting.submit(cheap, frame())
+    served = order(waiting, {dear: 10 * MS})
+    assert served.index(cheap) <= 1
+    assert 2 <= served[:30].count(dear) <= 4
+
+
+def test_a_host_that_was_silent_has_saved_nothing() -> None:
+    """A connection that was idle for long takes turns like any other."""
+    waiting = inbox()
+    for _ in range(200):
+        waiting.submit("busy", frame())
+        serve(waiting)
+    for _ in range(20):
+        waiting.submit("silent", frame())
+        waiting.submit("busy", frame())
+    served = order(waiting, {})
+    assert 4 <= served[:10].count("busy") <= 6
+
+
+def test_a_connection_that_comes_back_keeps_its_debt_by_its_host() -> None:
+    """An expensive frame, a new connection, another expensive frame: the other host goes first."""
+    waiting = inbox()
+    waiting.submit("greedy1", frame())
+    waiting.submit("modest", frame())
+    waiting.submit("modest", frame())
+    assert serve(waiting, 100 * MS)[0] == "greedy1"
+    waiting.submit("greedy2", frame())
+    assert order(waiting, {}) == ["modest", "modest", "greedy2"]
+
+
+def test_a_small_frame_goes_before_large_ones() -> None:
+    """Before anything was measured, the expected cost of a frame follows from its size."""
+    waiting = inbox()
+    for number in range(50):
+        waiting.submit(f"host{number}", frame(body=1_000_000))
+    waiting.submit("host99", frame(body=500))
+    assert serve(waiting)[0] == "host99"
+
+
+def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
+    """Also if other peers were served meanwhile, at a higher cost than their size suggested."""
+    waiting = inbox()
+    for number in range(50):
+        waiting.submit(f"host{number}", frame(body=7_000))
+    for _ in range(10):
+        serve(waiting, 20 * MS)
+    waiting.submit("host99", frame(body=700))
+    assert serve(waiting)[0] == "host99"
+
+
+def test_large_frames_are_not_starved_by_newcomers() -> None:
+    """Small frames of new connections overtake a large frame only by the large frame's expected cost."""
+    waiting = inbox()
+    waiting.submit("large1", frame(body=1_000_000))
+    before = 0
+    for number in range(1_000):
+        waiting.submit(f"large{number + 2}", frame())
+        key, _ = waiting.take()
+        waiting.charge(20_000)
+        if key == "large1":
+            break
+        before += 1
+    assert 100 < before < 300
+
+
+@pytest.mark.parametrize(("full", "other"), [(ROUTE, OTHER), (OTHER, ROUTE)])
+def test_a_full_queue_refuses_and_the_other_one_does_not(full: int, other: int) -> None:
+    """B077, B078. A refused frame waits for its turn and keeps its header only."""
+    waiting = inbox(client=3, default=3)
+    taken = [waiting.submit("a", frame(number, 100, full)) for number in range(5)]
+    assert taken == [True, True, True, False, False]
+    assert waiting.submit("a", frame(code=other))
+    served = [serve(waiting) for _ in range(5)]
+    assert served[3:] == [("a", frame(body=100, code=full)[:HEAD], True)] * 2
+    assert waiting.submit("a", frame(code=full))
+
+
+@pytest.mark.parametrize("capacity", [3, 0, -1])
+def test_a_full_queue_still_takes_the_first_request_of_a_connection(capacity: int) -> None:
+    """A connection with one request at a time is always served."""
+    waiting = inbox(client=capacity, default=capacity)
+    for _ in range(5):
+        waiting.submit("greedy", frame(code=ROUTE))
+    assert waiting.submit("modest", frame(code=ROUTE))
+    assert not waiting.submit("modest", frame(code=ROUTE))
+
+
+def test_each_queue_has_its_own_capacity() -> None:
+    """B077, B078."""
+    waiting = inbox(client=1, default=3)
+    assert [waiting.submit("a", frame(code=ROUTE)) for _ in range(4)] == [True, False, False, False]
+    assert [waiting.submit("a", frame(code=OTHER)) for _ in range(4)] == [True, True, True, False]
+
+
+def test_frames_that_were_put_back_go_before_later_ones_in_their_order() -> None:
+    waiting = inbox()
+    for number in range(3):
+        waiting.submit("a", frame(number, 1))
+    taken = []
+    for _ in range(3):
+        _, one = waiting.take()
+        taken.append(one)
+        waiting.charge(MS)
+    waiting.submit("a", frame(3, 1))
+    waiting.put_back("a", taken)
+    assert [serve(waiting)[1][HEAD] for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_a_large_debt_outlives_many_small_ones() -> None:
+    """Paid debts are removed; otherwise they would displace unpaid ones."""
+    shares: Shares[object] = Shares()
+    shares.want("always", 10**15)
+    shares.want("greedy", 1_000)
+    shares.charge(shares.next(), 10**12)
+    for number in range(2 * DEBTS_MAX):
+        shares.want(number, 1_000)
+        assert shares.next() == number
+        shares.charge(number, 2_000)
+    shares.want("greedy", 1_000)
+    shares.want("modest", 1_000)
+    assert shares.next() == "modest"
+
+
+def test_dropped_requests_leave_the_queues() -> None:
+    """The rest of the connection keeps its order, and its room in the queues is free again."""
+    waiting = inbox(client=2, default=2)
+    for number, code in enumerate([ROUTE, OTHER, ROUTE, OTHER]):
+        waiting.submit("gone", frame(number, 1, code))
+    waiting.submit("other", frame())
+    dropped = waiting.drop("gone", {OTHER})
+    assert [one.frame[HEAD:] for one in dropped] == [b"\x00", b"\x02"]
+    assert [serve(waiting)[:2] for _ in range(3)].count(("gone", frame(1, 1))) == 1
+    assert (len(waiting), waiting.bytes) == (0, 0)
+    assert waiting.drop("gone") == []
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from([ROUTE, OTHER]), st.sampled_from(["a1", "a2", "b"]), st.integers(1, 300)),
+        st.integers(0, 10 * MS),
+        st.sampled_from(["a1", "a2", "b"]),
+    ),
+    max_size=80,
+)
+
+
+@given(STEPS, st.integers(0, 5), st.integers(0, 5))
+def test_each_request_is_served_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
+    """Per connection, unless it is dropped. No limit is exceeded by more than one request of each connection."""
+    waiting = inbox(client, default, bytes_max=1_000)
+    sent: dict[str, list[tuple[int, bool]]] = {"a1": [], "a2": [], "b": []}
+
+    def check_one(cost_ns: int) -> None:
+        key, one, refused = serve(waiting, cost_ns)
+        number, was_refused = sent[key].pop(0)
+        assert refused == was_refused
+        assert refused or one[HEAD] == number
+
+    for number, step in enumerate(steps):
+        if isinstance(step, int):
+            if waiting:
+                check_one(step)
+        elif isinstance(step, str):
+            assert len(waiting.drop(step)) == len(sent[step])
+            sent[step].clear()
+        else:
+            code, key, size = step
+            sent[key].append((number, not waiting.submit(key, frame(number, size, code))))
+        assert len(waiting) == sum(map(len, sent.values()))
+        assert waiting.bytes <= 1_000 + HEAD * len(waiting)
+    while waiting:
+        check_one(MS)
+    assert not any(sent.values())
+
+
+def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little() -> None:
+    """The largest frame is refused first, and only as many as necessary."""
+    waiting = inbox(bytes_max=10 * LARGE_BYTES)
+    for name, share in (("a", 3), ("b", 5), ("c", 2)):
+        assert waiting.submit(name, frame(body=share * LARGE_BYTES - HEAD))
+    assert waiting.submit("d", frame(body=100))
+    refused = {serve(waiting)[::2] for _ in range(4)}
+    assert refused == {("a", False), ("b", True), ("c", False), ("d", False)}
+    assert waiting.bytes == 0
+
+
+def test_the_host_that_holds_the_most_is_refused_first() -> None:
+    """Of its connections the largest. Another host's connection with more than each of them is not."""
+    waiting = inbox(bytes_max=10 * LARGE_BYTES)
+    for number, body in enumerate((20_000, 30_000, 20_000)):
+        assert waiting.submit(f"b{number}", frame(body=body))
+    for number in range(8):
+        assert waiting.submit(f"a{number}", frame(body=LARGE_BYTES + number))
+    assert waiting.submit("c", frame(body=LARGE_BYTES + 10_000 + 100))
+    assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
+    refused = [key for key, _, is_refused in (serve(waiting) for _ in range(len(waiting))) if is_refused]
+    assert sorted(refused) == ["a5", "a6", "a7"]
+
+
+def test_registered_brokers_are_refused_last() -> None:
+    """Unless they hold more than half."""
+    brokers = {"a", "b"}
+    waiting: Inbox[str] = Inbox(NamesrvConfig(), 10 * LARGE_BYTES, place_of, waiting_drop, brokers.__contains__)
+    assert waiting.submit("a", frame(body=5 * LARGE_BYTES - 2 * HEAD))
+    assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
+    assert waiting.submit("d", frame(body=2 * LARGE_BYTES))
+    assert waiting.submit("e", frame(body=LARGE_BYTES + 1_000))
+    assert waiting.submit("b", frame(body=LARGE_BYTES))
+    assert waiting.submit("b", frame(body=LARGE_BYTES))
+    refused = {key for key, _, is_refused in (serve(waiting) for _ in range(len(waiting))) if is_refused}
+    assert refused in ({"c", "a"}, {"d", "a"})
+
+
+def waiting_drop(_: str) -> None:
+    """Nobody holds so much by headers alone."""
+
+
+def test_a_connection_that_holds_too_much_by_headers_alone_is_given_up() -> None:
+    """A refused frame keeps its header, so refusing it would free nothing."""
+    waiting = inbox(bytes_max=8 * LARGE_BYTES)
+    header = json_header(OTHER, {"k": "v" * 3 * LARGE_BYTES})
+    for name in ("a", "b"):
+        assert waiting.submit(name, frame_of(header))
+    assert not waiting.submit("c", frame_of(header)), "it would hold as much as the others"
+    assert waiting.submit("d", frame(body=2 * LARGE_BYTES))
+    assert {serve(waiting)[0] for _ in range(len(waiting))} in ({"a", "d"}, {"b", "d"})
+    assert waiting.bytes == 0
+
+
+LARGE = st.tuples(st.sampled_from(["a1", "a2", "b", "c"]), st.integers(0, 4 * LARGE_BYTES))
+
+
+@given(st.lists(st.one_of(LARGE, st.none(), st.sampled_from(["a1", "b"])), max_size=60))
+def test_bytes_never_exceed_their_limit_by_more_than_headers(steps: list[tuple[str, int] | str | None]) -> None:
+    waiting = inbox(bytes_max=8 * LARGE_BYTES)
+    for step in steps:
+        if isinstance(step, tuple):
+            waiting.submit(step[0], frame(body=step[1]))
+        elif isinstance(step, str):
+            waiting.drop(step)
+        elif waiting:
+            serve(waiting)
+        assert waiting.bytes <= 8 * LARGE_BYTES + HEAD * len(waiting)
+    while waiting:
+        serve(waiting)
+    assert waiting.bytes == 0
+
+
+BROKERS = {"broker1", "broker2"}
+
+
+def test_announced_hosts_take_turns() -> None:
+    """Behind one proxy a host with many connections delays another only by its share."""
+    waiting = inbox()
+    for number in range(40):
+        waiting.submit(f"proxy/many{number}", frame())
+    for _ in range(40):
+        waiting.submit("proxy/few1", frame())
+    served = order(waiting, {})
+    assert 15 <= served[:40].count("proxy/few1") <= 25
+
+
+def test_connections_that_leave_are_passed_over() -> None:
+    """Whether they announced a host or not, and whether another of their host is being served."""
+    waiting = inbox()
+    peers = ["proxy/x1", "proxy/x2", "proxy/y1", "proxy1", "other1", "broker1"]
+    for peer in peers:
+        waiting.submit(peer, frame())
+    key, _ = waiting.take()
+    gone = [peer for peer in peers if peer not in (key, "proxy/y1", "other1")]
+    for peer in gone:
+        assert len(waiting.drop(peer)) == 1
+    waiting.charge(MS)
+    assert sorted([key, *order(waiting, {})]) == sorted({key, "proxy/y1", "other1"})
+    for peer in peers:
+        waiting.submit(peer, frame())
+    assert sorted(order(waiting, {})) == sorted(peers)
+
+
+def test_a_broker_waits_for_all_strangers_as_for_one() -> None:
+    """However many hosts they have, it gets half of the time."""
+    waiting = inbox(known=BROKERS)
+    for number in range(40):
+        waiting.submit(f"{chr(97 + number % 20)}{number}", frame())
+    for _ in range(20):
+        waiting.submit("broker1", frame())
+    served = order(waiting, {})
+    assert 8 <= served[:20].count("broker1") <= 12
+
+
+def test_brokers_take_half_of_the_time_only() -> None:
+    """Dear requests of who is registered leave as much time to strangers."""
+    waiting = inbox(known=BROKERS)
+    for _ in range(100):
+        waiting.submit("stranger", frame())
+    for _ in range(10):
+        waiting.submit("broker1", frame())
+        waiting.submit("broker2", frame())
+    served = order(waiting, {"broker1": 5 * MS, "broker2": 5 * MS})
+    assert 16 <= served[:24].count("stranger") <= 22
+
+
+def test_a_broker_that_was_silent_has_saved_nothing() -> None:
+    """Nor has a stranger; and what one was served while the other did not wait is not held against it."""
+    for first, second in (("broker1", "stranger"), ("stranger", "broker1")):
+        waiting = inbox(known=BROKERS)
+        for _ in range(100):
+            waiting.submit(first, frame())
+            serve(waiting)
+        for _ in range(20):
+            waiting.submit(first, frame())
+            waiting.submit(second, frame())
+        served = order(waiting, {})
+        assert 8 <= served[:20].count(first) <= 12
+
+
+def test_a_broker_that_asks_one_thing_at_a_time_pays_for_it() -> None:
+    """It comes with its next dear request when strangers wait, and again they have had as much time before it goes."""
+    waiting = inbox(known=BROKERS)
+    for _ in range(200):
+        waiting.submit("stranger", frame())
+    served = []
+    waiting.submit("broker1", frame())
+    for _ in range(40):
+        key, _ = waiting.take()
+        waiting.charge(10 * MS if key == "broker1" else MS)
+        served.append(key)
+        if key == "broker1":
+            waiting.submit("broker1", frame())
+    assert 3 <= served.count("broker1") <= 5
+
+
+@pytest.mark.parametrize("code", [0, 103, 105, 904, 32_767])
+def test_usual_headers(code: int) -> None:
+    assert request_code(frame_of(json_header(code, {"topic": "T"}), b"body")) == code
+    assert request_code(memoryview(frame_of(json_header(code)))) == code
+    assert request_code(frame_of(binary_header(code, {"topic": "T"}), b"body", ROCKETMQ)) == code
+
+
+def test_a_negative_code_of_a_binary_header() -> None:
+    """Two bytes with a sign, as the decoder reads them."""
+    whole = frame_of(binary_header(-7), b"", ROCKETMQ)
+    assert request_code(whole) == command.decode(whole).code == -7
+
+
+@pytest.mark.parametrize(("code", "expected"), [(105, True), (103, False), (1_050, False), (5_105, False)])
+def test_lookups_as_clients_write_them(code: int, expected: bool) -> None:
+    assert seems_lookup(frame_of(json_header(code, {"topic": "T"}))) is expected
+    assert seems_lookup(frame_of(binary_header(code, {"topic": "T"}), b"", ROCKETMQ)) is expected
+    assert not seems_lookup(memoryview(frame_of(json_header(code))))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{}",
+        b"{'code':103}",
+        b'{"code":"103"}',
+        b'{"code":1e2}',
+        b'{"code":103,"code":105}',
+        b'{"extFields":{"code":"105"},"code":103}',
+        b'{"\\u0063ode":103,"extFields":{"code":105}}',
+        b'{"code":105,"extFields":{"a":"' + b"x" * 4_096 + b'"}}',
+    ],
+)
+def test_unusual_headers_are_left_to_the_decoder(header: bytes) -> None:
+    """A registration mistaken for a lookup would be dropped with its connection."""
+    assert request_code(frame_of(header)) == UNKNOWN
+
+
+NAMES = st.sampled_from(["code", "Code", "c\\u006fde", "extFields", "opaque", "x"])
+VALUES = st.recursive(
+    st.sampled_from(["105", "103", '"103"', "1.0", "null", "-1", '"code"', "'code'"]),
+    lambda inner: st.lists(st.tuples(NAMES, inner), max_size=3).map(
+        lambda pairs: "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=4), st.sampled_from(["", " "]))
+def test_a_guess_is_the_decoders(pairs: list[tuple[str, str]], space: str) -> None:
+    """The header has no code, or cannot be decoded."""
+    whole = frame_of(("{" + ",".join(f'{space}"{name}":{value}' for name, value in pairs) + "}").encode())
+    assert next_frame(whole, 0, 1 << 24) == len(whole)
+    try:
+        decoded = command.decode(whole).code
+    except (MalformedFrame, json.JSONDecodeError):
+        return
+    assert request_code(whole) in (UNKNOWN, decoded) or decoded == 0

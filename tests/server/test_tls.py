@@ -1,0 +1,355 @@
+"""TLS without sockets: suites and versions, one connection, what files may contain, and names of certificates."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.x509.oid import ExtensionOID
+from hypothesis import given
+from hypothesis import strategies as st
+from OpenSSL.SSL import Context
+
+from rocketns.client.tls import client_context
+from rocketns.config.texts.suites import chosen_suites
+from rocketns.errors import TlsContentError, TlsError
+from rocketns.server.tls.connection import TlsStream, names_of
+from rocketns.server.tls.server import build_server_context
+from tests.protocol.strategies import mutated
+from tests.server.tls_configs import config, files_config, shake_hands
+from tests.support.certificates import Files, Identity, authority, builder_of
+from tests.support.tlsclient import TlsPeer, any_server, only
+
+BOTH_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
+
+
+@pytest.fixture(scope="module")
+def ours() -> Identity:
+    return authority("ours")
+
+
+@pytest.fixture(scope="module")
+def lasting(ours: Identity, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files.write(tmp_path_factory.mktemp("tls"), ours.issue("server"))
+
+
+@pytest.fixture(scope="module")
+def context(lasting: Files) -> Context:
+    return build_server_context(files_config(lasting))
+
+
+def connected(context: Context, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> tuple[TlsStream, TlsPeer]:
+    stream, peer = TlsStream(context), TlsPeer(only(version))
+    shake_hands(stream, peer)
+    assert peer.handshaken
+    return stream, peer
+
+
+@pytest.mark.parametrize("version", BOTH_VERSIONS)
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 100])
+def test_pieces_of_every_size(context: Context, version: ssl.TLSVersion, size: int) -> None:
+    """B058, B064: handshake and records in fragments."""
+    stream, peer = TlsStream(context), TlsPeer(only(version))
+
+    def feed(data: bytes) -> bytes:
+        return b"".join(stream.receive(data[at : at + size]) for at in range(0, len(data), size))
+
+    assert feed(peer.shake_hands()) == b""
+    while not peer.handshaken:
+        assert feed(peer.shake_hands(stream.outgoing())) == b""
+    assert feed(peer.encrypt(b"one") + peer.encrypt(b"two")) == b"onetwo"
+
+
+def test_records_together_with_the_end(context: Context) -> None:
+    """B067: what came before close_notify is given out; it is answered with the same."""
+    stream, peer = connected(context)
+    assert stream.receive(peer.encrypt(b"last words") + peer.end()) == b"last words"
+    assert stream.ended == "the peer ended TLS"
+    peer.decrypt(stream.end())
+    assert peer.ended
+
+
+@pytest.mark.parametrize("garbage", [b"garbage" * 10, b"\x16\x03\x01\x00\x05hello", b"\x17\x03\x03\xff\xff" + bytes(9)])
+def test_garbage(context: Context, garbage: bytes) -> None:
+    """B064: before and after the handshake. An alert gives the reason, and nothing can be sent afterwards."""
+    for stream in (TlsStream(context), connected(context)[0]):
+        stream.outgoing()
+        assert stream.receive(garbage) == b""
+        assert (stream.ended or "").startswith("TLS failed: ")
+        assert stream.receive(garbage) == b""
+        stream.end()
+        with pytest.raises(TlsError):
+            stream.send(b"more")
+
+
+def test_good_records_before_garbage(context: Context) -> None:
+    """B067: the good records are passed on."""
+    stream, peer = connected(context)
+    assert stream.receive(peer.encrypt(b"good") + b"garbage") == b"good"
+    assert stream.ended is not None
+
+
+def test_a_refused_peer_hears_why(ours: Identity, lasting: Files, tmp_path: Path) -> None:
+    """B075: an alert gives the reason if its certificate is missing or not trusted."""
+    trust = tmp_path / "trust.pem"
+    trust.write_bytes(ours.certificate_pem())
+    more = {"need.client.auth": "require", "authClient": "true", "trustCertPath": str(trust)}
+    context = build_server_context(files_config(lasting, **more))
+    untrusted = Files.write(tmp_path, authority("others").issue("client"))
+    for client, alert in ((any_server(), "certificate required"), (any_server(untrusted), "unknown ca")):
+        stream, peer = TlsStream(context), TlsPeer(client)
+        shake_hands(stream, peer)
+        assert stream.ended is not None
+        with pytest.raises(ssl.SSLError, match=alert):
+            peer.decrypt(stream.outgoing())
+
+
+@given(st.data())
+def test_any_bytes(context: Context, data: st.DataObject) -> None:
+    """B064: a handshake and records that are cut, changed or invented raise nothing, and no other text comes out."""
+    stream, peer = TlsStream(context), TlsPeer()
+    stream.receive(data.draw(mutated(st.just(peer.shake_hands()))))
+    if stream.ended is None and not peer.handshaken:
+        try:
+            answer = peer.shake_hands(stream.outgoing())
+        except ssl.SSLError:
+            return
+        stream.receive(data.draw(mutated(st.just(answer))))
+    if stream.ended is None and peer.handshaken:
+        sent = b"plain text" * 3
+        plain = stream.receive(data.draw(mutated(st.just(peer.encrypt(sent)))))
+        assert plain in (b"", sent)
+    stream.receive(data.draw(st.binary(max_size=40)))
+    stream.end()
+
+
+NONSENSE = "-----BEGIN {0}-----\nAAAA\n-----END {0}-----\n"
+
+
+@pytest.fixture
+def files(ours: Identity, tmp_path: Path) -> Files:
+    return Files.write(tmp_path, ours.issue("server"))
+
+
+def takes(context: Context, peer: TlsPeer) -> bool:
+    stream = TlsStream(context)
+    shake_hands(stream, peer)
+    return stream.ended is None
+
+
+def test_the_whole_chain_is_shown(ours: Identity, tmp_path: Path) -> None:
+    """B069: tls.server.certPath may hold what lies between the certificate and the trusted authority."""
+    between = ours.issue_authority("between")
+    identity = between.issue("server")
+    files = Files.write(tmp_path, identity)
+    files.certificate.write_bytes(identity.certificate_pem() + between.certificate_pem())
+    trust = tmp_path / "trust.pem"
+    trust.write_bytes(ours.certificate_pem())
+    client = any_server()
+    client.verify_mode = client.verify_mode.CERT_REQUIRED
+    client.load_verify_locations(trust)
+    assert takes(build_server_context(files_config(files)), TlsPeer(client))
+
+
+@pytest.mark.parametrize("rsa_bits", [0, 2048], ids=["elliptic", "rsa"])
+@pytest.mark.parametrize("password", ["", "secret \u00e9"])
+def test_kinds_of_keys(ours: Identity, tmp_path: Path, rsa_bits: int, password: str) -> None:
+    """B069: PKCS#8, in clear or encrypted."""
+    files = Files.write(tmp_path, ours.issue("server", rsa_bits=rsa_bits), password=password)
+    assert takes(build_server_context(files_config(files, keyPassword=password)), TlsPeer())
+
+
+@pytest.mark.parametrize("missing", ["certificate.pem", "key.pem"])
+def test_a_missing_file(files: Files, missing: str) -> None:
+    """B074: the server still starts; the error names the file."""
+    (files.folder / missing).unlink()
+    with pytest.raises(TlsError, match=missing) as failed:
+        build_server_context(files_config(files))
+    assert not isinstance(failed.value, TlsContentError)
+
+
+def test_a_key_of_another_certificate(files: Files) -> None:
+    """B074: the server still starts; the error names both files."""
+    files.key.write_bytes(authority("others").key_pem())
+    with pytest.raises(TlsError, match=r"key\.pem does not match .*certificate\.pem") as failed:
+        build_server_context(files_config(files))
+    assert not isinstance(failed.value, TlsContentError)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("certificate.pem", ""),
+        ("certificate.pem", NONSENSE.format("CERTIFICATE")),
+        ("key.pem", ""),
+        ("key.pem", NONSENSE.format("PRIVATE KEY")),
+        ("trust.pem", ""),
+        ("trust.pem", NONSENSE.format("CERTIFICATE")),
+        ("trust.pem", None),
+    ],
+)
+def test_files_that_hold_nonsense(files: Files, name: str, content: str | None) -> None:
+    """B074: the server does not start, and the error names the file."""
+    if content is not None:
+        (files.folder / name).write_text(content)
+    given = files_config(files, authClient="true", trustCertPath=str(files.folder / "trust.pem"))
+    with pytest.raises(TlsContentError, match=name):
+        build_server_context(given)
+
+
+@pytest.mark.parametrize(("encrypted_with", "given"), [("right", "wrong"), ("right", ""), ("", "needless")])
+def test_a_wrong_password(ours: Identity, tmp_path: Path, encrypted_with: str, given: str) -> None:
+    """B074: or a missing one, or one for a key without password. No terminal is asked for it."""
+    files = Files.write(tmp_path, ours.issue("server"), password=encrypted_with)
+    with pytest.raises(TlsContentError, match=r"key\.pem"):
+        build_server_context(files_config(files, keyPassword=given))
+
+
+def test_test_mode_ignores_files(files: Files) -> None:
+    """B064: it is the default, and makes its own certificate each time."""
+    given = {"tls.test.mode.enable": "true"}
+    peers = []
+    for _ in range(2):
+        peers.append(TlsPeer())
+        assert takes(build_server_context(files_config(files, given)), peers[-1])
+    first, second = (peer.served_certificate() for peer in peers)
+    assert first != second
+
+
+@pytest.mark.parametrize(("ticket", "resumed"), [(True, True), (False, False)], ids=["its ticket", "nothing"])
+def test_a_session_is_kept_by_the_peer_or_by_nobody(files: Files, *, ticket: bool, resumed: bool) -> None:
+    """20,480 sessions with a client's chain of 100 KB each were 3.6 GB."""
+    context, client = build_server_context(files_config(files)), only(ssl.TLSVersion.TLSv1_2)
+    if not ticket:
+        client.options |= ssl.OP_NO_TICKET
+    first = TlsPeer(client)
+    stream = TlsStream(context)
+    shake_hands(stream, first)
+    first.decrypt(stream.outgoing())
+    stream.receive(first.end())
+    stream.end()
+    again = TlsPeer(client, session=first.session)
+    assert takes(context, again)
+    assert again.was_resumed is resumed
+
+
+TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+GCM128, GCM256, CBC128 = "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA256"
+JAVA_GCM128, JAVA_GCM256 = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+JAVA_CBC128 = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256"
+MODERN128, MODERN256 = "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"
+SIGNAL = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
+
+
+def agreed(context: Context, version: ssl.TLSVersion) -> str | None:
+    """The cipher suite that a peer of one version gets, None where it is refused."""
+    stream, peer = TlsStream(context), TlsPeer(only(version))
+    try:
+        shake_hands(stream, peer)
+    except ssl.SSLError:
+        return None
+    return peer.cipher() if stream.ended is None else None
+
+
+@pytest.mark.parametrize(
+    ("protocols", "ciphers", "tls12", "tls13"),
+    [
+        ("TLSv1.2", "", GCM256, None),
+        ("TLSv1.3", "", None, MODERN256),
+        ("TLSv1.3,TLSv1.2,SSLv3", "", GCM256, MODERN256),
+        ("TLSv1.1,TLSv1.3", "", None, MODERN256),
+        ("", f"{MODERN128},{JAVA_GCM128}", GCM128, MODERN128),
+        ("", f"{JAVA_CBC128},{JAVA_GCM256}", CBC128, None),
+        ("", f"{JAVA_GCM256},{JAVA_CBC128}", GCM256, None),
+        ("", MODERN128, None, MODERN128),
+        ("", f"{SIGNAL},{MODERN128}", None, MODERN128),
+        ("TLSv1.2,TLSv1.3", JAVA_GCM128, GCM128, None),
+    ],
+)
+def test_tls_versions_and_suites_are_agreed_in_the_order_of_the_server(
+    protocols: str, ciphers: str, tls12: str | None, tls13: str | None
+) -> None:
+    """B064: only the named suites, in the server's order."""
+    context = build_server_context(config(tls_protocols=protocols, tls_ciphers=ciphers))
+    assert (agreed(context, TLS12), agreed(context, TLS13)) == (tls12, tls13)
+
+
+@pytest.mark.parametrize(
+    ("protocols", "ciphers", "reason"),
+    [
+        ("TLSv9", "", "tls.protocols names unknown protocols: TLSv9"),
+        ("TLSv1.3,tlsv1.2", "", "tls.protocols names unknown protocols: tlsv1.2"),
+        ("SSLv3", "", "no cipher suite"),
+        ("TLSv1.2", MODERN128, "no cipher suite"),
+        ("TLSv1.3", JAVA_GCM128, "no cipher suite"),
+        ("", SIGNAL, "no cipher suite"),
+        ("", "TLS_NONSENSE", "tls.ciphers"),
+        ("", f"{MODERN128},TLS_NONSENSE", "tls.ciphers names unknown cipher suites: TLS_NONSENSE"),
+        ("", "TLS_NONSENSE_WITH_NOTHING", "tls.ciphers is not usable: no cipher match"),
+        ("", f"{JAVA_GCM128},TLS_NONSENSE_WITH_NOTHING", "unknown cipher suites: NONSENSE-NOTHING"),
+        ("", f"{JAVA_GCM128},ALL_WITH_,@_WITH_SECLEVEL=0", "tls.ciphers is not usable"),
+    ],
+)
+def test_settings_that_leave_no_tls_version_are_refused(protocols: str, ciphers: str, reason: str) -> None:
+    """B064: one unknown name is enough, as in Java. The contexts of both sides name it."""
+    given = config(tls_protocols=protocols, tls_ciphers=ciphers)
+    with pytest.raises(TlsError, match=reason):
+        build_server_context(given)
+    with pytest.raises((TlsError, ssl.SSLError)):
+        client_context(given)
+
+
+def test_protocols_in_between_are_left_out() -> None:
+    """B064: OpenSSL is given a first and a last one, and what to leave out."""
+    suites = chosen_suites(["TLSv1.3", "TLSv1"], [])
+    assert suites.protocols == ("TLSv1", "TLSv1.3")
+    assert suites.excluded() == ["TLSv1.1", "TLSv1.2"]
+
+
+@pytest.mark.parametrize(
+    ("protocols", "ciphers", "versions"),
+    [
+        ("", "", (TLS12, TLS13)),
+        ("TLSv1.2", "", (TLS12, TLS12)),
+        ("", JAVA_GCM128, (TLS12, TLS12)),
+        ("", MODERN128, (TLS13, TLS13)),
+    ],
+)
+def test_the_outgoing_side(protocols: str, ciphers: str, versions: tuple[ssl.TLSVersion, ssl.TLSVersion]) -> None:
+    """B192: the same properties limit outgoing connections."""
+    context = client_context(config(tls_protocols=protocols, tls_ciphers=ciphers))
+    assert (context.minimum_version, context.maximum_version) == versions
+    if ciphers == JAVA_GCM128:
+        assert GCM128 in [c["name"] for c in context.get_ciphers()]
+        assert GCM256 not in [c["name"] for c in context.get_ciphers()]
+
+
+OURS = authority("ours")
+
+
+def certified(names: x509.ExtensionType) -> x509.Certificate:
+    """A certificate of CN=client with these alternative names."""
+    builder = builder_of("client", OURS.certificate.subject, OURS.key, ca=False)
+    return builder.add_extension(names, critical=False).sign(OURS.key, hashes.SHA256())
+
+
+def encoded(der: bytes) -> x509.Certificate:
+    return certified(x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, der))
+
+
+@pytest.mark.parametrize(
+    "der", [b"\xff\xff", b"\x30\x04\xa3\x02\x30\x00", b"\x30\x04\xa5\x02\x30\x00", b"\x30\x05\x87\x03abc"]
+)
+def test_a_certificate_with_unreadable_names_has_none(der: bytes) -> None:
+    """Among them kinds of names that the library does not know."""
+    assert names_of(encoded(der)) == ()
+
+
+@pytest.mark.parametrize("text", ["CN=operator", " cn = operator,O=x", "2.5.4.3=operator"])
+@pytest.mark.parametrize("kind", [x509.DNSName, x509.UniformResourceIdentifier, x509.RFC822Name])
+def test_an_alternative_name_is_never_taken_for_a_subject(text: str, kind: type[x509.DNSName]) -> None:
+    names = x509.SubjectAlternativeName([kind(text), x509.DNSName("client.example.com")])
+    assert names_of(certified(names)) == ("CN=client", "client.example.com")

@@ -1,1 +1,0 @@
-"""TLS without sockets: contexts, suites, one connection, and handshakes that take turns."""
