@@ -1,1 +1,1 @@
-"""The shadow: pairs and their judging, the relay, recorded frames."""
+"""Tests of the shadow."""

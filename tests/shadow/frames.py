@@ -1,4 +1,4 @@
-"""Requests and answers as frames, for tests of the shadow."""
+"""Requests, answers, pairs and counts for tests of the shadow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
+from rocketns.shadow.counting.kept import Difference, Kept
+from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair
 
 NOW_MS = 1_764_000_000_000
@@ -50,3 +52,15 @@ def route(*names: str, perm: int = 6) -> dict[str, Any]:
 def pair(upstream: bytes | None, own: bytes | None, asked: bytes | None = None, **fields: Any) -> Pair:
     known = Pair(1, "10.9.9.9:4000", NOW_MS, request() if asked is None else asked, upstream, own, 1.0, 1.0)
     return known._replace(**fields)
+
+
+PAIR = Pair(3, "10.0.0.1:4000", 1_700_000_000_000, b"request", b"upstream", None, 1.0, None)
+
+
+def kept(question: str = "q", **fields: Any) -> Kept:
+    known = {
+        "question": question, "at_ms": PAIR.at_ms, "peer": PAIR.peer, "client": "JAVA 5.5.0",
+        "request": "GET_ROUTEINFO_BY_TOPIC", "outcome": Outcome.DIFFERENT, "note": "",
+        "differences": (Difference("body.x", "1", "2"),), "pair": PAIR,
+    }  # fmt: skip
+    return Kept(**known | fields)

@@ -1,62 +1,461 @@
-"""The relay's end of the judge: what a judge tells at last is heard, and what it does not tell is counted."""
+"""A pair that differs is asked again: settled, noise, late, or different. The judge is also a process."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from rocketns.shadow.judging import JudgeLink
-from rocketns.shadow.pairs import own_began
-from tests.shadow.frames import NOW_MS, answer, pair
+import pytest
+
+from interop.harness.wire import ROCKETMQ, Client, binary_header, eventually, frame, json_header
+from rocketns.protocol.codes import RequestCode
+from rocketns.protocol.command import decode
+from rocketns.shadow.comparing.cases import asked
+from rocketns.shadow.counting.counts import Counts
+from rocketns.shadow.counting.telling import TOLD_KEPT_MAX, Listening
+from rocketns.shadow.judge import waiting
+from rocketns.shadow.judge.judging import Judge
+from rocketns.shadow.judge.questions import Again, client_of, may_be_asked_again, question_of, text_of, with_opaque
+from rocketns.shadow.judge.starting import command
+from rocketns.shadow.judge.waiting import ASK_AFTER_S, Waiting
+from rocketns.shadow.options import parse
+from rocketns.shadow.outcome import Outcome
+from rocketns.shadow.pairs import PAIR_BYTES_MAX, Pair, own_began, packed
+from rocketns.shadow.recording.file import Recording
+from tests.shadow.frames import NOW_MS, answer, pair, request, route
+
+HERE, THERE, ELSEWHERE = answer(route("a")), answer(route("b")), answer(route("c"))
+SETTLE_S = 60.0
+ASKED = b"asked again"
+
+
+def judge() -> Judge:
+    """Its own half is warm at NOW_MS."""
+    made = Judge(SETTLE_S)
+    made.take(own_began(NOW_MS - int(SETTLE_S * 1000), "127.0.0.1:9000"), 0.0)
+    return made
+
+
+def numbers(counts: Counts) -> dict[Outcome, int]:
+    return {one: counts.of(one) for one in Outcome if counts.of(one)}
+
+
+def due(judging: Judge, now_s: float = ASK_AFTER_S) -> Waiting:
+    found = judging.questions.take_due(now_s)
+    assert found is not None
+    return found
+
+
+def settle(judging: Judge, **again: Any) -> Outcome:
+    return judging.settle(due(judging), Again(**{"request": request()} | again), NOW_MS + 1000)
+
+
+def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> None:
+    judging = judge()
+    assert judging.take(pair(HERE, THERE), 0.0) is None
+    assert judging.questions.take_due(ASK_AFTER_S - 0.01) is None
+    assert due(judging).pair.request == request()
+    assert numbers(judging.counts) == {}
+
+
+def test_what_is_the_same_when_it_is_asked_again_is_settled() -> None:
+    judging = judge()
+    judging.take(pair(HERE, THERE), 0.0)
+    assert settle(judging, upstream=THERE, own=THERE) is Outcome.SETTLED
+    assert judging.counts.unwanted == 0
+
+
+def test_what_still_differs_is_different_and_kept_with_what_was_answered_then() -> None:
+    judging = judge()
+    judging.take(pair(HERE, THERE), 0.0)
+    assert settle(judging, upstream=HERE, own=ELSEWHERE) is Outcome.DIFFERENT
+    (kept,) = judging.counts.samples
+    assert kept.pair is not None
+    assert (kept.pair.own, kept.at_ms, kept.request) == (ELSEWHERE, NOW_MS + 1000, "GET_ROUTEINFO_BY_TOPIC topic=T")
+    assert kept.differences[0].path == "body.brokerDatas[a]"
+
+
+def test_pairs_with_the_same_question_are_asked_once_and_counted_each() -> None:
+    judging = judge()
+    for opaque in range(3):
+        judging.take(pair(HERE, THERE, request(opaque=opaque)), 0.0)
+    assert len(judging.questions) == 1
+    settle(judging, upstream=HERE, own=THERE)
+    assert numbers(judging.counts) == {Outcome.DIFFERENT: 3}
+    assert [one.times for one in judging.counts.samples] == [3]
+
+
+def test_a_difference_that_nobody_can_be_asked_about_counts_as_it_was() -> None:
+    judging = judge()
+    judging.take(pair(HERE, None, own_ms=None), 0.0)
+    assert settle(judging, failure="connection refused") is Outcome.MISSING
+    (kept,) = judging.counts.samples
+    assert kept.note == "it could not be asked again: connection refused"
+
+
+@pytest.mark.parametrize(
+    ("reference", "outcome"),
+    [
+        (answer(route("a") | {"brokerDatas": []}), Outcome.DIFFERENT),
+        (HERE, Outcome.DIFFERENT),
+        (ELSEWHERE, Outcome.DIFFERENT),
+        (THERE, Outcome.NOISE),
+        (answer(route("b", "c")), Outcome.NOISE),
+        (None, Outcome.DIFFERENT),
+    ],
+)
+def test_where_the_two_others_differ_wherever_rocketns_does_it_is_noise(
+    reference: bytes | None, outcome: Outcome
+) -> None:
+    """rocketns lacks broker a and has broker b."""
+    judging = judge()
+    judging.take(pair(HERE, THERE), 0.0)
+    assert settle(judging, upstream=HERE, own=THERE, reference=reference) is outcome
+
+
+WRITES = [103, 104, 904, 322, 100, 102, 205, 216, 217, 318, 327]
+
+
+@pytest.mark.parametrize("code", [*WRITES, RequestCode.GET_TOPICS_BY_CLUSTER, 21070, 9999])
+def test_writes_heartbeats_and_costly_reads_are_never_asked_again(code: int) -> None:
+    judging = judge()
+    judging.take(pair(answer(extFields={"x": "1"}), answer(extFields={"x": "2"}), request(code)), 0.0)
+    assert len(judging.questions) == 0
+    assert numbers(judging.counts) == {Outcome.DIFFERENT: 1}
+
+
+def test_a_write_whose_answer_came_late_and_differs_is_late() -> None:
+    judging = judge()
+    assert judging.take(pair(answer(code=1), answer(), request(103), own_ms=1002.0), 0.0) is Outcome.LATE
+    assert judging.take(pair(answer(code=1), answer(), request(103), own_ms=1001.0), 0.0) is Outcome.DIFFERENT
+
+
+def test_an_answer_of_rocketns_that_comes_late_is_counted_although_it_is_right() -> None:
+    judging = judge()
+    late = pair(answer(route("a", "b")), answer(route("b", "a")), own_ms=5000.0)
+    assert judging.take(late, 0.0) is Outcome.LATE
+    assert judging.take(late._replace(own_ms=1.0, upstream_ms=5000.0), 0.0) is Outcome.ORDER
+
+
+def test_what_differs_before_brokers_registered_does_not_count() -> None:
+    judging = Judge(SETTLE_S)
+    assert judging.take(pair(HERE, THERE), 0.0) is Outcome.WARMING
+    judging.take(own_began(NOW_MS, "127.0.0.1:9000"), 0.0)
+    almost = pair(HERE, THERE, at_ms=NOW_MS + int(SETTLE_S * 1000) - 1)
+    assert judging.take(almost, 0.0) is Outcome.WARMING
+    assert judging.take(almost._replace(at_ms=almost.at_ms + 1), 0.0) is None
+
+
+def test_more_questions_than_there_is_room_for_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "WAITING_MAX", 2)
+    judging = judge()
+    for name in "abc":
+        judging.take(pair(HERE, THERE, request(ext={"topic": name})), 0.0)
+    assert (len(judging.questions), judging.counts.skipped) == (2, 1)
+
+
+def test_kept_pairs_that_find_no_room_in_a_message_are_told_in_the_next() -> None:
+    judging = judge()
+    for number in range(TOLD_KEPT_MAX + 3):
+        judging.take(pair(answer(code=1), answer(), request(103, {"n": str(number)})), 0.0)
+    assert [len(judging.take_counts().samples) for _ in range(3)] == [TOLD_KEPT_MAX, 3, 0]
+
+
+OLD, NEW = {"T": "a:4"}, {"T": "a:8"}
+MASTER = {"masterAddr": "10.0.0.1:10911", "haServerAddr": "10.0.0.1:10912"}
+SLAVE = {"brokerName": "a", "brokerAddr": "10.0.0.2:10911", "clusterName": "C", "brokerId": "1"}
+BOTH = {"0": "10.0.0.1:10911", "1": "10.0.0.2:10911"}
+
+
+def warm_judge() -> Judge:
+    """Its own half is warm."""
+    made = Judge(0.0)
+    made.take(own_began(NOW_MS, "127.0.0.1:9000"), 0.0)
+    return made
+
+
+def registered(items: dict[str, str] | None = None, code: int = 0, **ext: str) -> bytes:
+    """An answer to 103."""
+    return answer(b"" if items is None else {"table": items}, code, extFields=ext)
+
+
+def registration(upstream: bytes, own: bytes, body: bytes = b"", **fields: Any) -> Pair:
+    return pair(upstream, own, request(103, SLAVE, body), **fields)
+
+
+def brokers(addrs: dict[str, str], others: dict[str, Any] | None = None) -> bytes:
+    """An answer to 106."""
+    group = {"brokerAddrs": addrs, "brokerName": "a", "cluster": "C", "enableActingMaster": False}
+    return answer({"brokerAddrTable": {"a": group} | (others or {}), "clusterAddrTable": {"C": ["a"]}})
+
+
+def due_after_a_second(judging: Judge) -> Waiting:
+    assert judging.questions.take_due(ASK_AFTER_S - 0.01) is None
+    found = judging.questions.take_due(ASK_AFTER_S)
+    assert found is not None
+    return found
+
+
+def settle_registration(judging: Judge, *said: tuple[bytes, bytes], now_ms: int = NOW_MS + 1000) -> Outcome:
+    """What both servers say to each request that is asked instead."""
+    waiting = due_after_a_second(judging)
+    found = [Again(asks, *both) for asks, both in zip(waiting.asks, said, strict=True)]
+    return judging.settle_registration(waiting, found, now_ms)
+
+
+def asks(judging: Judge) -> list[tuple[int, dict[str, str | None] | None]]:
+    commands = [decode(one) for one in due_after_a_second(judging).asks]
+    return [(one.code, one.ext_fields) for one in commands]
+
+
+@pytest.mark.parametrize(
+    ("upstream", "own", "asked"),
+    [
+        (registered(OLD), registered(NEW), [219]),
+        (registered(), registered(NEW), [219]),
+        (registered(NEW, **MASTER), registered(NEW), [106]),
+        (registered(NEW, **MASTER), registered(NEW, masterAddr="10.0.0.9:1", haServerAddr="10.0.0.9:2"), [106]),
+        (registered(OLD), registered(NEW, **MASTER), [219, 106]),
+    ],
+)
+def test_it_is_asked_for_what_differs_after_a_second(upstream: bytes, own: bytes, asked: list[int]) -> None:
+    judging = warm_judge()
+    assert judging.take(registration(upstream, own), 0.0) is None
+    found = asks(judging)
+    assert [code for code, _ in found] == asked
+    assert (219, {"namespace": "ORDER_TOPIC_CONFIG"}) in found or 219 not in asked
+
+
+@pytest.mark.parametrize(
+    ("upstream", "own"),
+    [
+        (registered(NEW, code=1), registered(OLD)),
+        (registered(NEW, **MASTER), registered(NEW, **MASTER | {"haServerAddr": "10.0.0.9:2"})),
+        (registered(NEW, other="1"), registered(OLD)),
+        (answer(b"no table", extFields={}), registered(OLD)),
+        (answer({"table": NEW, "more": 1}, extFields={}), registered(OLD)),
+        (answer({"table": NEW}, extFields={}, remark="why"), registered(OLD)),
+    ],
+)
+def test_anything_else_that_differs_is_different_at_once(upstream: bytes, own: bytes) -> None:
+    judging = warm_judge()
+    assert judging.take(registration(upstream, own), 0.0) is Outcome.DIFFERENT
+
+
+def test_items_that_both_have_a_second_later_settle_it() -> None:
+    judging = warm_judge()
+    judging.take(registration(registered(OLD), registered(NEW)), 0.0)
+    now = answer({"table": NEW})
+    assert settle_registration(judging, (now, now)) is Outcome.SETTLED
+    assert (judging.counts.of(Outcome.SETTLED), judging.counts.unwanted) == (1, 0)
+
+
+def test_a_master_that_both_have_a_second_later_settles_it_whatever_else_differs() -> None:
+    judging = warm_judge()
+    judging.take(registration(registered(NEW, **MASTER), registered(NEW)), 0.0)
+    other = {"b": {"brokerAddrs": {}, "brokerName": "b", "cluster": "C"}}
+    said = brokers(BOTH), brokers(dict(reversed(BOTH.items())), other)
+    assert settle_registration(judging, said) is Outcome.SETTLED
+
+
+def test_both_questions_have_to_be_settled() -> None:
+    judging = warm_judge()
+    judging.take(registration(registered(OLD, **MASTER), registered(NEW)), 0.0)
+    now = answer({"table": NEW})
+    assert settle_registration(judging, (now, now), (brokers(BOTH), brokers({}))) is Outcome.DIFFERENT
+
+
+@pytest.mark.parametrize("said", [answer(code=16), answer(b"garbage", code=1), b"no frame"])
+def test_servers_that_refuse_in_the_same_way_settle_nothing(said: bytes) -> None:
+    judging = warm_judge()
+    judging.take(registration(registered(OLD), registered(NEW)), 0.0)
+    assert settle_registration(judging, (said, said)) is Outcome.DIFFERENT
+
+
+def test_the_same_difference_after_it_was_settled_is_no_race() -> None:
+    """The own answers to 103 lack an item, and those to 219 have it."""
+    judging = warm_judge()
+    differing = registration(registered(NEW), registered({}))
+    judging.take(differing, 0.0)
+    now = answer({"table": NEW})
+    settle_registration(judging, (now, now), now_ms=NOW_MS + 1000)
+    assert judging.take(differing._replace(at_ms=NOW_MS + 900), 0.0) is None
+    assert judging.take(differing._replace(at_ms=NOW_MS + 30_000), 0.0) is Outcome.DIFFERENT
+
+
+FIELDS = {"topic": "T", "Signature": "s3cret", "AccessKey": "key"}
+FORMS = (
+    frame(json_header(105, FIELDS, opaque=7), b"body"),
+    frame(binary_header(105, FIELDS, opaque=7), b"body", ROCKETMQ),
+)
+
+
+def test_only_the_opaque_changes_in_both_encodings() -> None:
+    for one in FORMS:
+        before, after = decode(one), decode(with_opaque(one, 123_456))
+        assert after.opaque == 123_456
+        before.opaque = after.opaque
+        assert after == before
+
+
+def test_requests_that_differ_only_in_their_opaque_are_one_question() -> None:
+    for one in FORMS:
+        assert question_of(with_opaque(one, 9)) == question_of(one)
+    assert question_of(FORMS[0]) != question_of(FORMS[1])
+    assert question_of(request(ext={"topic": "a"})) != question_of(request(ext={"topic": "b"}))
+
+
+def test_a_request_whose_opaque_cannot_be_told_or_that_wants_no_answer_is_not_asked_again() -> None:
+    assert may_be_asked_again(asked(FORMS[0]))
+    assert may_be_asked_again(asked(FORMS[1]))
+    assert not may_be_asked_again(asked(frame(json_header(105, {"topic": "T"}).replace(b'"opaque":1,', b""))))
+    assert not may_be_asked_again(asked(frame(json_header(105, {"topic": "T"}).replace(b"{", b'{"opaque":1,', 1))))
+    assert not may_be_asked_again(asked(frame(json_header(105, {"topic": "T"}, flag=2))))
+    assert not may_be_asked_again(asked(b"no frame"))
+
+
+def test_a_request_is_shown_without_what_signs_it() -> None:
+    assert text_of(asked(FORMS[0])) == "GET_ROUTEINFO_BY_TOPIC topic=T"
+    assert text_of(asked(request(4321))) == "request 4321 topic=T"
+    assert text_of(asked(b"")) == "unreadable"
+
+
+def test_half_a_surrogate_in_a_name_can_be_told_and_shown() -> None:
+    header = json_header(105, {"topic": "T"}).replace(b'"T"', rb'"\ud800"')
+    assert text_of(asked(frame(header))) == r"GET_ROUTEINFO_BY_TOPIC topic=\ud800"
+
+
+def test_a_client_is_named_by_language_and_release_and_an_invented_language_is_not_repeated() -> None:
+    assert client_of(asked(frame(json_header(105, language="GO", version=401)))) == "GO 4.9.4"
+    assert client_of(asked(frame(json_header(105, language="<b>", version=-5)))) == "another language before 4.0.0"
+
 
 WITHIN_S = 60.0
-# Instead of a judge: it reads to the end of the stream, and then tells LAST bytes.
-LAST = 100_000
-JUDGE = f"""
-import socket
-stream = socket.socket(fileno=0)
-while stream.recv(65536):
-    pass
-stream.sendall(bytes({LAST}))
-"""
-PAIR = pair(answer(), answer(code=1))
+BEGAN_MS = NOW_MS - 10**9
 
 
-async def _link(heard: list[bytes]) -> JudgeLink:
-    began = asyncio.Event()
-    link = JudgeLink([sys.executable, "-c", JUDGE], heard.append, began.set)
-    link.start()
-    await asyncio.wait_for(began.wait(), WITHIN_S)
-    return link
+class Fake:
+    """A name server that answers each topic as ``say`` wants it; ``asked`` are the request codes it got."""
+
+    def __init__(self, say: Callable[[str], bytes]) -> None:
+        self.asked: list[int] = []
+        self._say = say
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.addr = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                peer, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(peer,), daemon=True).start()
+
+    def _answer(self, peer: socket.socket) -> None:
+        client = Client.__new__(Client)
+        client.socket, client._buffer = peer, bytearray()
+        try:
+            while True:
+                asked = decode(client.receive_frame())
+                self.asked.append(asked.code)
+                said = self._say(asked.ext("topic") or "").replace(b'"opaque":7,', b'"opaque":%d,' % asked.opaque)
+                header = len(said.partition(b"}{")[0]) - 7 if b"}{" in said else len(said) - 8
+                peer.sendall((len(said) - 4).to_bytes(4, "big") + header.to_bytes(4, "big") + said[8:])
+        except (ConnectionError, OSError):
+            peer.close()
+
+    def close(self) -> None:
+        self._socket.close()
 
 
-def test_what_a_judge_tells_before_its_end_is_heard() -> None:
-    async def run() -> int:
-        heard: list[bytes] = []
-        await (await _link(heard)).finish(WITHIN_S)
-        return sum(map(len, heard))
+class JudgeProcess:
+    """The judge's process with the relay's end of its socket."""
 
-    assert asyncio.run(run()) == LAST
+    def __init__(self, upstream: str, *more: str) -> None:
+        self._ours, its = socket.socketpair()
+        with its:
+            words = command(parse(("--upstream", upstream, *more)))
+            self.process = subprocess.Popen(words, stdin=its.fileno(), stdout=subprocess.DEVNULL)
+        self.counts, self._listening = Counts(), Listening()
+        self._ours.settimeout(WITHIN_S)
+
+    def send(self, *pairs: Pair) -> None:
+        self._ours.sendall(b"".join(map(packed, pairs)))
+
+    def send_bytes(self, data: bytes) -> None:
+        self._ours.sendall(data)
+
+    def hear(self) -> bool:
+        """Merge what it tells next; whether there was more."""
+        data = self._ours.recv(1 << 20)
+        for counts in self._listening.feed(data):
+            self.counts.merge(counts)
+        return bool(data)
+
+    def finish(self) -> int:
+        """The relay ends: the exit status."""
+        self._ours.shutdown(socket.SHUT_WR)
+        while self.hear():
+            pass
+        return self.process.wait(WITHIN_S)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait(WITHIN_S)
+        self._ours.close()
 
 
-def test_pairs_of_which_a_judge_told_nothing_are_counted_once() -> None:
-    async def run() -> tuple[int, int]:
-        link = await _link([])
-        link.send(own_began(NOW_MS, "127.0.0.1:9000"))
-        assert all(link.send(PAIR) for _ in range(3))
-        link.note_told(1)
-        await link.finish(WITHIN_S)
-        return link.take_lost(), link.take_lost()
-
-    assert asyncio.run(run()) == (2, 0)
+@contextmanager
+def judge_process(upstream: str, *more: str) -> Iterator[JudgeProcess]:
+    one = JudgeProcess(upstream, *more)
+    try:
+        yield one
+    finally:
+        one.close()
 
 
-def test_pairs_of_a_judge_that_was_killed_are_counted() -> None:
-    async def run() -> int:
-        link = await _link([])
-        assert link.send(PAIR)
-        link.kill()
-        await link.finish(WITHIN_S)
-        return link.take_lost()
+@pytest.fixture
+def fakes() -> Iterator[list[Fake]]:
+    """The upstream, the own half and the reference. They agree about topic T, and not about D; the upstream and the
+    reference differ in N where the own half does."""
+    made = [
+        Fake(lambda _: answer(route("a"))),
+        Fake(lambda topic: answer(route("a" if topic == "T" else "b"))),
+        Fake(lambda topic: answer(route("b" if topic == "N" else "a"))),
+    ]
+    yield made
+    for one in made:
+        one.close()
 
-    assert asyncio.run(run()) == 1
+
+def of_topic(topic: str) -> Pair:
+    return pair(answer(route("a")), answer(route("b")), request(ext={"topic": topic}))
+
+
+def test_the_process_asks_again_and_tells_what_it_found(fakes: list[Fake], tmp_path: Path) -> None:
+    upstream, own, reference = fakes
+    record = tmp_path / "pairs.jsonl"
+    with judge_process(upstream.addr, "--reference", reference.addr, "--record", str(record)) as judge:
+        judge.send(own_began(BEGAN_MS, own.addr))
+        judge.send(*map(of_topic, ("T", "D", "D", "N")))
+        judge.send(pair(answer(code=1), answer(), request(103)))
+        eventually(lambda: judge.hear() and judge.counts.judged == 5, WITHIN_S)
+        assert judge.finish() == 0
+    found = {one: judge.counts.of(one) for one in Outcome if judge.counts.of(one)}
+    assert found == {Outcome.SETTLED: 1, Outcome.DIFFERENT: 3, Outcome.NOISE: 1}
+    assert [kept.times for kept in judge.counts.samples] == [1, 2]
+    assert {code for fake in fakes for code in fake.asked} == {105}
+    assert len(list(Recording(record).pairs())) == 5
+
+
+def test_bytes_that_no_relay_sends_end_the_process(fakes: list[Fake]) -> None:
+    with judge_process(fakes[0].addr) as judge:
+        judge.send_bytes((PAIR_BYTES_MAX + 1).to_bytes(4, "big"))
+        assert not judge.hear() or not judge.hear()
+        judge.process.wait(WITHIN_S)

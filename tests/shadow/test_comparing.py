@@ -1,15 +1,25 @@
-"""Pairs that are the same but for order and time, and planted differences of each kind."""
+"""What differs between two answers is found and named, and nothing else."""
 
 from __future__ import annotations
 
+import base64
 import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rocketns.protocol.codes import RequestCode
-from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, Finding
+from interop.parity.comparing.differences import SAME_SIGN
+from rocketns.shadow.comparing import even, tokens
+from rocketns.shadow.comparing.comparing import NO_FRAME, Cache, Comparing, Finding
+from rocketns.shadow.comparing.even import differ_only_in_order
+from rocketns.shadow.comparing.listed import SEEN
+from rocketns.shadow.counting.kept import DIFFERENCES_MAX, SHOWN_CHARACTERS
 from rocketns.shadow.outcome import Outcome
+from rocketns.shadow.pairs import Pair
 from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, compact, pair, queues, request, route
 
 INFO = {"brokerAddrTable": {"a": broker("a"), "b": broker("b")}, "clusterAddrTable": {"C": ["a", "b"], "D": ["x", "y"]}}
@@ -25,10 +35,6 @@ def turned(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: turned(item) for key, item in reversed(value.items())}
     return [turned(item) for item in reversed(value)] if isinstance(value, list) else value
-
-
-def test_the_same_bytes_are_equal() -> None:
-    assert compare(answer(route("a")), answer(route("a"))).outcome is Outcome.EQUAL
 
 
 IN_ANY_ORDER = {
@@ -189,6 +195,158 @@ def test_bytes_that_are_no_frame_differ_and_are_called_so(data: bytes) -> None:
     assert (found.outcome, found.note.startswith(NO_FRAME)) == (Outcome.DIFFERENT, True)
 
 
-def test_a_code_that_is_not_known_is_compared_like_any_other() -> None:
-    assert compare(answer(b"a"), answer(b"b"), 9999).outcome is Outcome.DIFFERENT
-    assert 9999 not in list(RequestCode)
+RECORDED = [json.loads(line) for line in Path(__file__).with_name("listed.jsonl").read_text("utf-8").splitlines()]
+
+
+# Pairs of megabytes, which are not recorded, and a flood.
+MADE_HERE = {"mappings-without-end", "lookups-without-a-queue"}
+
+
+def test_every_difference_that_one_pair_shows_has_a_pair_here() -> None:
+    assert {one["id"] for one in RECORDED} | MADE_HERE == set(SEEN)
+
+
+def frame(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+@pytest.mark.parametrize("one", RECORDED, ids=lambda one: f"{one['id']}-{one['scenario']}")
+def test_what_both_servers_answered_in_a_deliberate_scenario_is_named(one: dict[str, Any]) -> None:
+    asked = frame(one["request"])
+    assert asked is not None
+    found = Comparing().compare(pair(frame(one["java"]), frame(one["own"]), asked))
+    assert found.outcome is Outcome.LISTED
+    assert found.listed in (one["id"], SAME_SIGN.get(one["id"]))
+
+
+def test_a_lookup_that_java_is_too_busy_for_is_listed_and_one_that_rocketns_refuses_is_not() -> None:
+    busy, found = answer(code=2, remark="[OVERLOAD]"), answer(route("a"))
+    assert Comparing().compare(pair(busy, found)).listed == "lookups-without-a-queue"
+    assert Comparing().compare(pair(found, busy)).outcome is Outcome.DIFFERENT
+
+
+def test_more_mappings_of_java_are_listed_and_fewer_or_others_are_not() -> None:
+    few, many, others = (
+        answer(route("a", "b") | {"topicQueueMappingByBroker": mappings})
+        for mappings in ({"a": {"e": 1}}, {"a": {"e": 1}, "b": {"e": 2}}, {"a": {"e": 3}})
+    )
+    assert Comparing().compare(pair(many, few)).listed == "mappings-without-end"
+    assert Comparing().compare(pair(few, many)).outcome is Outcome.DIFFERENT
+    assert Comparing().compare(pair(many, others)).outcome is Outcome.DIFFERENT
+    also_other = answer(route("a") | {"topicQueueMappingByBroker": {"a": {"e": 1}}})
+    assert Comparing().compare(pair(many, also_other)).outcome is Outcome.DIFFERENT
+
+
+def info(groups: dict[str, Any], **clusters: list[str | None]) -> bytes:
+    return answer({"brokerAddrTable": groups, "clusterAddrTable": clusters})
+
+
+ALIVE = {"a": broker("a")}
+EMPTY = {"b": broker("b") | {"brokerAddrs": {}}}
+
+
+def of_106(java: bytes, own: bytes) -> str:
+    return Comparing().compare(pair(java, own, request(106))).listed
+
+
+def test_what_java_never_forgets_is_listed_in_106() -> None:
+    assert of_106(info(ALIVE | EMPTY, C=["b", "a"]), info(ALIVE, C=["a"])) == "entries-without-end"
+    assert of_106(info(ALIVE, C=["a"], D=["a", "gone"]), info(ALIVE, C=["a"])) == "entries-without-end"
+    assert of_106(info(ALIVE, C=["a", None]), info(ALIVE, C=["a"])) == "registration-without-name"
+    empty = {"a": broker("a") | {"brokerAddrs": {"0": "10.0.0.1:10911", "1": ""}}}
+    assert of_106(info(empty, C=["a"]), info(ALIVE, C=["a"])) == "registration-without-address"
+
+
+@pytest.mark.parametrize(("java", "own"), [
+    (info(ALIVE | {"b": broker("b")}, C=["a", "b"]), info(ALIVE, C=["a"])),
+    (info(ALIVE, C=["a"]), info(ALIVE | EMPTY, C=["a", "b"])),
+    (info(ALIVE | EMPTY, C=["a", "b"]), info({"a": broker("a", "10.0.0.2:10911")}, C=["a"])),
+    (info(ALIVE, C=["a"]), answer(b"{}")),
+])  # fmt: skip
+def test_a_broker_that_is_alive_or_an_entry_of_rocketns_own_is_not_listed(java: bytes, own: bytes) -> None:
+    found = Comparing().compare(pair(java, own, request(106)))
+    assert (found.outcome, found.listed) == (Outcome.DIFFERENT, "")
+
+
+@pytest.mark.parametrize("body", [
+    b'{"table":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    b'{"table":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
+    b'{"table":{' + b'"a":"' + b"\\" * 100_001,
+    b'{"brokerDatas":[{"brokerAddrs":' + b"},{" * 100_000,
+    b'{"topicList":[' + b'"' * 100_001,
+    b'{"brokerAddrTable":1,"clusterAddrTable":null}',
+    b'{"brokerDatas":null,"queueDatas":{}}',
+    b'{"topicList":{"a":[]}}',
+    bytes(range(256)) * 100,
+])  # fmt: skip
+@pytest.mark.parametrize("code", [105, 106, 206, 219, 319])
+def test_a_hostile_body_differs_and_is_cut(body: bytes, code: int) -> None:
+    found = Comparing().compare(pair(answer(body), answer(b'{"table":{"a":"1"}}'), request(code)))
+    assert found.outcome is Outcome.DIFFERENT
+    assert all(len(one.upstream) <= SHOWN_CHARACTERS and len(one.own) <= SHOWN_CHARACTERS for one in found.differences)
+
+
+def test_a_body_of_more_tokens_than_the_bound_is_compared_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = b'{"table":{"a":"1","b":"2"}}', b'{"table":{"b":"2","a":"1"}}'
+    assert Comparing().compare(pair(answer(one), answer(other))).outcome is Outcome.ORDER
+    monkeypatch.setattr(tokens, "TOKENS_MAX", 10)
+    assert Comparing().compare(pair(answer(one), answer(other))).outcome is Outcome.DIFFERENT
+
+
+def test_of_many_differences_the_first_are_named() -> None:
+    one, other = ({"table": {f"k{number}": side for number in range(1000)}} for side in "ab")
+    found = Comparing().compare(pair(answer(one), answer(other), request(219)))
+    assert len(found.differences) == DIFFERENCES_MAX
+
+
+# With what could pass for a separator.
+NAMES = st.text(st.sampled_from('ab"\\,{}[]:é'), max_size=6) | st.sampled_from(['},{"brokerAddrs":', '","', "}]", '"]'])
+BROKERS = st.lists(st.builds(broker, NAMES, NAMES), max_size=4)
+QUEUES = st.lists(st.builds(queues, NAMES, st.sampled_from([4, 6])), max_size=4)
+SEEDS = st.randoms(use_true_random=False)
+
+
+def decoded_equal(one: bytes, other: bytes) -> bool:
+    return even.differing(answer(one), answer(other), NOW_MS) == {}
+
+
+def shuffled(items: list[Any], chance: random.Random) -> list[Any]:
+    return chance.sample(items, len(items))
+
+
+def of_route(brokers: list[Any], queued: list[Any]) -> bytes:
+    return compact({"brokerDatas": brokers, "filterServerTable": {}, "queueDatas": queued})
+
+
+@given(BROKERS, QUEUES, BROKERS, QUEUES, SEEDS)
+def test_routes_that_seem_equal_but_for_order_are_so_decoded(
+    brokers: list[Any], queued: list[Any], more: list[Any], others: list[Any], chance: random.Random
+) -> None:
+    one = of_route(brokers, queued)
+    turned = of_route(shuffled(brokers, chance), shuffled(queued, chance))
+    for other in (turned, of_route(more, queued), of_route(brokers, others)):
+        if one != other and differ_only_in_order(one, other):
+            assert decoded_equal(one, other)
+
+
+BODIES = st.lists(st.sampled_from(["a", "b", "é"]), max_size=3).map(lambda names: compact({"topicList": names}))
+MORE_BODIES = BODIES | st.sampled_from([compact({"table": {"a": "1"}}), b"", b"x", compact({"timestamp": NOW_MS})])
+PAIRS = st.builds(
+    lambda one, other, code, at_ms: pair(answer(one), answer(other), request(code), at_ms=at_ms),
+    MORE_BODIES, MORE_BODIES, st.sampled_from([105, 106, 206, 319]), st.sampled_from([NOW_MS, NOW_MS + 10**9]),
+)  # fmt: skip
+
+
+@given(st.lists(PAIRS, max_size=30))
+def test_what_is_remembered_never_changes_what_is_found(pairs: list[Pair]) -> None:
+    remembering = Comparing(alike_max=3, differing_max=2)
+    assert [remembering.compare(one) for one in pairs] == [Comparing().compare(one) for one in pairs]
+
+
+def test_the_entry_that_was_used_least_recently_goes() -> None:
+    cache: Cache[int] = Cache(2)
+    cache.put(b"a", 1)
+    cache.put(b"b", 2)
+    assert cache.get(b"a") == 1
+    cache.put(b"c", 3)
+    assert (cache.get(b"a"), cache.get(b"b"), len(cache)) == (1, None, 2)

@@ -1,1 +1,0 @@
-"""What differs between two answers is found and named, and nothing else."""

@@ -1,1 +1,0 @@
-"""Counts of the shadow, and what people read of them."""

@@ -1,1 +1,0 @@
-"""The judge: what it counts, what it asks again, and its process."""

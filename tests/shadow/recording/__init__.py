@@ -1,1 +1,0 @@
-"""Recordings: secrets and names that are not in them, and files that nobody should trust."""

@@ -1,1 +1,0 @@
-"""Whose bytes go where, with servers that a test plays byte by byte."""

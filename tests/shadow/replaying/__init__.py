@@ -1,1 +1,0 @@
-"""`rocketns replay`: what is sent, when, and what is said of the answers."""

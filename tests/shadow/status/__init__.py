@@ -1,1 +1,0 @@
-"""The page, the report, the metrics and the switch of a shadow."""

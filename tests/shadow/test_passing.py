@@ -1,0 +1,537 @@
+"""A client's connection is as if the relay were not there, whatever the own half or a hostile peer does."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from interop.harness.wire import eventually
+from rocketns.shadow.relay import relay
+from rocketns.shadow.relay.clients.plain import PlainClient
+from rocketns.shadow.relay.frames.asking import SAME_MAX, OpenRequests
+from rocketns.shadow.relay.frames.budget import LITTLE_BYTES, Account, Budget
+from rocketns.shadow.relay.frames.cutting import PIECE_BYTES, Cutter
+from rocketns.shadow.relay.frames.frame import Asked, Frame
+from rocketns.shadow.relay.frames.heads import Head, head_of, header_end
+from rocketns.shadow.relay.leg import Leg
+from rocketns.shadow.relay.relay import Relay
+from rocketns.shadow.relay.surroundings import Upstream
+from rocketns.shadow.relay.turns import READ_BYTES_MAX
+from rocketns.shadow.switch import Switch
+from tests.shadow.scene import (
+    FRAME_BYTES_MAX,
+    STUCK_BYTES_MAX,
+    WITHIN_S,
+    Half,
+    Scene,
+    answer,
+    asked,
+    left,
+    passed,
+    request,
+)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("UPSTREAM_WITHIN_S", "OWN_WITHIN_S"):
+        monkeypatch.setattr(relay, name, WITHIN_S)
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    made = Scene()
+    yield made
+    made.close()
+
+
+MIB = 1024 * 1024
+
+
+def test_a_client_s_bytes_reach_both_servers_before_its_frame_ends(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    part = request(7, size=100)[:50]
+    client.send(part)
+    up.expect(part)
+    own.expect(part)
+
+
+def test_a_part_of_the_upstream_s_answer_reaches_the_client_before_its_end(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    asked(client, up, request(7))
+    part = answer(7, b"x" * 1000)[:500]
+    up.send(part)
+    client.expect(part)
+
+
+def test_an_answer_that_came_twice_in_pieces_of_one_byte_is_whole(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7))
+    for byte in answer(7):
+        up.send(bytes([byte]))
+        own.send(bytes([byte]))
+    client.expect(answer(7))
+    eventually(lambda: scene.counts.equal == 2)
+
+
+def test_answers_that_differ_go_to_the_judge_with_their_request(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7))
+    up.send(answer(7, b"theirs"))
+    own.send(answer(7, b"ours"))
+    client.expect(answer(7, b"theirs"))
+    eventually(lambda: scene.judged)
+    pair = scene.judged[0]
+    assert (pair.request, pair.upstream, pair.own) == (request(7), answer(7, b"theirs"), answer(7, b"ours"))
+
+
+def test_answers_in_another_order_are_paired_by_their_opaque(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7) + request(8))
+    up.send(answer(8, b"8") + answer(7, b"7"))
+    own.send(answer(7, b"7") + answer(8, b"8"))
+    client.expect(answer(8, b"8") + answer(7, b"7"))
+    eventually(lambda: scene.counts.equal == 3)
+
+
+def test_two_open_requests_with_one_opaque_are_not_compared_when_their_answers_differ(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7) + request(7))
+    up.send(answer(7, b"1") + answer(7, b"2"))
+    own.send(answer(7, b"2") + answer(7, b"1"))
+    client.expect(answer(7, b"1") + answer(7, b"2"))
+    eventually(lambda: scene.counts.skipped == 2)
+    assert not scene.judged
+
+
+def test_a_pair_that_lacks_the_own_answer_is_judged_as_missing_it(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    asked(client, up, request(7))
+    up.send(answer(7))
+    client.expect(answer(7))
+    scene.advance(11)
+    assert [(pair.upstream, pair.own) for pair in scene.judged] == [(answer(7), None)]
+
+
+def test_a_request_of_the_upstream_passes_and_one_of_the_half_does_not(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    own.send(request(1, code=905, flag=2))
+    up.send(request(2, code=905, flag=2))
+    client.expect(request(2, code=905, flag=2))
+
+
+def test_a_client_s_half_close_reaches_both_servers_and_answers_still_come(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    client.socket.shutdown(socket.SHUT_WR)
+    assert up.ends()
+    assert own.ends()
+    up.send(answer(7))
+    client.expect(answer(7))
+
+
+def test_a_client_s_reset_reaches_the_upstream_as_one(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    client.reset()
+    assert up.is_reset()
+
+
+def test_the_upstream_s_end_reaches_the_client(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    up.close()
+    assert client.ends()
+
+
+def test_the_upstream_s_reset_reaches_the_client_as_one(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    up.reset()
+    assert client.is_reset()
+
+
+def test_an_end_by_the_half_alone_is_counted_and_the_client_stays(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    own.close()
+    eventually(lambda: scene.counts.given_up == 1)
+    scene.advance(4)
+    assert scene.counts.closed == 1
+    asked(client, up, request(7))
+
+
+def test_an_end_by_both_is_no_difference(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    own.close()
+    eventually(lambda: scene.counts.given_up == 1)
+    up.close()
+    assert client.ends()
+    client.close()
+    eventually(lambda: not scene.counts.open)
+    scene.advance(4)
+    assert scene.counts.closed == 0
+
+
+def test_garbage_reaches_both_servers(scene: Scene) -> None:
+    client = scene.connect()
+    up = scene.up.accept()
+    client.send(b"GET / HTTP/1.1\r\n\r\n")
+    up.expect(b"GET / HTTP/1.1\r\n\r\n")
+    scene.own.accept().expect(b"GET / HTTP/1.1\r\n\r\n")
+    up.send(b"HTTP/1.1 400 no\r\n\r\n")
+    client.expect(b"HTTP/1.1 400 no\r\n\r\n")
+    assert scene.counts.garbage > 0
+
+
+def test_tls_passes_unread_and_the_half_gets_nothing_of_it(scene: Scene) -> None:
+    client = scene.connect()
+    up = scene.up.accept()
+    client.send(b"\x16\x03\x01\x02\x00hello")
+    up.expect(b"\x16\x03\x01\x02\x00hello")
+    up.send(b"\x16\x03\x03 server")
+    client.expect(b"\x16\x03\x03 server")
+    assert (scene.counts.tls, scene.counts.garbage) == (1, 0)
+
+
+def test_a_frame_after_a_proxy_header_is_read(scene: Scene) -> None:
+    client = scene.connect()
+    header = b"PROXY TCP4 10.0.0.1 10.0.0.2 1000 9876\r\n"
+    up = scene.up.accept()
+    client.send(header + request(7))
+    up.expect(header + request(7))
+    eventually(lambda: scene.counts.requests == 1)
+
+
+def test_a_half_that_does_not_run_is_not_missed_and_joins_at_the_next_frame_when_it_does(scene: Scene) -> None:
+    port, scene.half.port = scene.half.port, None
+    client = scene.connect()
+    up = scene.up.accept()
+    asked(client, up, request(7))
+    scene.half.port = port
+    scene.advance(2)
+    client.send(request(8)[:10])
+    up.expect(request(8)[:10])
+    own = scene.own.accept()
+    client.send(request(8)[10:])
+    own.expect(request(8))
+
+
+def test_more_open_requests_than_a_connection_may_have_are_forgotten_and_not_answered_less(scene: Scene) -> None:
+    client, up, _ = scene.connected()
+    many = b"".join(request(number) for number in range(10_000, 15_000))
+    client.send(many)
+    up.expect(many)
+    up.send(answer(10_000) + answer(14_999))
+    client.expect(answer(10_000) + answer(14_999))
+    assert scene.counts.skipped >= 900
+
+
+def test_a_client_finds_no_connection_where_the_upstream_is_gone(scene: Scene) -> None:
+    scene.up.close()
+    assert scene.connect().ends()
+
+
+def test_a_broker_s_connection_that_the_half_lost_is_said(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7, code=103))
+    eventually(lambda: scene.counts.requests == 2)
+    own.close()
+    eventually(lambda: scene.half.unsettled)
+
+
+def test_a_connection_that_a_client_ended_is_no_loss_of_a_broker(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7, code=103))
+    left(client, up)
+    own.close()
+    eventually(lambda: not scene.counts.open)
+    assert (scene.half.unsettled, scene.counts.given_up) == ([], 0)
+
+
+def test_the_upstream_is_told_the_client_s_address_where_it_takes_that() -> None:
+    scene = Scene(proxy_protocol=True)
+    try:
+        client = scene.connect()
+        port = client.socket.getsockname()[1]
+        scene.up.accept().expect(f"PROXY TCP4 127.0.0.1 127.0.0.1 {port} {scene.port}\r\n".encode())
+    finally:
+        scene.close()
+
+
+def test_the_judge_gets_the_first_pair_of_each_connection_to_know_the_client(scene: Scene) -> None:
+    scene.connected()
+    client, up, own = scene.connected()
+    asked(client, up, request(8))
+    up.send(answer(8))
+    own.send(answer(8))
+    client.expect(answer(8))
+    eventually(lambda: scene.counts.equal == 3)
+    assert [pair.connection for pair in scene.introduced] == [1, 2]
+
+
+def test_an_answer_of_the_half_that_comes_after_the_client_left_is_compared(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    asked(client, up, request(7))
+    up.send(answer(7, b"theirs"))
+    client.expect(answer(7, b"theirs"))
+    left(client, up)
+    own.expect(request(7))
+    assert own.ends()
+    own.send(answer(7, b"ours"))
+    eventually(lambda: scene.counts.open == 0)
+    assert [(pair.upstream, pair.own) for pair in scene.judged] == [(answer(7, b"theirs"), answer(7, b"ours"))]
+    assert scene.counts.left == 0
+
+
+def test_a_client_that_asks_and_leaves_before_the_half_is_connected_is_compared(scene: Scene) -> None:
+    client = scene.connect()
+    up = scene.up.accept()
+    passed(client, up)
+    left(client, up)
+    own = scene.own.accept()
+    own.expect(request(7))
+    own.send(answer(7))
+    eventually(lambda: (scene.counts.equal, scene.counts.open) == (1, 0))
+    own.close()
+
+
+def test_a_half_that_ends_without_its_answer_to_a_client_that_left_is_counted(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    passed(client, up)
+    left(client, up)
+    own.close()
+    eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
+    assert not scene.judged
+
+
+def test_only_so_many_connections_stay_without_their_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "LINGERING_MAX", 0)
+    scene = Scene()
+    client, up, _ = scene.connected()
+    passed(client, up)
+    left(client, up)
+    eventually(lambda: (scene.counts.left, scene.counts.open) == (1, 0))
+    scene.close()
+
+
+def test_the_end_waits_for_answers_that_are_due(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    passed(client, up)
+    eventually(lambda: scene.call(scene.relay.pairing.waits_since, float("inf")))
+    waiting = scene.start(scene.relay.wait_for_answers(WITHIN_S))
+    own.send(answer(7))
+    waiting.result(WITHIN_S)
+    assert scene.counts.equal == 2
+
+
+def test_a_half_that_reads_nothing_is_given_up_and_delays_nothing() -> None:
+    budget = Budget(4 * 1024 * 1024)
+    scene = Scene(budget)
+    try:
+        client, up, _ = scene.connected()
+        large = request(7, size=8 * 1024 * 1024)
+        client.socket.setblocking(False)
+        sent = received = 0
+        for _ in range(4):  # 32 MiB: more than two sockets and the budget hold
+            at = 0
+            while at < len(large):
+                try:
+                    at += client.socket.send(large[at : at + 65_536])
+                except BlockingIOError:
+                    received += len(up.socket.recv(1 << 20))
+            sent += at
+        while received < sent:
+            received += len(up.socket.recv(1 << 20))
+        assert budget.used <= budget.most
+        eventually(lambda: scene.counts.given_up >= 1)
+    finally:
+        scene.close()
+
+
+def test_a_server_is_not_read_while_its_client_does_not_read(scene: Scene) -> None:
+    _, up, _ = scene.connected()
+    assert scene.sent_until_stopped(up, answer(7, b"x" * 1_000_000), "up") < STUCK_BYTES_MAX
+
+
+def test_a_client_is_not_read_while_the_upstream_does_not_read(scene: Scene) -> None:
+    client, _, _ = scene.connected()
+    assert scene.sent_until_stopped(client, request(7, size=1_000_000), "client") < STUCK_BYTES_MAX
+
+
+def test_each_request_in_flight_is_answered_by_the_server_of_its_time(scene: Scene) -> None:
+    client, up, own = scene.connected()
+    client.send(request(7))
+    eventually(lambda: scene.counts.requests == 2)
+    scene.call(scene.switch.set, 100, "the test")
+    client.send(request(8))
+    eventually(lambda: scene.counts.requests == 3)
+    own.send(answer(7, b"own") + answer(8, b"own"))
+    client.expect(answer(8, b"own"))
+    up.send(answer(8, b"up") + answer(7, b"up"))
+    client.expect(answer(7, b"up"))
+    scene.call(scene.switch.set, 0, "the test")
+    client.send(request(9))
+    eventually(lambda: scene.counts.requests == 4)
+    own.send(answer(9, b"own"))
+    up.send(answer(9, b"up"))
+    client.expect(answer(9, b"up"))
+
+
+def asked_with(opaque: int) -> Asked:
+    return Asked(Frame(is_pinned=False), Head(opaque, 105, is_answer=False, is_oneway=False), 0.0, serve=False)
+
+
+def test_only_so_many_open_requests_with_one_opaque_are_looked_through() -> None:
+    """Each further one would cost as many steps as there are: a second of everybody's time for 100 KB of requests."""
+    requests = OpenRequests(Account(Budget()))
+    taken = [requests.add(asked_with(7)) for _ in range(SAME_MAX + 1)]
+    assert taken == [True] * SAME_MAX + [False]
+    assert requests.add(asked_with(8))
+
+
+def test_connections_that_keep_all_they_may_leave_room_for_usual_ones() -> None:
+    budget = Budget(256 * MIB)
+    for _ in range(100):
+        account = Account(budget)
+        account.take(1000)
+        while account.take(64 * 1024):
+            pass
+    assert not Account(budget).fits(MIB)
+    assert Account(budget).fits(LITTLE_BYTES)
+
+
+def test_a_frame_that_comes_in_tiny_pieces_is_accounted_for_with_what_each_piece_costs() -> None:
+    account = Account(Budget())
+    cutter = Cutter(account, FRAME_BYTES_MAX, pins=False)
+    frame = request(size=1000)
+    for at in range(0, 200, 2):
+        list(cutter.pieces(frame[at : at + 2]))
+    assert account.used >= 90 * PIECE_BYTES
+    cutter.drop()
+    assert account.used == 0
+
+
+def test_a_connection_that_sends_much_is_taken_in_turns(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    take = Leg.data_received
+
+    def noted(leg: Leg, data: bytes) -> None:
+        sizes.append(len(data))
+        take(leg, data)
+
+    monkeypatch.setattr(Leg, "data_received", noted)
+    client, up, _ = scene.connected()
+    up.send(b"".join(request(opaque) for opaque in range(20_000)))
+    client.read(READ_BYTES_MAX * 20)
+    assert 0 < max(sizes) <= READ_BYTES_MAX
+
+
+CLIENTS, REQUESTS, OUTSTANDING = 6, 150, 8
+CUT_EVERY = 200  # requests
+
+
+class WildServer:
+    """A server that answers in any order, in pieces of any size. It ends its connections each ``cuts`` requests."""
+
+    def __init__(self, name: bytes, draw: random.Random, cuts: int = 0) -> None:
+        self._name, self._draw, self._cuts, self._came = name, draw, cuts, 0
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        waiting: list[int] = []
+        answering = asyncio.ensure_future(self._answer(writer, waiting))
+        try:
+            while True:
+                length = await reader.readexactly(4)
+                rest = await reader.readexactly(struct.unpack(">i", length)[0])
+                head = head_of(length + rest, header_end(length + rest))
+                assert head is not None
+                waiting.append(head.opaque)
+                self._came += 1
+                if self._cuts and self._came % self._cuts == 0:
+                    self._cut()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            answering.cancel()
+            writer.close()
+
+    async def _answer(self, writer: asyncio.StreamWriter, waiting: list[int]) -> None:
+        draw = self._draw
+        while True:
+            for _ in range(draw.randrange(20)):
+                await asyncio.sleep(0)
+            some = [waiting.pop(draw.randrange(len(waiting))) for _ in range(draw.randint(0, len(waiting)))]
+            data = b"".join(answer(opaque, self._body(opaque)) for opaque in some)
+            at = 0
+            while at < len(data):
+                size = draw.choice((1, 7, 100, 1000, 60_000))
+                writer.write(data[at : at + size])
+                at += size
+                if draw.random() < 0.3:
+                    await asyncio.sleep(0)
+
+    def _body(self, opaque: int) -> bytes:
+        return self._name * (opaque % 7 * self._draw.choice((1, 1, 400, 20_000)) + 1)
+
+    def _cut(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+
+async def wild_client(port: int, number: int, draw: random.Random) -> int:
+    """How many requests were answered, each once, by whole frames."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    due: set[int] = set()
+    sent = done = 0
+    while done < REQUESTS:
+        while sent < REQUESTS and len(due) < OUTSTANDING:
+            opaque = number * 100_000 + sent
+            due.add(opaque)
+            data = request(opaque, size=draw.choice((0, 10, 70_000)))
+            cut = draw.randrange(len(data))
+            writer.write(data[:cut])
+            await asyncio.sleep(0)
+            writer.write(data[cut:])
+            sent += 1
+        length = await reader.readexactly(4)
+        frame = length + await reader.readexactly(struct.unpack(">i", length)[0])
+        head = head_of(frame, header_end(frame))
+        assert head is not None
+        assert head.opaque in due, f"{head.opaque} was not asked, or is answered twice"
+        body = frame[header_end(frame) :]
+        assert body == b"u" * len(body)
+        due.remove(head.opaque)
+        done += 1
+    writer.close()
+    return done
+
+
+async def play(seed: int) -> Relay:
+    draw = random.Random(seed)
+    up, own = WildServer(b"u", draw), WildServer(b"o", draw, CUT_EVERY)
+    servers = [await asyncio.start_server(one.serve, "127.0.0.1", 0) for one in (up, own)]
+    ports = [server.sockets[0].getsockname()[1] for server in servers]
+    relay = Relay(Upstream("127.0.0.1", ports[0]), Half(ports[1]), Switch(), lambda _: True,
+                  frame_bytes_max=FRAME_BYTES_MAX, connections_max=100)  # fmt: skip
+    relay.start()
+    listening = await asyncio.get_running_loop().create_server(lambda: PlainClient(relay), "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    clients = (wild_client(port, number, random.Random(seed * 100 + number)) for number in range(1, CLIENTS + 1))
+    assert await asyncio.wait_for(asyncio.gather(*clients), WITHIN_S) == [REQUESTS] * CLIENTS
+    async with asyncio.timeout(WITHIN_S):
+        while relay.sessions:
+            await asyncio.sleep(0)
+    relay.stop()
+    for server in [*servers, listening]:
+        server.close()
+    return relay
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_each_request_has_one_whole_answer_of_the_upstream_while_the_half_is_cut_off(seed: int) -> None:
+    relay = asyncio.run(play(seed))
+    assert relay.counts.requests == CLIENTS * REQUESTS
+    assert relay.counts.given_up > 0
+    assert relay.budget.used == 0

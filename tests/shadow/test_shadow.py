@@ -1,0 +1,184 @@
+"""What an operator relies on: `rocketns shadow` as a process, in front of real name servers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from interop.harness import codes, payloads
+from interop.harness.ports import free_port
+from interop.harness.process import Process
+from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.wire import Client, eventually
+from tests.support.certificates import Files, authority
+from tests.support.tlsclient import TlsClient
+from tests.support.tlsfiles import as_options, tls_properties
+
+ITEM = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"}
+READY = r"own half, process (\d+), listens at"
+
+
+class Shadow:
+    """Started on construction, and ready. Brokers have a second to register at a half that starts."""
+
+    def __init__(self, home: Path, upstream: int, *options: str) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.port, self.status_port = free_port(), free_port()
+        self.process = Process(
+            [sys.executable, "-m", "rocketns", "shadow", "--upstream", f"127.0.0.1:{upstream}", "-p", str(self.port),
+             "--bind", "127.0.0.1", "--settle", "1s", "--status", f"127.0.0.1:{self.status_port}", *options],
+            home / "stdout.log",
+        )  # fmt: skip
+        self.process.wait_for(READY)
+
+    def counts(self) -> dict[str, Any]:
+        """What the status port says."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.status_port}/api/counts") as answer:
+            found: dict[str, Any] = json.load(answer)
+        return found
+
+    def relay(self, name: str) -> int:
+        """A number of the relay."""
+        return int(self.counts()["relay"][name])
+
+    def knows_brokers(self) -> bool:
+        """Whether differences count: brokers had time to register at the half."""
+        return not self.counts()["half"].startswith("knows")
+
+    def connect(self) -> Client:
+        return Client(self.port)
+
+
+def register(client: Client, topics: int = 3, addr: str = "127.0.0.1:10911", broker: str = "broker-a") -> None:
+    """A broker with topics ``T0`` and so on."""
+    body = payloads.register_body([payloads.topic_config(f"T{number}") for number in range(topics)])
+    ext = payloads.register_ext(addr=addr, broker=broker, body=body)
+    assert client.request(codes.REGISTER_BROKER, ext, body).code == 0
+
+
+def routed(client: Client, topic: str = "T1") -> bool:
+    """Whether the topic has a route."""
+    return client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}).code == 0
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Iterator[NameServer]:
+    started = RocketnsServer(tmp_path / "upstream")
+    yield started
+    started.kill()
+
+
+@pytest.fixture
+def shadow(tmp_path: Path, upstream: NameServer) -> Iterator[Shadow]:
+    started = Shadow(tmp_path, upstream.port)
+    yield started
+    started.process.kill()
+
+
+def test_answers_of_both_are_compared_and_the_end_says_that_none_differs(shadow: Shadow) -> None:
+    with shadow.connect() as client:
+        register(client)
+        assert routed(client)
+        assert not routed(client, "unknown")
+        eventually(lambda: shadow.relay("equal") == 3)
+    assert shadow.process.stop() == 0
+    assert "0 different of 3 answers" in shadow.process.text()
+
+
+@pytest.mark.slow
+def test_a_planted_difference_is_found_and_the_exit_status_says_so(shadow: Shadow, upstream: NameServer) -> None:
+    with upstream.connect() as direct, shadow.connect() as client:
+        register(direct)
+        eventually(shadow.knows_brokers)
+        assert routed(client)
+        eventually(lambda: shadow.counts()["unwanted"] == 1)
+    assert shadow.process.stop() == 1
+
+
+@pytest.mark.slow
+def test_a_difference_of_a_registration_is_settled_by_the_items_that_both_have_then(
+    shadow: Shadow, upstream: NameServer
+) -> None:
+    eventually(shadow.knows_brokers)
+    with upstream.connect() as direct, shadow.connect() as client:
+        assert direct.request(codes.PUT_KV_CONFIG, ITEM).code == 0
+        register(client)
+        assert client.request(codes.PUT_KV_CONFIG, ITEM).code == 0
+        eventually(lambda: "settled" in str(shadow.counts()["requests"].get("REGISTER_BROKER")))
+    assert shadow.process.stop() == 0
+
+
+@pytest.mark.slow
+def test_killed_children_are_not_noticed_by_a_client_and_start_again(shadow: Shadow) -> None:
+    children = psutil.Process(shadow.process.pid).children()
+    with shadow.connect() as client:
+        register(client)
+        for child in children:
+            child.kill()
+        assert routed(client)
+        eventually(lambda: shadow.process.text().count("listens at 127.0.0.1") >= 3)
+        eventually(lambda: routed(client) and shadow.relay("reopened") > 0)
+        register(client)
+    eventually(lambda: "judge ended" in shadow.process.text())
+    eventually(lambda: len(psutil.Process(shadow.process.pid).children()) == 2)
+    started = psutil.Process(shadow.process.pid).children(recursive=True)
+    shadow.process.kill()
+    assert not psutil.wait_procs(started, 60)[1]
+
+
+@pytest.mark.slow
+def test_the_half_has_the_upstream_s_order_configuration_and_properties(tmp_path: Path, upstream: NameServer) -> None:
+    with upstream.connect() as direct:
+        assert direct.request(codes.PUT_KV_CONFIG, ITEM).code == 0
+        assert direct.request(codes.UPDATE_NAMESRV_CONFIG, body=b"orderMessageEnable=true").code == 0
+    shadow = Shadow(tmp_path, upstream.port)
+    with shadow.connect() as client:
+        register(client)
+        answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T1"})
+        assert b"broker-a:4" in (answer.body or b"")
+        eventually(lambda: shadow.relay("equal") == 2)
+    shadow.process.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.needs("java", "mvn")
+def test_a_java_name_server_and_the_half_say_the_same(tmp_path: Path) -> None:
+    upstream = JavaNameServer(tmp_path / "upstream")
+    shadow = Shadow(tmp_path, upstream.port)
+    with shadow.connect() as client:
+        register(client)
+        for topic in ("T0", "T1", "unknown"):
+            routed(client, topic)
+        client.request(codes.GET_BROKER_CLUSTER_INFO)
+        client.request(codes.GET_NAMESRV_CONFIG)
+        eventually(lambda: shadow.counts()["judged"] == 6)
+        assert shadow.counts()["unwanted"] == 0, shadow.counts()
+    shadow.process.kill()
+    upstream.kill()
+
+
+@pytest.mark.slow
+def test_tls_without_keys_reaches_the_upstream_and_is_not_compared(shadow: Shadow) -> None:
+    with TlsClient(shadow.port) as client:
+        register(client)
+        assert (shadow.relay("tls"), shadow.relay("equal")) == (1, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to_upstream", ["false", "true"])
+def test_tls_with_keys_is_compared(tmp_path: Path, upstream: NameServer, to_upstream: str) -> None:
+    files = Files.write(tmp_path / "tls", authority("shadow"))
+    options = as_options(tls_properties(files) | {"tls.enable": to_upstream})
+    shadow = Shadow(tmp_path, upstream.port, *options)
+    with TlsClient(shadow.port) as client, shadow.connect() as plain:
+        register(client)
+        eventually(lambda: shadow.relay("equal") == 1)
+        register(plain)
+    shadow.process.kill()

@@ -1,1 +1,0 @@
-"""`rocketns shadow` as a process, in front of real name servers."""
