@@ -1,1 +1,1 @@
-"""The audit compared with real consumers: one network cut, what the clients then did, and the audit's result."""
+"""The audit beside real brokers and clients: what it says of the queues consumers had, and of what was watched."""

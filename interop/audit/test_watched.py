@@ -10,12 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from interop.audit.audited import Audit, audited, missing
-from interop.audit.deployment import A, B
-from interop.collecting.cluster import JAVA, NAMES, OWN, TOPIC
-from interop.collecting.collector import INTERVAL_S, together
-from interop.collecting.comparison import Moment, Window, apart_ms, departures, impact, moment, windows
-from interop.collecting.story import A_READS, BOTH, ONLY_A, Story, play
+from interop.audit.audited import Audit, audited
+from interop.audit.consumers import A, B
+from interop.audit.watched import (
+    A_READS,
+    BOTH,
+    INTERVAL_S,
+    JAVA,
+    NAMES,
+    ONLY_A,
+    OWN,
+    TOPIC,
+    Moment,
+    Story,
+    Window,
+    apart_ms,
+    departures,
+    impact,
+    moment,
+    play,
+    together,
+    windows,
+)  # fmt: skip
 
 pytestmark = pytest.mark.timeout(2400)
 
@@ -28,11 +44,7 @@ Audits = dict[str, Audit]
 
 
 @pytest.fixture(scope="module")
-def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    if request.config.getoption("--against") == "java":
-        pytest.skip("both kinds of name server take part already")
-    if gone := missing():
-        pytest.skip(f"pip install 'rocketns[spark]'; not installed: {', '.join(gone)}")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     return play(tmp_path_factory.mktemp("collected"))
 
 

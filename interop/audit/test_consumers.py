@@ -15,42 +15,41 @@ Where reality leaves the model, read in the 5.5.0 client and broker, and asserte
   part or every queue it sees. Orphaned queues are consumed by turns; c2's own queues stay taken twice.
 
 So orphaned queue-seconds of the audit are an upper bound in windows that last for longer than about two and a half
-minutes with default settings, and right in shorter ones. The settings of `interop.audit.deployment` bring this to 20 s.
+minutes with default settings, and right in shorter ones. The settings of `interop.audit.consumers` bring this to 20 s.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from interop.audit.audited import missing
-from interop.audit.comparison import ALL, Compared, Printed, table
-from interop.audit.deployment import ADDRESSES, ASKS, BROKER_TIMEOUT_S, GROUP, MEMBER_TIMEOUT_S, A, B
-from interop.audit.seen import dup_seconds, orphaned_seconds
-from interop.audit.story import SHARED, play
+from interop.audit.consumers import (
+    ADDRESSES,
+    ALL,
+    ASKS,
+    BROKER_TIMEOUT_S,
+    GROUP,
+    MEMBER_TIMEOUT_S,
+    SHARED,
+    A,
+    B,
+    Compared,
+    dup_seconds,
+    orphaned_seconds,
+    play,
+)  # fmt: skip
 
-# About 90 s on a quiet machine; the whole story is told before the first test.
-long = pytest.mark.timeout(2400)
+# Against hangs: about 90 s on a quiet machine; the whole story is played before the first test.
+pytestmark = pytest.mark.timeout(2400)
 # How far a time that the test polled, or a client printed, may be from the journal's. A busy machine stops for seconds.
 NEAR_MS = 10_000
 JITTER_MS = 1_000
 
 
 @pytest.fixture(scope="module")
-def compared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Compared:
-    printed = Printed()
-    request.config.pluginmanager.register(printed)
-    if request.config.getoption("--against") == "java":
-        printed.text = "not compared: the Java name server writes no journal"
-    elif gone := missing():
-        printed.text = f"NOT COMPARED: pip install 'rocketns[spark]'; not installed: {', '.join(gone)}"
-    if printed.text:
-        pytest.skip(printed.text)
-    found = Compared(play(tmp_path_factory.mktemp("truth")))
-    printed.text = table(found.lines())
-    return found
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    return Compared(play(tmp_path_factory.mktemp("truth")))
 
 
-@long
 def test_the_audit_finds_the_cut_and_says_when_where_and_why(compared: Compared) -> None:
     story, window = compared.story, compared.window
     assert story.audit.status == 1, story.audit.said
@@ -63,14 +62,12 @@ def test_the_audit_finds_the_cut_and_says_when_where_and_why(compared: Compared)
     assert [row["kind"] for row in compared.departures] == ["partition"]
 
 
-@long
 def test_lookups_show_which_consumer_asks_which_name_server(compared: Compared) -> None:
     found = {(row["client"].split(":")[0], row["ns"], row["group"]) for row in compared.members}
     assert found == {(ADDRESSES[name], ns, GROUP) for name, ns in ASKS.items()}
     assert compared.real["c"] == 2
 
 
-@long
 def test_consumers_have_the_queues_of_the_audit_while_brokers_know_all_members(compared: Compared) -> None:
     orphaned, dup = compared.lasting()
     assert (orphaned, dup) == (B, SHARED)
@@ -82,7 +79,6 @@ def test_consumers_have_the_queues_of_the_audit_while_brokers_know_all_members(c
     assert (model["orphaned_mean"], model["orphaned_max"], model["dup_mean"], model["dup_max"]) == (3, 4, 1, 2)
 
 
-@long
 def test_then_the_consumer_that_sees_both_brokers_takes_the_orphaned_queues_by_turns(compared: Compared) -> None:
     """Where the model ends: broker-b has forgotten c2, and c1 asks it or broker-a by chance."""
     assert compared.until_forgotten() > MEMBER_TIMEOUT_S - NEAR_MS / 1000
@@ -92,7 +88,6 @@ def test_then_the_consumer_that_sees_both_brokers_takes_the_orphaned_queues_by_t
     assert all(part.dup(ALL) == SHARED for part in parts), "whoever has the rest, these two stay taken twice"
 
 
-@long
 def test_queue_seconds_of_the_audit_bound_those_of_orphaned_queues_and_fit_those_taken_twice(
     compared: Compared,
 ) -> None:
@@ -105,7 +100,6 @@ def test_queue_seconds_of_the_audit_bound_those_of_orphaned_queues_and_fit_those
     assert orphaned_seconds(before, ALL) > 0
 
 
-@long
 def test_messages_of_orphaned_queues_wait_and_those_taken_twice_are_consumed_twice(compared: Compared) -> None:
     story = compared.story
     during = [m for m in story.sent if compared.switched + JITTER_MS < m.ms < compared.forgotten - JITTER_MS]
@@ -119,7 +113,6 @@ def test_messages_of_orphaned_queues_wait_and_those_taken_twice_are_consumed_twi
         assert shared <= {m.text for m in story.got[name]}, f"{name} got what the other got too"
 
 
-@long
 def test_after_healing_each_queue_has_one_consumer_and_no_message_was_lost(compared: Compared) -> None:
     story = compared.story
     after = compared.parts(story.ended - 1, story.ended)[0]
