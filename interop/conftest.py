@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -17,21 +16,15 @@ from interop.harness.rocketmq.keeping import keep
 from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.programs import Program
-from interop.harness.sending.table import MARK, ClientTable
 from interop.harness.servers import NameServer
+from tests.support.needs import found
 
 # Against hangs only.
 SCENARIO_TIMEOUT_S = 900
-PRINT = "print "
 HERE = Path(__file__).parent
 PARITY = HERE / "parity"
 # `make test` has one real broker with a producer and a consumer.
 IN_MAKE_TEST = HERE / "messages" / "test_send_and_receive.py"
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", MARK)
-    config.pluginmanager.register(ClientTable(HERE, HERE / "results" / "clients.md"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,22 +40,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _has_processes(item: pytest.Item) -> bool:
     """Whether it starts Java. Parity is also replayed from recorded answers."""
     return item.path.is_relative_to(HERE) and not item.path.is_relative_to(PARITY)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for title, lines in _printed(terminalreporter).items():
-        terminalreporter.section(title)
-        terminalreporter.write("".join(f"{line}\n" for line in lines))
-
-
-def _printed(terminalreporter: pytest.TerminalReporter) -> dict[str, list[str]]:
-    """Lines that tests want printed: ``record_property("print TITLE", line)``, which also works in a worker."""
-    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
-    sections: dict[str, list[str]] = {}
-    for name, line in itertools.chain.from_iterable(report.user_properties for report in reports):
-        if name.startswith(PRINT):
-            sections.setdefault(name.removeprefix(PRINT), []).append(str(line))
-    return sections
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -90,7 +67,7 @@ def _build_clients(session: pytest.Session, file: Path) -> None:
     items = [item for item in session.items if item.path == file]
     builds = [build for item in items[:1] if (build := getattr(getattr(item, "module", None), "build", None))]
     programs = [item.callspec.params.get("program") for item in items if hasattr(item, "callspec")]
-    builds += [p.prepare for p in programs if isinstance(p, Program) and not p.cannot_run()]
+    builds += [p.prepare for p in programs if isinstance(p, Program) and all(map(found, p.tools))]
     for build in builds:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             build()

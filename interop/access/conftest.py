@@ -19,16 +19,8 @@ IN_A_ZONE = ("-Drocketmq.zone=zone-a", "-Drocketmq.zone.mode=true")
 
 
 @pytest.fixture(scope="package")
-def guarding(server_class: type[NameServer]) -> type[NameServer]:
-    """The kind of name server; skipped for Java's."""
-    if server_class.kind == "java":
-        pytest.skip("Java's name server has no access control")
-    return server_class
-
-
-@pytest.fixture(scope="package")
-def guarded(guarding: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    with Fleet(guarding, tmp_path_factory.mktemp("guarded")) as fleet:
+def guarded(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    with Fleet(server_class, tmp_path_factory.mktemp("guarded")) as fleet:
         policy = fleet.folder("policy")
         server = fleet.name_server(write_policy(policy, "enforce"))
         properties, options = SIGNING_BROKER | POPPABLE, MEMORY + IN_A_ZONE

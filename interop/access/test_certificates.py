@@ -10,7 +10,7 @@ import pytest
 
 from interop.access.guarded import TOPIC, Guarded, Way, has_registered, was_registered
 from interop.access.policies import write_policy
-from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.rocketmq.java import OLD
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
@@ -68,10 +68,10 @@ def signer(tmp_path_factory: pytest.TempPathFactory) -> Signer:
 
 @pytest.fixture(scope="module")
 def verifying(
-    guarding: type[NameServer], signer: Signer, tmp_path_factory: pytest.TempPathFactory
+    server_class: type[NameServer], signer: Signer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Guarded]:
     """A name server that takes TLS alone, and verifies the certificates of those that show one."""
-    with Fleet(guarding, tmp_path_factory.mktemp("verifying")) as fleet:
+    with Fleet(server_class, tmp_path_factory.mktemp("verifying")) as fleet:
         policy = fleet.folder("policy")
         verifies = {"authClient": "true", "need.client.auth": "optional", "trustCertPath": str(signer.trusted)}
         options = as_options(tls_properties(signer.issue("localhost"), **verifies, mode="enforcing"))
@@ -86,10 +86,6 @@ def way(verifying: Guarded, fleet: Fleet) -> Way:
     return Way.to(verifying.server, fleet)
 
 
-@pytest.mark.client(
-    language="Java", client="`rocketmq-client`", version=CURRENT,
-    shows="TLS client certificates of a broker and clients where everything else is refused",
-)  # fmt: skip
 def test_clients_with_certificates_use_a_broker_with_one(verifying: Guarded, signer: Signer, fleet: Fleet) -> None:
     options = signer.peer("client-1")
     producer = fleet.producer([verifying.server], TOPIC, MESSAGES, options=options)

@@ -13,12 +13,8 @@ from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import stored
 
 MESSAGES = 100
-CLASSIC = {"language": "Java", "client": "`rocketmq-client`"}
 
 
-@pytest.mark.client(
-    **CLASSIC, version=CURRENT, shows="signed lookups at a broker that signs, where everything else is refused"
-)
 def test_signed_clients_use_a_broker_that_signs(guarded: Guarded, fleet: Fleet) -> None:
     producer = fleet.producer([guarded.server], TOPIC, MESSAGES, options=signs_as(CLIENTS))
     consumer = fleet.consumer([guarded.server], TOPIC, "readers", options=signs_as(CLIENTS))
@@ -32,9 +28,6 @@ def test_signed_client_of_a_zone_is_served(guarded: Guarded, fleet: Fleet) -> No
     assert producer.values("SENT") == ["0"]
 
 
-@pytest.mark.client(
-    **CLASSIC, version=OLD, shows="signed lookups at a broker that is known by its network, where all else is refused"
-)
 def test_signed_clients_use_an_old_broker_that_is_known_by_its_network(guarded: Guarded, fleet: Fleet) -> None:
     way = Way.to(guarded.server, fleet, OLD_BROKERS_HOST)
     topic = "Guarded-old"

@@ -14,9 +14,6 @@ from interop.harness.sending.programs import Program, assert_program_sends_and_r
 from interop.messages.test_clients_grpc import JAVA
 from interop.messages.test_clients_languages import PROGRAMS
 
-SIGNS = "signed lookups where unsigned ones are refused"
-THROUGH_A_PROXY = "ordinary messages through the 5.5.0 proxy, which signs its lookups"
-
 
 def build() -> None:
     proxy_jars()
@@ -29,13 +26,13 @@ def proxy(guarded: Guarded, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     started.kill()
 
 
-@pytest.mark.parametrize("program", [program.case(SIGNS) for program in PROGRAMS])
+@pytest.mark.parametrize("program", [program.case() for program in PROGRAMS])
 def test_client_that_signs_sends_and_receives(program: Program, guarded: Guarded, fleet: Fleet) -> None:
     servers = name_server_list(guarded.server)
     assert_program_sends_and_receives(program, servers, guarded.broker, fleet, SIGNING_PROGRAM)
 
 
-@pytest.mark.parametrize("program", [JAVA.case(THROUGH_A_PROXY)])
+@pytest.mark.parametrize("program", [JAVA.case()])
 def test_client_uses_a_proxy_that_signs(program: Program, guarded: Guarded, proxy: Proxy, fleet: Fleet) -> None:
     assert_program_sends_and_receives(program, proxy.address, guarded.broker, fleet)
 

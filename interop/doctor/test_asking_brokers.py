@@ -18,8 +18,7 @@ from rocketns.access.signing.key_signer import KeySigner
 from rocketns.access.signing.secret import Secret
 from rocketns.client.signer import Signer
 from rocketns.doctor.facts.brokers import BrokerFacts
-from tests.doctor.counting import group, topic
-from tests.doctor.examining import examine
+from tests.doctor.counting import examine, group, topic
 
 TOPIC, GROUP, STRANGERS = "Orders", "readers", "strangers"
 MESSAGES = 5

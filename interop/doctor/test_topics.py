@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from interop.doctor.conftest import Told
 from interop.doctor.diagnosis import Cause, examine
 from interop.doctor.site import Pair, Site
 from interop.harness import views
@@ -51,25 +50,23 @@ def office(shared_site: Site) -> Office:
     return Office(shared_site)
 
 
-def test_nothing_is_wrong_with_a_broker_that_is_reached_over_the_network(office: Office, told: Told) -> None:
+def test_nothing_is_wrong_with_a_broker_that_is_reached_over_the_network(office: Office) -> None:
     """Well, with a topic and without. Being asked leaves no trace at the broker or at the name servers."""
     with office.site.client.inside():
         before = [views.routes(server) for server in office.servers]
     kept = office.kept()
-    for name, servers in office.lists():
+    for _, servers in office.lists():
         for words in ((), ("--topic", TOPIC, "--from-client", "--client-version", "5.5.0")):
             said = examine(office.site.client, servers, *words)
-            told(f"well: over the network, {name} {' '.join(words)}", said)
             said.is_well()
     with office.site.client.inside():
         assert [views.routes(server) for server in office.servers] == before
     assert office.kept() == kept
 
 
-def test_a_topic_that_was_never_created_is_created_by_the_command_that_is_printed(office: Office, told: Told) -> None:
-    for name, servers in office.lists():
+def test_a_topic_that_was_never_created_is_created_by_the_command_that_is_printed(office: Office) -> None:
+    for _, servers in office.lists():
         said = examine(office.site.client, servers, "--topic", ABSENT)
-        told(f"topic never created, {name}", said)
         said.names_first(Cause(("topic-missing",), (ABSENT,), (), ("updateTopic", "-c Shop", f"-t {ABSENT}")))
     assert ABSENT not in office.kept()[0], "asking does not create it"
     office.site.runs(*said.commands())
@@ -77,34 +74,31 @@ def test_a_topic_that_was_never_created_is_created_by_the_command_that_is_printe
 
 
 @pytest.mark.parametrize("wrong", ["orders", "Order", "Ordres"])
-def test_a_misspelt_topic_is_named_with_the_one_that_exists(office: Office, wrong: str, told: Told) -> None:
-    for name, servers in office.lists():
+def test_a_misspelt_topic_is_named_with_the_one_that_exists(office: Office, wrong: str) -> None:
+    for _, servers in office.lists():
         said = examine(office.site.client, servers, "--topic", wrong)
-        told(f"misspelt topic {wrong}, {name}", said)
         said.names_first(Cause(("misspelt",), (wrong, TOPIC)))
 
 
-def test_a_wiped_permission_is_given_back_by_the_command_that_is_printed(office: Office, told: Told) -> None:
+def test_a_wiped_permission_is_given_back_by_the_command_that_is_printed(office: Office) -> None:
     """`mqadmin wipeWritePerm`, which operators use before they stop a broker, and forget."""
     office.site.runs(f"mqadmin wipeWritePerm -b broker-a -n {office.servers}")
     _until_permission(office, 4)
     assert NO_ROUTE + TOPIC in office.site.error_of_producer(office.servers, TOPIC)
-    for name, servers in office.lists():
+    for _, servers in office.lists():
         said = examine(office.site.client, servers, "--topic", TOPIC)
-        told(f"wiped permission, {name}", said)
         said.names_first(Cause(("permission-wiped",), ("broker-a", "permission"), (), ("addWritePerm", "-b broker-a")))
     office.site.runs(*said.commands())
     _until_permission(office, 6)
     office.is_well(TOPIC)
 
 
-def test_a_topic_that_is_read_only_is_made_writable_by_the_command_that_is_printed(office: Office, told: Told) -> None:
+def test_a_topic_that_is_read_only_is_made_writable_by_the_command_that_is_printed(office: Office) -> None:
     """The broker itself has it without write permission: what mends it is another command."""
     office.site.runs(f"mqadmin updateTopic -t {OTHER} -p 4 -b {office.broker.address} -n {office.servers}")
     _until_permission(office, 4, OTHER)
-    for name, servers in office.lists():
+    for _, servers in office.lists():
         said = examine(office.site.client, servers, "--topic", OTHER)
-        told(f"read-only topic, {name}", said)
         said.names_first(
             Cause(("topic-read-only",), (OTHER, "cannot be written"), (), ("updateTopicPerm", f"-t {OTHER}", "-p 6"))
         )

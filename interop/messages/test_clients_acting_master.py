@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import pytest
-
 from interop.harness import views
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
@@ -32,12 +29,6 @@ MASTER = ACTING | {"brokerRole": "ASYNC_MASTER", "brokerId": 0, "skipPreOnline":
 SLAVE = ACTING | {"brokerRole": "SLAVE", "brokerId": 1, "slaveReadEnable": "true"}
 
 
-@pytest.mark.client(
-    language="Java",
-    client="`rocketmq-client`",
-    version=CURRENT,
-    shows="reading from the slave that acts for its killed master, then from both again",
-)
 def test_slave_acts_for_its_master_until_the_master_is_back(fleet: Fleet) -> None:
     """B185, B192, B193, B207, B153: shown as id 0 without write permission; the slave is notified (905)."""
     server = fleet.name_server(NAME_SERVER)

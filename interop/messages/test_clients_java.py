@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from interop.harness import codes, views
-from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.clients import IN_ORDER
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.harness.topics import QUEUES
 
-CLASSIC = {"language": "Java", "client": "`rocketmq-client`", "version": CURRENT}
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 ORDERED_QUEUES = 3
 MESSAGES = 150
@@ -22,7 +18,6 @@ MESSAGES = 150
 QUICK_CHECKS = {"transactionCheckInterval": 1000, "transactionTimeOut": 3000, "transactionOpBatchInterval": 200}
 
 
-@pytest.mark.client(**CLASSIC, shows="an ordered topic whose queues the name server's order configuration names")
 def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet) -> None:
     """B094, B203: the topic has four queues, the order configuration names three, and the producer keeps to those."""
     server = fleet.name_server({"orderMessageEnable": "true"})
@@ -42,7 +37,6 @@ def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet
         assert [n for q, n in received if q == queue] == sent
 
 
-@pytest.mark.client(**CLASSIC, shows="transactions: committed, rolled back, and committed when the broker asks")
 def test_transactions_are_delivered_as_decided(fleet: Fleet) -> None:
     """B111: half messages and their checks go through system topics that the broker registers by itself."""
     server = fleet.name_server()

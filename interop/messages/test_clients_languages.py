@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Iterator
 
@@ -13,27 +12,24 @@ from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.sending.programs import NPM_INSTALL, PIP_INSTALL, Program, assert_program_sends_and_receives
 from interop.harness.servers import NameServer
 
-SHOWN = "ordinary messages, producer and push consumer"
-NO_WHEEL = "" if (sys.platform, platform.machine()) == ("linux", "x86_64") else "its wheels are for Linux on x86_64"
-
 GO = Program(
-    "Go", "`github.com/apache/rocketmq-client-go/v2`", "2.1.2", "go", ("go",),
+    "go", ("go",),
     ("{folder}/client",), (("go", "build", "-o", "client", "."),),
 )  # fmt: skip
 RUST = Program(
-    "Rust", "`rocketmq-client-rust`", "1.0.0", "rust", ("cargo",), ("{folder}/client",),
+    "rust", ("cargo",), ("{folder}/client",),
     (("cargo", "build", "--quiet"), ("mv", "target/debug/client", "client"), ("rm", "-r", "target")),
 )  # fmt: skip
 PYTHON = Program(
-    "Python (and C++)", "`rocketmq`, whose wheel holds the C++ client's librocketmq", "0.4.4", "python", (),
+    "python", (),
     (sys.executable, "{folder}/client.py"),
-    (PIP_INSTALL,), {"PYTHONPATH": "{folder}/lib"}, NO_WHEEL,
+    (PIP_INSTALL,), {"PYTHONPATH": "{folder}/lib"},
 )  # fmt: skip
 ALI_ONS = Program(
-    "Node", "`ali-ons`", "3.12.0", "node-ons", ("node", "npm"), ("node", "{folder}/client.js"), (NPM_INSTALL,),
+    "node-ons", ("node", "npm"), ("node", "{folder}/client.js"), (NPM_INSTALL,),
 )  # fmt: skip
 NODE = Program(
-    "Node", "`rocketmq`", "2.0.1", "node", ("node", "npm"), ("node", "{folder}/client.js"), (NPM_INSTALL,),
+    "node", ("node", "npm"), ("node", "{folder}/client.js"), (NPM_INSTALL,),
 )  # fmt: skip
 PROGRAMS = (GO, RUST, PYTHON, ALI_ONS, NODE)
 
@@ -48,7 +44,7 @@ def running(
         yield server, fleet.broker("broker-a", server, topics=[program.topic for program in PROGRAMS])
 
 
-@pytest.mark.parametrize("program", [program.case(SHOWN) for program in PROGRAMS])
+@pytest.mark.parametrize("program", [program.case() for program in PROGRAMS])
 def test_client_sends_and_receives(program: Program, running: tuple[NameServer, Broker], fleet: Fleet) -> None:
     """B198, B199: each finds its topic's route and reads the answer in the dialect of the version that it states."""
     server, broker = running

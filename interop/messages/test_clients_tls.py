@@ -10,7 +10,6 @@ import pytest
 
 from interop.harness import views
 from interop.harness.ports import free_port
-from interop.harness.rocketmq.java import CURRENT
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
@@ -45,12 +44,6 @@ def tls_server(server_class: type[NameServer], tmp_path: Path, certificates: Fil
     server.kill()
 
 
-@pytest.mark.client(
-    language="Java",
-    client="`rocketmq-client`",
-    version=CURRENT,
-    shows="TLS from everyone to everyone, the name server's certificate verified",
-)
 def test_broker_and_clients_use_tls_alone(tls_server: NameServer, certificates: Files, fleet: Fleet) -> None:
     """B066, B067: the broker registers and both clients find it over TLS; without TLS no request is answered."""
     assert not is_served(lambda: Client(tls_server.port))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from interop.harness import views
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
@@ -15,16 +13,12 @@ from interop.harness.topics import stored
 BETWEEN = "5.3.3"
 VERSIONS = (OLD, BETWEEN, CURRENT)
 MESSAGES = 150
-CLASSIC = {"language": "Java", "client": "`rocketmq-client`"}
-SHOWN = "ordinary messages through brokers 4.9.7, 5.3.3 and 5.5.0 in one cluster"
 
 
 def build() -> None:
     classpath(BETWEEN)
 
 
-@pytest.mark.client(**CLASSIC, version=CURRENT, shows=SHOWN)
-@pytest.mark.client(**CLASSIC, version=OLD, shows=SHOWN)
 def test_clients_of_two_releases_use_brokers_of_three(fleet: Fleet) -> None:
     """B109, B198, B199, B216: what one release sends the other receives, and each broker carries a part."""
     server = fleet.name_server()

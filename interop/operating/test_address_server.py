@@ -32,7 +32,7 @@ def listed(port: int) -> str:
     return text
 
 
-@pytest.mark.skipif(bool(GO.cannot_run()), reason=GO.cannot_run())
+@pytest.mark.needs("go")
 def test_a_second_name_server_is_used_by_a_broker_and_clients_that_run_on(fleet: Fleet) -> None:
     """The Java producer sends each message to a new topic, so it needs a name server for each of them."""
     ports = free_port(), free_port()

@@ -15,8 +15,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
+from tests.admin import prometheus
 from tests.admin.http import Http
-from tests.admin.metrics import prometheus
 from tests.support.running.chromium import ARGUMENTS, CHROMIUM
 
 DISAGREE = "name servers disagree about the {} {}:"

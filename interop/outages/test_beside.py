@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from interop.harness import views
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import Broker
@@ -31,7 +29,6 @@ def tell(admin: Admin, broker: Broker, name_servers: str) -> None:
     admin.run("updateBrokerConfig", *words).prints("update broker config success")
 
 
-@pytest.mark.java
 def test_brokers_register_with_it_and_clients_never_see_it(fleet: Fleet) -> None:
     java, ours = fleet.java(), fleet.name_server()
     admin = fleet.admin(java)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from interop.brokers.test_broker_leaves import QUICK_EXPIRY
+from interop.brokers.test_brokers import QUICK_EXPIRY
 from interop.harness import views
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer

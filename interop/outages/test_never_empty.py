@@ -1,8 +1,7 @@
 """The name server is killed and started again, with a real broker, producer, consumer and new clients.
 
 rocketns restores its routes from its journal, and its listening socket is kept by a stand-in for systemd. For the
-figures of docs/reliability.md ROCKETNS_KILLS says how often. Then Java's name server goes through the same a few times:
-its figures are printed beside, and nothing is asserted of it.
+figures of docs/reliability.md ROCKETNS_KILLS says how often.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,15 +20,12 @@ from interop.harness.ports import free_port
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet
-from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
+from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.topics import create_topic
 from interop.harness.wire import Client, eventually
 
-KILLS, KILLS_OF_JAVA = os.environ.get("ROCKETNS_KILLS", ""), 3
-SERVERS: dict[str, tuple[type[NameServer], int]] = {"rocketns": (RocketnsServer, int(KILLS or 4))}
-if KILLS:
-    SERVERS["java"] = (JavaNameServer, KILLS_OF_JAVA)
+KILLS = int(os.environ.get("ROCKETNS_KILLS") or 4)
 TOPIC = "Steady"
 NEW_CLIENT_EVERY_MS = 1000
 BETWEEN_KILLS_S = 3.0
@@ -69,10 +65,7 @@ class Watcher:
 
 
 @pytest.fixture
-def name_server(request: pytest.FixtureRequest, fleet: Fleet) -> Iterator[NameServer]:
-    if request.param is JavaNameServer:
-        yield fleet.java()
-        return
+def name_server(fleet: Fleet) -> Iterator[NameServer]:
     with Supervisor(f"@rocketns-never-empty-{free_port()}") as kept:
         home = fleet.folder("ns")
         properties = {"listenPort": kept.port, "journalPath": home / "journal", "journalNs": "ns"}
@@ -93,11 +86,8 @@ def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: i
     time.sleep(BETWEEN_KILLS_S)
 
 
-@pytest.mark.parametrize(("name_server", "kills"), SERVERS.values(), ids=SERVERS, indirect=["name_server"])
-def test_kills_of_the_name_server(
-    name_server: NameServer, kills: int, fleet: Fleet, record_property: Callable[[str, object], None]
-) -> None:
-    """rocketns: no topic is missing at any moment, no connection is refused, no message is lost."""
+def test_kills_of_the_name_server(name_server: NameServer, fleet: Fleet) -> None:
+    """No topic is missing at any moment, no connection is refused, no message is lost."""
     topics = [TOPIC]
     broker = fleet.broker("broker-a", name_server, topics=topics)
     producer = fleet.producer([name_server], TOPIC, 1_000_000, pause_ms=20)
@@ -106,7 +96,7 @@ def test_kills_of_the_name_server(
     watcher = Watcher(name_server, topics)
     try:
         consumer.wait_for("GOT", 50)
-        killed_often(name_server, broker, topics, kills)
+        killed_often(name_server, broker, topics, KILLS)
     finally:
         watcher.stop()
         newcomers.kill()
@@ -116,10 +106,8 @@ def test_kills_of_the_name_server(
     consumer.stop()
     figures = watcher.counts + told(newcomers, producer)
     line = ", ".join(f"{figures[name]} {name}" for name in sorted(figures))
-    record_property("print kills of the name server", f"{name_server.kind}, {kills} kills: {line}")
-    if name_server.kind == "rocketns":
-        wrong = ("TOPIC_NOT_EXIST", "refused connections", "new clients without a route", "failed sends")
-        assert [name for name in wrong if figures[name]] == [], line
+    wrong = ("TOPIC_NOT_EXIST", "refused connections", "new clients without a route", "failed sends")
+    assert [name for name in wrong if figures[name]] == [], line
 
 
 def told(newcomers: JavaClient, producer: JavaClient) -> Counter[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,24 +25,15 @@ PIP_INSTALL = (sys.executable, "-m", "pip", "install", "-q", "--target", "lib", 
 class Program:
     """A client of ``interop/clients/folder``. In commands ``{folder}`` is where it was built."""
 
-    language: str
-    client: str
-    version: str
     folder: str
     tools: tuple[str, ...]
     command: tuple[str, ...]
     build: tuple[Sequence[str], ...]
     env: dict[str, str] = field(default_factory=dict)
-    missing: str = ""
 
     @property
     def topic(self) -> str:
         return f"From-{self.folder}"
-
-    def cannot_run(self) -> str:
-        """Why it cannot be built or run on this machine; empty if it can."""
-        absent = [tool for tool in self.tools if shutil.which(tool) is None]
-        return f"not found on the PATH: {', '.join(absent)}" if absent else self.missing
 
     def prepare(self) -> Path:
         return built(self.folder, *self.build)
@@ -57,13 +47,9 @@ class Program:
         env = {name: value.format(folder=folder) for name, value in self.env.items()} | dict(more_env)
         return fleet.program(mode, [*command, mode, server, topic, str(last)], env)
 
-    def case(self, shows: str = "") -> object:
-        """The parameter of a test, skipped with the reason where it cannot run, and its row of the table. A test that
-        shows nothing is no row."""
-        reason = self.cannot_run()
-        row = pytest.mark.client(language=self.language, client=self.client, version=self.version, shows=shows)
-        skips = pytest.mark.skipif(bool(reason), reason=reason)
-        return pytest.param(self, id=self.folder, marks=[row, skips] if shows else [skips])
+    def case(self) -> object:
+        """The parameter of a test, which needs the program's tools."""
+        return pytest.param(self, id=self.folder, marks=pytest.mark.needs(*self.tools))
 
 
 def assert_program_sends_and_receives(

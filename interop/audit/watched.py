@@ -1,0 +1,389 @@
+"""Two Java name servers and two rocketns, with two brokers that know all four.
+
+broker-b reaches j2 and n2 through relays. Both links are cut at the same moment, so both kinds of name server see the
+same fault. n1 and n2 write their own journals.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from interop.audit.audited import AUDIT_TIMEOUT_S, SMALL, Audit, Row, audit_of
+from interop.audit.consumers import now_ms
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext
+from interop.harness.process import Process
+from interop.harness.relay import Relay
+from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.fleet import Fleet, Listening
+from interop.harness.servers import NameServer, RocketnsServer
+from interop.harness.topics import create_topic
+from interop.harness.views import have_registered
+from interop.harness.wire import Client, eventually
+from tests.behaviour import views
+
+JAVA, OWN = ("j1", "j2"), ("n1", "n2")
+NAMES = (*JAVA, *OWN)
+# The server of each kind that broker-b is cut off from.
+CUT_OFF = ("j2", "n2")
+TOPIC = "order_topic"
+# Instead of 120 s: only a broker of a group that may have an acting master tells its timeout, to Java too.
+BROKER_TIMEOUT_S = 15
+BROKER = {
+    "enableSlaveActingMaster": "true",
+    "skipPreOnline": "true",
+    "brokerHeartbeatInterval": 1000,
+    "brokerNotActiveTimeoutMillis": BROKER_TIMEOUT_S * 1000,
+}
+SCAN = {"scanNotActiveBrokerInterval": 1000}
+JOURNAL = {"journalRotationSeconds": 5, "journalLookupSeconds": 2}
+# Changes of a data version tell the audit a clock exactly; heartbeats tell it up to their period only.
+VERSIONS = 4
+ANSWERS_WITHIN_S = 60.0
+
+
+@dataclass
+class Cluster:
+    """The running processes. ``own`` is the folder of the journals of n1 and n2."""
+
+    own: Path
+    servers: dict[str, NameServer]
+    links: list[Relay]
+    brokers: dict[str, Broker]
+
+
+def started(fleet: Fleet) -> Cluster:
+    """Start everything; each name server then has both brokers."""
+    own = fleet.folder("own")
+    servers: dict[str, NameServer] = {name: fleet.java(SCAN) for name in JAVA}
+    servers |= {name: fleet.name_server(SCAN | JOURNAL | {"journalPath": own, "journalNs": name}) for name in OWN}
+    links = {name: fleet.relay(servers[name].port) for name in CUT_OFF}
+    known: dict[str, dict[str, Listening]] = {"broker-a": {**servers}, "broker-b": {**servers, **links}}
+    brokers = {
+        name: fleet.unregistered(name, of.values(), properties=BROKER, topics=[TOPIC]) for name, of in known.items()
+    }
+    for broker in brokers.values():
+        have_registered(broker, *servers.values())
+        # Of a process' answers to what the collector asks, the first takes longest.
+        eventually(partial(_answers, broker), ANSWERS_WITHIN_S)
+    for number in range(VERSIONS):
+        create_topic(brokers["broker-a"].port, f"changed_{number}")
+    return Cluster(own, servers, list(links.values()), brokers)
+
+
+def _answers(broker: Broker) -> bool:
+    return broker.stored_bytes() >= 0
+
+
+INTERVAL_S = 2
+BEGUN_WITHIN_S = 120.0
+FOR = "1m"
+
+
+@dataclass
+class Collector:
+    """A running `rocketns collect`; ``journal`` is the folder that it writes."""
+
+    process: Process
+    journal: Path
+
+    def stop(self) -> int:
+        """SIGTERM; its exit status."""
+        return self.process.stop()
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+
+@dataclass
+class Live:
+    """A running `rocketns audit run --name-servers`; ``out`` is the folder of its results."""
+
+    process: Process
+    out: Path
+
+    def ended(self) -> Audit:
+        """Wait for its end."""
+        return audit_of(self.process.wait(AUDIT_TIMEOUT_S), self.process.text(), self.out)
+
+    def kill(self) -> int:
+        return self.process.kill()
+
+
+def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
+    """Watch these name servers under these names; it has read each of them once."""
+    home = fleet.folder("collected")
+    command = program("collect", "--name-servers", listed(servers), "--journal", str(home / "journal"))
+    process = Process([*command, "--interval", f"{INTERVAL_S}s", "--brokers"], home / "stdout.log")
+    eventually(lambda: begun(home / "journal") == set(servers), BEGUN_WITHIN_S)
+    return Collector(process, home / "journal")
+
+
+def begun(journal: Path) -> set[str]:
+    """The name servers whose journals begin: everything was read once."""
+    files = [path for path in journal.glob("v=1/dt=*/ns=*/*") if b'"ev":"start"' in path.read_bytes()]
+    return {path.parent.name.removeprefix("ns=") for path in files}
+
+
+def live(fleet: Fleet, servers: Mapping[str, NameServer]) -> Live:
+    """The one-command form over the same servers, until after the cut."""
+    home = fleet.folder("live")
+    command = program("audit", "run", "--name-servers", listed(servers), "--for", FOR, "--out", str(home / "out"))
+    return Live(Process([*command, *SMALL], home / "stdout.log"), home / "out")
+
+
+def together(home: Path, *journals: tuple[Path, Iterable[str]]) -> Path:
+    """A folder with the journals of these name servers from these folders."""
+    for folder, names in journals:
+        for name in names:
+            for day in folder.glob(f"v=1/dt=*/ns={name}"):
+                shutil.copytree(day, home / day.relative_to(folder))
+    return home
+
+
+def listed(servers: Mapping[str, NameServer]) -> str:
+    """The list as `--name-servers` takes it."""
+    return ",".join(f"{name}=127.0.0.1:{server.port}" for name, server in servers.items())
+
+
+def program(*words: str) -> list[str]:
+    """The command line of rocketns."""
+    return [sys.executable, "-m", "rocketns", *words]
+
+
+ASK_EVERY_S = 0.05
+
+# Broker → permission in the topic's route.
+Shown = dict[str, int]
+
+
+class Change(NamedTuple):
+    """A name server answered something else than before: not yet at ``after``, and at ``until`` it did (epoch ms)."""
+
+    after: int
+    until: int
+    shown: Shown
+
+
+class Truth:
+    """Asks for the route of the topic until ``stop``. The first of a name server's ``changes`` is its beginning."""
+
+    def __init__(self, servers: Mapping[str, NameServer]) -> None:
+        self.changes: dict[str, list[Change]] = {name: [] for name in servers}
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._watch, args=item, daemon=True) for item in servers.items()]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    close = stop
+
+    def shown(self, name: str) -> Shown:
+        """What a name server answered last; nothing before its first answer."""
+        changes = self.changes[name]
+        return changes[-1].shown if changes else {}
+
+    def _watch(self, name: str, server: NameServer) -> None:
+        with server.connect() as client:
+            asked = now_ms()
+            while not self._over.wait(ASK_EVERY_S):
+                asked = self._look(name, client, asked)
+
+    def _look(self, name: str, client: Client, before: int) -> int:
+        """Ask once; returns when it was asked. What was answered held at some moment between question and answer."""
+        asked = now_ms()
+        # Nobody looks up a topic without brokers: the audit would find a topic that is missing.
+        shown = views.perms(client, TOPIC) if views.cluster_info(client)["brokerAddrTable"] else {}
+        if not self.changes[name] or self.changes[name][-1].shown != shown:
+            self.changes[name].append(Change(before, now_ms(), shown))
+        return asked
+
+
+# The journal's times have a resolution of a millisecond, and so have those of the truth.
+RESOLUTION_MS = 2
+
+
+class Moment(NamedTuple):
+    """A change: not yet at ``after``, and at ``until`` it had come (epoch ms)."""
+
+    after: float
+    until: float
+
+    def meets(self, other: Moment | Change, apart_ms: float = 0.0) -> bool:
+        """Whether both can be the same moment, on clocks that are apart by so much."""
+        off = apart_ms + RESOLUTION_MS
+        return self.after <= other.until + off and other.after <= self.until + off
+
+
+class Window(NamedTuple):
+    """A stretch in which name servers differed about the topic on a broker. ``values``: the permission that each name
+    server showed, None where it had no queue of the broker."""
+
+    broker: str
+    values: dict[str, int | None]
+    opened: Moment
+    closed: Moment
+    row: Row
+
+
+def windows(audit: Audit) -> list[Window]:
+    """The windows of the topic that are no doubt, by their beginning."""
+    rows = [row for row in audit.rows("key_windows") if row["topic"] == TOPIC and row["doubt"] is None]
+    return [
+        Window(
+            row["broker"],
+            {value["ns"]: value["p"] for value in row["values"]},
+            moment(row, "t1"),
+            moment(row, "t2"),
+            row,
+        )
+        for row in sorted(rows, key=lambda row: int(row["t1"]))
+    ]
+
+
+def moment(row: Row, name: str) -> Moment:
+    """A time of a row, with how much earlier it may have been."""
+    return Moment((row[name] - row[f"{name}_early"]) / 1000, row[name] / 1000)
+
+
+def apart_ms(audit: Audit, names: Iterable[str]) -> float:
+    """By how much the clocks of these name servers may differ, as the audit says."""
+    wanted = set(names)
+    return sum((row["uncertainty"] or 0) / 1000 for row in audit.rows("clock_offsets") if row["ns"] in wanted)
+
+
+def departures(audit: Audit) -> list[Row]:
+    """Of the two real brokers, by their time."""
+    rows = [row for row in audit.rows("departures") if row["broker"] in {"broker-a", "broker-b"}]
+    return sorted(rows, key=lambda row: int(row["t1"]))
+
+
+def impact(audit: Audit, window: Window) -> Row:
+    """The impact of a window by RocketMQ's default strategy, with two consumers in any spread."""
+    found = [
+        row
+        for row in audit.rows("impact")
+        if (row["topic"], row["strategy"], row["assignments"], row["c"]) == (TOPIC, "averagely", "model", 2)
+        and row["t1"] == window.row["t1"]
+    ]
+    (only,) = found
+    return only
+
+
+# Long: a busy machine may take ten times as long as a quiet one.
+WITHIN_S = 240.0
+BOTH, ONLY_A, A_READS = {"broker-a": 6, "broker-b": 6}, {"broker-a": 6}, {"broker-a": 4, "broker-b": 6}
+# How long each difference lasts: well above the audit's --min-window of 5 s and the time between two polls.
+LASTS_S = 10.0
+# As many as the audit needs to trust what they say of a clock.
+REGISTRATIONS = 3
+REGISTERED = register_body([])
+
+
+class Story(NamedTuple):
+    """``cut`` and ``healed`` are epoch ms. ``changes``: what each name server really showed. ``own`` and ``collected``
+    are folders of journals, ``live`` is what `rocketns audit run --name-servers` made of the same time."""
+
+    cut: int
+    healed: int
+    changes: dict[str, list[Change]]
+    own: Path
+    collected: Path
+    live: Live
+
+    def change(self, name: str, shown: Shown) -> Change:
+        """When a name server first showed exactly this since the cut."""
+        return next(one for one in self.changes[name] if one.until > self.cut and one.shown == shown)
+
+
+def play(home: Path) -> Story:
+    """About a minute and a half on a quiet machine."""
+    with Fleet(RocketnsServer, home) as fleet:
+        cluster = started(fleet)
+        truth = fleet.closes(Truth(cluster.servers))
+        shows(truth, NAMES, BOTH)
+        at_once = fleet.kills(live(fleet, {name: cluster.servers[name] for name in JAVA}))
+        collector = fleet.kills(collected(fleet, cluster.servers))
+        brokers_come_and_go(cluster)
+        cut, healed = links_are_cut(cluster, truth)
+        permission_is_wiped(cluster, truth)
+        brokers_leave(cluster, truth)
+        truth.stop()
+        at_once.process.wait(AUDIT_TIMEOUT_S)  # before the name servers end
+        ended(collector, cluster)
+        return Story(cut, healed, truth.changes, cluster.own, collector.journal, at_once)
+
+
+def brokers_come_and_go(cluster: Cluster) -> None:
+    """Some brokers register everywhere: the audit compares the collector's clock by what both kinds of journal show."""
+    with ExitStack() as connections:
+        for number in range(REGISTRATIONS):
+            fields = register_ext(broker=f"short-{number}", addr=f"10.0.0.{number}:10911", body=REGISTERED)
+            for server in cluster.servers.values():
+                client = connections.enter_context(server.connect())
+                assert client.request(codes.REGISTER_BROKER, fields, REGISTERED).code == codes.SUCCESS
+            time.sleep(INTERVAL_S)
+
+
+def links_are_cut(cluster: Cluster, truth: Truth) -> tuple[int, int]:
+    """From when to when the links were cut; at the end every name server has both brokers again."""
+    cut = now_ms()
+    for link in cluster.links:
+        link.cut()
+    shows(truth, CUT_OFF, ONLY_A)
+    time.sleep(LASTS_S)
+    healed = now_ms()
+    for link in cluster.links:
+        link.heal()
+    shows(truth, CUT_OFF, BOTH)
+    time.sleep(LASTS_S)
+    return cut, healed
+
+
+def permission_is_wiped(cluster: Cluster, truth: Truth) -> None:
+    """broker-a may not be written to at j2 and n2 for a while (mqadmin wipeWritePerm, addWritePerm)."""
+    for code, shown in ((codes.WIPE_WRITE_PERM_OF_BROKER, A_READS), (codes.ADD_WRITE_PERM_OF_BROKER, BOTH)):
+        for name in CUT_OFF:
+            with cluster.servers[name].connect() as client:
+                assert client.request(code, {"brokerName": "broker-a"}).code == codes.SUCCESS
+        shows(truth, CUT_OFF, shown)
+        time.sleep(LASTS_S)
+
+
+def brokers_leave(cluster: Cluster, truth: Truth) -> None:
+    """broker-b stops in good order, then broker-a is killed; each is seen by the next poll."""
+    steps: tuple[tuple[Callable[[], object], Shown], ...] = (
+        (cluster.brokers["broker-b"].ask_to_stop, ONLY_A),
+        (cluster.brokers["broker-a"].kill, {}),
+    )
+    for leave, shown in steps:
+        leave()
+        shows(truth, NAMES, shown)
+        time.sleep(LASTS_S)
+
+
+def shows(truth: Truth, names: Iterable[str], shown: Shown) -> None:
+    """Wait until each of the name servers shows exactly this."""
+    wanted = tuple(names)
+    eventually(lambda: all(truth.shown(name) == shown for name in wanted), WITHIN_S)
+
+
+def ended(collector: Collector, cluster: Cluster) -> None:
+    """Stop what writes journals; each ends in good order."""
+    assert collector.stop() == 0, collector.process.text()
+    for server in cluster.servers.values():
+        server.stop()
