@@ -11,16 +11,22 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from interop.harness.wire import frame, json_header
+from rocketns.client.signer import Signer
+from rocketns.doctor.asking.gathering import gather
+from rocketns.doctor.asking.watching import Watch
+from rocketns.doctor.facts.options import Options
+from rocketns.doctor.progress import Progress
+from rocketns.doctor.running import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Peer, Serve, peer, serving
+from tests.server.tls_configs import config
 
 NOT_SUPPORTED, TOPIC_NOT_EXIST, NO_GROUP, NOT_ONLINE, NO_PERMISSION = 3, 17, 26, 206, 16
 V5_5_0, V4_9_7 = 513, 407
-
 Reply = tuple[int, bytes]
 
 
@@ -203,3 +209,16 @@ async def listening(*standins: StandIn, serve: Serve | None = None) -> AsyncIter
         for one in standins:
             one.peer = await stack.enter_async_context(peer(serve or serving(one.answer)))
         yield
+
+
+TIMEOUT_S = 20.0
+
+
+async def examine(
+    *name_servers: FakeNameServer | str, tls: bool = False, signer: Signer | None = None, **options: Any
+) -> Report:
+    """The report. ``options`` are those of the doctor."""
+    addrs = tuple(one if isinstance(one, str) else one.addr for one in name_servers)
+    settings = {"timeout_s": TIMEOUT_S} | options
+    asked = Options(addrs, tls=tls, **settings)
+    return run(await gather(asked, replace(config(), enable=tls), signer, Progress(None), Watch()))

@@ -1,4 +1,4 @@
-"""What brokers say of their registrations, clocks and versions."""
+"""What is found wrong with brokers: their addresses, registrations, clocks and versions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,140 @@ from typing import Any
 
 import pytest
 
+from rocketns.doctor.checks.brokers import address as check
+from rocketns.doctor.checks.brokers.address import Fault
 from rocketns.doctor.checks.brokers.clocks import clocks
 from rocketns.doctor.checks.brokers.elsewhere import elsewhere
 from rocketns.doctor.checks.brokers.registration_size import registration_size
 from rocketns.doctor.checks.brokers.unregistered_topic import unregistered_topic
 from rocketns.doctor.checks.brokers.version import version
 from rocketns.doctor.facts.brokers import BrokerFacts, Clock
-from rocketns.doctor.facts.name_servers import Kind
-from rocketns.doctor.finding import State, Weight
-from rocketns.languages import use
-from tests.doctor.checks.made import BROKER, NAME_SERVER, broker, facts, name_server, route
+from rocketns.doctor.facts.facts import Facts
+from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
+from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts.reach import AddressFacts, Outcome, Place
+from rocketns.doctor.finding import Finding, Weight
+from rocketns.fleet.group_view import GroupView
+from rocketns.protocol.body.route import TopicRouteData, queue_data
+
+NAME_SERVER = "10.0.0.9:9876"
+BROKER = "10.0.0.1:10911"
+
+
+def group(*addrs: str, cluster: str = "DefaultCluster") -> GroupView:
+    """A broker group whose ids are 0, 1 and so on."""
+    return GroupView(cluster, tuple(enumerate(addrs)), None, enable_acting_master=False)
+
+
+def route(*names: str) -> TopicRouteData:
+    """A route with four queues at each of these brokers."""
+    return TopicRouteData([(name, queue_data(4, 4, 6, 0)) for name in names], [], {}, None, None)
+
+
+def name_server(addr: str = NAME_SERVER, **more: Any) -> NameServerFacts:
+    """One that can be read."""
+    settings: dict[str, Any] = {"groups": {"broker-a": group(BROKER)}, "ips": (addr.rpartition(":")[0],)} | more
+    return NameServerFacts(addr, Outcome.ANSWERED, **settings)
+
+
+def address(
+    addr: str = BROKER, outcome: Outcome = Outcome.ANSWERED, place: Place = Place.PRIVATE, **more: Any
+) -> AddressFacts:
+    return AddressFacts(addr, (addr.rpartition(":")[0],), place, outcome, **more)
+
+
+def broker(name: str = "broker-a", addr: str = BROKER, broker_id: int = 0, **more: Any) -> BrokerFacts:
+    """One that has the configuration of its name."""
+    settings: dict[str, Any] = {"configuration": {"brokerName": name, "namesrvAddr": NAME_SERVER}} | more
+    return BrokerFacts(name, broker_id, "DefaultCluster", addr, **settings)
+
+
+def facts(
+    *brokers: BrokerFacts, servers: tuple[NameServerFacts, ...] = (), addresses: tuple[AddressFacts, ...] = (),
+    **options: Any,
+) -> Facts:  # fmt: skip
+    """``options`` are those of the doctor."""
+    servers = servers or (name_server(),)
+    asked = Options(tuple(one.addr for one in servers), **options)
+    tried = addresses or tuple(address(one.addr) for one in brokers)
+    return Facts(asked, servers, {one.addr: one for one in tried}, brokers)
+
+
+CASES: list[tuple[Outcome, Place, dict[str, Any], Fault | None]] = [
+    (Outcome.ANSWERED, Place.PRIVATE, {}, None),
+    (Outcome.ANSWERED, Place.PUBLIC, {}, None),
+    (Outcome.ANSWERED, Place.CONTAINER, {}, None),
+    (Outcome.ANSWERED, Place.LOOPBACK, {}, check.LOOPBACK),
+    (Outcome.ANSWERED, Place.LOOPBACK, {"from_client": True}, None),
+    (Outcome.REFUSED, Place.LOOPBACK, {}, check.LOOPBACK),
+    (Outcome.REFUSED, Place.LOOPBACK, {"from_client": True}, check.LOOPBACK),
+    (Outcome.REFUSED, Place.PRIVATE, {}, check.REFUSED),
+    (Outcome.REFUSED, Place.CONTAINER, {}, check.CONTAINER),
+    (Outcome.TIMED_OUT, Place.CONTAINER, {}, check.CONTAINER),
+    (Outcome.UNREACHABLE, Place.CONTAINER, {}, check.CONTAINER),
+    (Outcome.TIMED_OUT, Place.LINK_LOCAL, {}, check.LINK_LOCAL),
+    (Outcome.TIMED_OUT, Place.PRIVATE, {}, check.UNSURE),
+    (Outcome.TIMED_OUT, Place.PRIVATE, {"from_client": True}, check.TIMED_OUT),
+    (Outcome.UNREACHABLE, Place.PUBLIC, {}, check.UNSURE),
+    (Outcome.UNREACHABLE, Place.PUBLIC, {"from_client": True}, check.UNREACHABLE),
+    (Outcome.NO_HOST, Place.PRIVATE, {}, check.NO_HOST),
+    (Outcome.NO_HOST, Place.CONTAINER, {}, check.CONTAINER),
+    (Outcome.UNRESOLVED, Place.UNKNOWN, {}, check.UNRESOLVED),
+    (Outcome.SILENT, Place.PRIVATE, {}, check.SILENT),
+    (Outcome.CLOSED, Place.PRIVATE, {}, check.CLOSED),
+    (Outcome.OTHER_PROTOCOL, Place.PRIVATE, {}, check.ANOTHER_PROTOCOL),
+    (Outcome.SPEAKS_TLS, Place.PRIVATE, {}, None),
+]
+
+
+def found(outcome: Outcome, place: Place, options: dict[str, Any]) -> list[Finding]:
+    return list(check.address(facts(addresses=(address(BROKER, outcome, place),), **options)))
+
+
+@pytest.mark.parametrize(("outcome", "place", "options", "fault"), CASES)
+def test_fault_by_what_happens_where(
+    outcome: Outcome, place: Place, options: dict[str, Any], fault: Fault | None
+) -> None:
+    findings = found(outcome, place, options)
+    assert [(one.state, one.sentence) for one in findings] == (
+        [] if fault is None else [(fault.state, fault.sentence % {"brokers": f"broker-a ({BROKER})"})]
+    )
+    assert all(BROKER in one.evidence[0] and one.commands for one in findings)
+
+
+def test_loopback_is_well_where_all_is_on_one_machine() -> None:
+    here = address(BROKER, place=Place.LOOPBACK, is_here=True)
+    assert not list(check.address(facts(servers=(name_server(is_here=True),), addresses=(here,))))
+
+
+def test_loopback_is_a_fault_where_one_broker_is_elsewhere() -> None:
+    server = name_server(is_here=True, groups={"broker-a": group(BROKER), "broker-b": group("10.0.0.2:10911")})
+    tried = (address(BROKER, place=Place.LOOPBACK, is_here=True), address("10.0.0.2:10911"))
+    (finding,) = check.address(facts(servers=(server,), addresses=tried))
+    assert finding.sentence == check.LOOPBACK.sentence % {"brokers": f"broker-a ({BROKER})"}
+
+
+def test_another_broker_at_the_address_is_named() -> None:
+    (finding,) = check.address(facts(broker(configuration={"brokerName": "broker-b"})))
+    assert finding.sentence == check.ANOTHER_BROKER.sentence % {"brokers": f"broker-a ({BROKER})"}
+    assert "broker-b" in finding.evidence[0]
+
+
+def test_fault_of_all_brokers_of_the_topic_explains_most() -> None:
+    server = name_server(
+        groups={"broker-a": group(BROKER), "broker-b": group("10.0.0.2:10911")}, routes={"Orders": route("broker-a")}
+    )
+    tried = (address(BROKER, Outcome.REFUSED, Place.LOOPBACK), address("10.0.0.2:10911"))
+    (finding,) = check.address(facts(servers=(server,), addresses=tried, topics=("Orders",)))
+    assert finding.weight is Weight.PRECISELY
+
+
+def test_fault_of_a_slave_explains_little() -> None:
+    server = name_server(groups={"broker-a": group(BROKER, "10.0.0.2:10911")})
+    tried = (address(BROKER), address("10.0.0.2:10911", Outcome.REFUSED))
+    (finding,) = check.address(facts(servers=(server,), addresses=tried))
+    assert finding.weight is Weight.PARTLY
+
 
 OTHER = "10.0.0.8:9876"
 
@@ -39,24 +163,10 @@ def test_broker_whose_list_lacks_a_name_server_registers_elsewhere() -> None:
     )
 
 
-def test_list_is_compared_by_addresses_too() -> None:
-    """The broker knows the name server by its address, the user by its name."""
-    server = name_server("ns.example:9876", groups={}, ips=("10.0.0.8",))
-    (finding,) = elsewhere(facts(broker(configuration=own_list(OTHER)), servers=(name_server(), server)))
-    assert "refused" in finding.sentence
-
-
 def test_broker_that_no_name_server_shows_is_the_cause_where_none_has_another() -> None:
     given = broker(is_announced=False, configuration=own_list("10.0.0.7:9876"))
     (finding,) = elsewhere(facts(given, servers=(name_server(groups={}),), brokers=(BROKER,)))
     assert finding.weight is Weight.PRECISELY
-
-
-def test_broker_without_a_list_is_named() -> None:
-    settings = own_list("", fetchNamesrvAddrByAddressServer="true")
-    (finding,) = elsewhere(facts(broker(configuration=settings), servers=(name_server(groups={}),)))
-    assert "no list" in finding.sentence
-    assert len(finding.evidence) == 2
 
 
 @pytest.mark.parametrize(("tls", "uses"), [(True, "false"), (False, "true")])
@@ -78,19 +188,6 @@ def test_size_of_a_registration(size: int | None, settings: dict[str, str], weig
     assert [one.weight for one in found] == ([] if weight is None else [weight])
 
 
-def test_size_that_an_unregistered_broker_does_not_tell_is_unknown() -> None:
-    (finding,) = registration_size(facts(broker(is_announced=False)))
-    assert finding.state is State.UNKNOWN
-    assert list(registration_size(facts(broker(is_announced=False, topics_bytes=1_000_000)))) == []
-
-
-@pytest.mark.parametrize(("split", "name"), [({"enableSplitRegistration": "false"}, "enableSplitRegistration"),
-                                             ({}, "compressedRegister")])  # fmt: skip
-def test_too_large_registration_is_sent_in_parts_where_the_broker_can(split: dict[str, str], name: str) -> None:
-    (finding,) = registration_size(facts(broker(topics_bytes=20_000_000, configuration=own_list(NAME_SERVER, **split))))
-    assert finding.commands[0] == f"mqadmin updateBrokerConfig -n {NAME_SERVER} -b {BROKER} -k {name} -v true"
-
-
 @pytest.mark.parametrize(("kind", "version", "named"), [(Kind.JAVA, 513, True), (Kind.JAVA, 407, False),
                                                        (Kind.ROCKETNS, 513, False)])  # fmt: skip
 def test_registration_that_java_cannot_inflate_is_named(kind: Kind, version: int, named: bool) -> None:
@@ -98,18 +195,6 @@ def test_registration_that_java_cannot_inflate_is_named(kind: Kind, version: int
     made = facts(broker(version=version, configuration=settings), servers=(name_server(groups={}, kind=kind),))
     (finding,) = elsewhere(made)
     assert ("compresses" in finding.sentence) == named
-
-
-def test_registrations_compressed_in_vain_are_named_in_every_language() -> None:
-    """Several name servers are listed with another comma in Chinese."""
-    java = tuple(name_server(addr, groups={}, kind=Kind.JAVA) for addr in (NAME_SERVER, OTHER))
-    one = broker(configuration=own_list(f"{NAME_SERVER};{OTHER}", compressedRegister="true"), version=513)
-    use("zh")
-    try:
-        (finding,) = elsewhere(facts(one, servers=java))
-    finally:
-        use("en")
-    assert "压缩" in finding.sentence
 
 
 def test_too_large_registration_stands_before_what_follows_from_it() -> None:
@@ -134,17 +219,6 @@ def at(name: str, from_s: float, to_s: float) -> BrokerFacts:
 def test_clock_is_apart_only_beyond_the_uncertainty(told: list[tuple[Any, ...]], ill: list[str]) -> None:
     found = list(clocks(facts(*(at(*one) for one in told))))
     assert [name for one in found for name in "abc" if f"of {name} " in one.sentence] == ill
-
-
-def test_far_apart_clocks_weigh_more() -> None:
-    (near,) = clocks(facts(at("a", 0, 1), at("b", 0, 1), at("c", 10, 11)))
-    (far,) = clocks(facts(at("a", 0, 1), at("b", 0, 1), at("c", 90, 91)))
-    assert (near.weight, far.weight) == (Weight.NOTE, Weight.PARTLY)
-
-
-def test_own_clock_is_named_where_all_brokers_agree() -> None:
-    (finding,) = clocks(facts(at("a", 60, 61), at("b", 60.3, 61.3)))
-    assert "This machine's clock" in finding.sentence
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 
 from interop.harness import codes
-from rocketns.doctor.checks.topic import misspelt
 from rocketns.doctor.facts.brokers import BrokerFacts
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import NameServerFacts
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.facts.reach import Outcome
 from rocketns.doctor.finding import State
 from rocketns.doctor.running import run
-from tests.doctor.examples.parts import NS_1, fleet, name_server
+from tests.doctor.page import NS_1, fleet, name_server
 from tests.doctor.standin import CREATION, ONE, SYSTEM, TWO, StandIn, examined, found, ill, well
 
 
@@ -37,13 +30,6 @@ def test_a_topic_that_no_broker_has_is_missing_and_the_command_creates_it() -> N
     assert found(report, "topic-missing").commands[0] == f"mqadmin updateTopic -n {addr} -c c -t Payments"
 
 
-def test_of_a_missing_topic_it_is_said_which_fleet_was_asked() -> None:
-    """The client's list may be that of another fleet."""
-    assert any(
-        "broker-a, broker-b" in line for line in found(examined(well(), topics=("X",)), "topic-missing").evidence
-    )
-
-
 def test_automatic_creation_that_is_off_is_the_cause_of_a_missing_topic() -> None:
     report = examined(without_creation(), topics=("Payments",))
     assert ill(report) == ["automatic-creation", "topic-missing"]
@@ -58,18 +44,9 @@ def test_brokers_that_create_no_topics_are_named_where_others_do() -> None:
     assert "broker-b creates no topics" in found(report, "automatic-creation").sentence
 
 
-def test_nothing_is_said_of_automatic_creation_where_no_broker_is() -> None:
-    report = examined(StandIn(), topics=("Payments",))
-    assert "automatic-creation" in report.skipped
-
-
 def test_nothing_is_said_of_automatic_creation_where_its_topic_was_not_answered() -> None:
     facts = fleet(name_server(NS_1, routes={"Payments": None}), topic="Payments")
     assert "automatic-creation" in run(facts).skipped
-
-
-def test_automatic_creation_does_not_matter_to_a_topic_that_exists() -> None:
-    assert ill(examined(without_creation(), topics=("Orders",))) == []
 
 
 @pytest.mark.parametrize("typed", ["orders", "Oders", "Order", "Ordres", "Order-s"])
@@ -86,11 +63,6 @@ def test_the_next_one_of_a_series_is_no_misspelling(typed: str, other: str) -> N
     assert ill(report) == ["topic-missing", "misspelt"]
 
 
-def test_a_topic_named_without_its_namespace_is_found() -> None:
-    report = examined(well(**{"MQ_INST_1%Refunds": {"broker-a": {}}}), topics=("Refunds",))
-    assert "without its namespace" in found(report, "misspelt").sentence
-
-
 def test_a_name_that_no_topic_can_have_is_named() -> None:
     report = examined(well(), topics=("my topic",))
     assert ill(report)[0] == "misspelt"
@@ -101,14 +73,6 @@ def test_near_names_cannot_be_told_where_topics_are_not_listed() -> None:
     one.wrong = {codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1}
     report = examined(one, topics=("oders",))
     assert (ill(report), found(report, "misspelt").state) == (["topic-missing"], State.UNKNOWN)
-
-
-def test_near_names_among_100_000_topics_take_some_seconds_at_most() -> None:
-    names = frozenset(f"team-{number % 300}-orders-{number}" for number in range(100_000))
-    facts = Facts(Options(("a:1",), ("x",)), (NameServerFacts("a:1", Outcome.ANSWERED, groups={}, topics=names),))
-    began = process_time()
-    assert misspelt.near("Team-7-order-307", facts)[0] == "team-7-orders-307"
-    assert process_time() - began < 5
 
 
 def test_a_name_server_that_lacks_a_topic_is_named_with_the_broker_it_lacks() -> None:
@@ -167,10 +131,6 @@ def test_a_topic_that_automatic_creation_put_on_one_broker_is_noted() -> None:
     assert (ill(report), found(report, "few-queues").weight.name) == (["few-queues"], "NOTE")
 
 
-def test_a_topic_that_was_created_on_one_broker_by_hand_is_well() -> None:
-    assert ill(examined(well(ByHand={"broker-a": {}}), topics=("ByHand",))) == []
-
-
 LOST = BrokerFacts("broker-a", 0, "c", ONE, topics={"Orders": None})
 
 
@@ -204,12 +164,6 @@ def test_a_topic_that_nobody_can_create_has_no_command_to_create_it(topic: str, 
     commands = found(examined(well(), topics=(topic,)), "topic-missing").commands
     assert not [line for line in commands if line.startswith("mqadmin")]
     assert words in commands[0]
-
-
-def test_of_a_missing_retry_topic_the_group_is_to_be_asked_for() -> None:
-    report = examined(well(), topics=("%RETRY%readers",))
-    (addr,) = report.facts.options.name_servers
-    assert found(report, "topic-missing").commands[1] == f"rocketns doctor {addr} --group readers"
 
 
 def test_automatic_creation_is_not_why_a_dead_letter_topic_is_missing() -> None:

@@ -1,0 +1,465 @@
+"""What brokers are asked, what their groups lack, and what a hostile peer costs."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import struct
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from interop.harness.wire import frame, json_header
+from rocketns.doctor.asking.brokers import bodies, groups, one
+from rocketns.doctor.asking.brokers.reading import LARGE_BYTES, may_be_large
+from rocketns.doctor.asking.brokers.requests import BROKERS_MAX
+from rocketns.doctor.facts.brokers import Clock
+from rocketns.doctor.facts.reach import Outcome
+from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.running import Report
+from rocketns.protocol.command import RemotingCommand, decode
+from tests.client.peers import Serve
+from tests.doctor.counting import (
+    NO_PERMISSION,
+    TIMEOUT_S,
+    V4_9_7,
+    FakeBroker,
+    FakeNameServer,
+    Reply,
+    as_json,
+    connected,
+    examine,
+    group,
+    listening,
+    topic,
+)
+
+NEVER = {"autoCreateSubscriptionGroup": "false"}
+
+
+def broker(name: str = "broker-a", **more: Any) -> FakeBroker:
+    """A broker where the group `readers` is well; ``more`` replaces that."""
+    fields: dict[str, Any] = {
+        "topics": {"Orders": topic("Orders"), "%RETRY%readers": topic("%RETRY%readers", queues=1)},
+        "groups": {"readers": group("readers")}, "consumers": {"readers": connected("Orders", "%RETRY%readers")},
+        "offsets": {"readers": [("Orders", 4, 4)]},
+    }  # fmt: skip
+    return FakeBroker(name=name, **(fields | more))
+
+
+def found(*brokers: FakeBroker, group: str = "readers", topics: tuple[str, ...] = ("Orders",)) -> list[Finding]:
+    """What is wrong with the group."""
+
+    async def scene() -> list[Finding]:
+        name_server = FakeNameServer()
+        async with listening(name_server, *brokers):
+            name_server.shows(*brokers)
+            report = await examine(name_server, topics=topics, groups=(group,))
+            return [one for one in report.of(State.ILL) if one.check == "group"]
+
+    return asyncio.run(scene())
+
+
+@pytest.mark.parametrize("topics", [("Orders",), ()])
+def test_group_that_consumes_is_well(topics: tuple[str, ...]) -> None:
+    assert not found(broker(), broker("broker-b"), topics=topics)
+
+
+def test_slaves_have_no_consumers_while_their_master_is_there() -> None:
+    assert not found(broker(), broker(broker_id=1, consumers={}))
+
+
+def test_group_that_some_brokers_lack_exists() -> None:
+    """Consumers that are gone were connected to one of them."""
+    (finding,) = found(broker(consumers={}), broker("broker-b", groups={}, consumers={}))
+    assert "No consumer of the group readers is connected" in finding.sentence
+
+
+def test_consumption_that_is_switched_off_is_switched_on_and_all_else_is_kept() -> None:
+    (finding,) = found(broker(groups={"readers": group("readers", consumeEnable=False, retryMaxTimes=3)}))
+    assert finding.weight is Weight.PRECISELY
+    assert "-s true -m true -d true -q 1 -r 3 -i 0 -w 1 -a true -o false" in finding.commands[0]
+
+
+def test_broker_without_consumers_while_others_have_them() -> None:
+    (finding,) = found(broker(), broker("broker-b", consumers={}))
+    assert finding.weight is Weight.PARTLY
+    assert "broker-b" in finding.sentence
+
+
+def test_consumers_that_subscribe_another_topic() -> None:
+    (finding,) = found(broker(consumers={"readers": connected("Order", "%RETRY%readers")}))
+    assert "they subscribe Order (" in finding.evidence[0]
+
+
+class Moving(FakeBroker):
+    """One message is consumed whenever somebody looks."""
+
+    def _offsets(self, request: Any) -> Reply:
+        answer = super()._offsets(request)
+        self.offsets = {
+            name: [(one, at, done + 1) for one, at, done in queues] for name, queues in self.offsets.items()
+        }
+        return answer
+
+
+@pytest.mark.usefixtures("at_once")
+def test_group_whose_offsets_do_not_move_is_stuck() -> None:
+    (finding,) = found(broker(offsets={"readers": [("Orders", 10, 4), ("Orders", 3, 3)]}))
+    assert "6 messages wait" in finding.sentence
+
+
+@pytest.mark.usefixtures("at_once")
+def test_group_whose_offsets_move_is_well() -> None:
+    one = broker()
+    moving = Moving(topics=one.topics, groups=one.groups, consumers=one.consumers,
+                    offsets={"readers": [("Orders", 10, 4)]})  # fmt: skip
+    assert not found(moving)
+
+
+def test_offsets_of_a_group_that_broadcasts_are_not_looked_at() -> None:
+    """Its consumers keep them."""
+    one = broker(offsets={"readers": [("Orders", 10, 0)]},
+                 consumers={"readers": connected("Orders", model="BROADCASTING")})  # fmt: skip
+    assert not found(one)
+    assert one.received[208] == 1
+
+
+def test_brokers_that_refuse_to_say_leave_the_group_unknown() -> None:
+    class Closed(FakeBroker):
+        def reply(self, request: Any) -> Reply:
+            return (NO_PERMISSION, b"") if request.code in (201, 203, 208, 352) else super().reply(request)
+
+    async def scene() -> list[Finding]:
+        one, name_server = Closed(topics={"Orders": topic("Orders")}), FakeNameServer()
+        async with listening(name_server, one):
+            name_server.shows(one)
+            report = await examine(name_server, topics=("Orders",), groups=("readers",))
+            return [finding for finding in report.of(State.UNKNOWN) if finding.check == "group"]
+
+    (finding,) = asyncio.run(scene())
+    assert "code 16" in finding.evidence[0]
+    assert "--tools-yml" in finding.commands[0]
+
+
+# Codes that read, in RocketMQ's broker and name server. Everything else may change something, or costs.
+DIGESTS = 0x524E  # tells rocketns from Java, which does not know it
+READS_OF_NAME_SERVERS = {105, 106, 206, 319, DIGESTS}
+READS_OF_BROKERS = {21, 26, 28, 201, 203, 208, 351}
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offsets are looked at again without waiting."""
+
+    async def no_sleep(_seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr(groups, "sleep", no_sleep)
+
+
+def full_broker(name: str = "broker-a", **more: object) -> FakeBroker:
+    """A broker with all that may be asked for."""
+    return FakeBroker(
+        name=name, topics={"Orders": topic("Orders"), "%RETRY%readers": topic("%RETRY%readers", queues=1)},
+        groups={"readers": group("readers")}, consumers={"readers": connected("Orders")},
+        offsets={"readers": [("Orders", 10, 4)]}, **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("at_once")
+def test_whole_run_stays_within_its_stated_numbers() -> None:
+    async def scene() -> None:
+        broker, name_server = full_broker(), FakeNameServer()
+        async with listening(broker, name_server):
+            name_server.shows(broker)
+            report = await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
+                                   client_version=513)  # fmt: skip
+        assert name_server.received == {106: 1, 206: 1, 319: 1, 105: 6, DIGESTS: 1}
+        assert broker.received == {28: 1, 26: 1, 351: 4, 203: 2, 208: 6, 201: 1}
+        assert broker.connects == 1
+        (of_name_servers, of_brokers) = report.facts.requests
+        assert sum(of_name_servers.sent[name_server.addr].values()) == sum(name_server.received.values())
+        assert sum(of_brokers.sent[broker.addr].values()) == sum(broker.received.values()) + 1  # the connection
+        for requests in report.facts.requests:
+            for sent in requests.sent.values():
+                assert all(count <= requests.most[kind] for kind, count in sent.items())
+
+    asyncio.run(scene())
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("version", [513, V4_9_7])
+@pytest.mark.parametrize("settings", [{}, {"autoCreateSubscriptionGroup": "false"}], ids=["creates", "creates none"])
+def test_nothing_is_asked_that_changes_something(version: int, settings: dict[str, str]) -> None:
+    async def scene() -> None:
+        brokers = [full_broker(f"broker-{n}", version=version, settings=settings) for n in range(3)]
+        name_server = FakeNameServer()
+        async with listening(*brokers, name_server):
+            name_server.shows(*brokers[:2])
+            before = [dict(one.groups) for one in brokers]
+            await examine(name_server, topics=("Orders", "Missing"), groups=("readers", "strangers"),
+                          brokers=(brokers[2].addr,), client_version=513)  # fmt: skip
+        assert set(name_server.received) <= READS_OF_NAME_SERVERS
+        asked = set(sum((one.received for one in brokers), Counter()))
+        assert asked <= READS_OF_BROKERS | ({352} if settings else set())
+        assert [one.groups for one in brokers] == before
+
+    asyncio.run(scene())
+
+
+def test_system_group_is_never_asked_for_by_name() -> None:
+    """A broker creates such groups whatever its configuration says (enableCreateSysGroup)."""
+
+    async def scene() -> None:
+        broker, name_server = FakeBroker(settings={"autoCreateSubscriptionGroup": "false"}), FakeNameServer()
+        async with listening(broker, name_server):
+            name_server.shows(broker)
+            await examine(name_server, groups=("CID_RMQ_SYS_X",))
+        assert broker.received[352] == 0
+
+    asyncio.run(scene())
+
+
+def test_old_broker_is_asked_for_its_table_of_topics_only_if_the_topic_is_missing() -> None:
+    async def scene() -> None:
+        broker, name_server = full_broker(version=V4_9_7), FakeNameServer()
+        async with listening(broker, name_server):
+            name_server.shows(broker)
+            await examine(name_server, topics=("Orders",))
+            assert broker.received[21] == 0
+            await examine(name_server, topics=("Missing",))
+            assert broker.received[21] == 1
+
+    asyncio.run(scene())
+
+
+def test_of_a_large_fleet_some_brokers_of_each_cluster_are_asked() -> None:
+    async def scene() -> None:
+        broker, name_server = FakeBroker(), FakeNameServer()
+        async with listening(broker, name_server):
+            port = broker.addr.rpartition(":")[2]
+            for number in range(100):
+                cluster = "small" if number == 50 else "large"
+                name_server.groups[f"broker-{number}"] = (cluster, {0: f"127.0.1.{number + 1}:{port}"})
+            report = await examine(name_server)
+        assert len(report.facts.addresses) == BROKERS_MAX
+        assert report.facts.left_out == 100 - BROKERS_MAX
+        assert f"127.0.1.51:{port}" in report.facts.addresses
+
+    asyncio.run(scene())
+
+
+def test_secrets_of_a_configuration_are_not_kept() -> None:
+    async def scene() -> None:
+        broker, name_server = FakeBroker(), FakeNameServer()
+        async with listening(broker, name_server):
+            name_server.shows(broker)
+            report = await examine(name_server)
+        (found,) = report.facts.brokers
+        assert found.setting("brokerName") == "broker-a"
+        assert "secretOfSomebody" not in (found.configuration or {})
+
+    asyncio.run(scene())
+
+
+NO_TIME = "[ 0 days, 0 hours, 0 minutes, 0 seconds ]"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "ran_s"),
+    [("[ 0 days, 0 hours, 0 minutes, 13 seconds ]", 13), ("[ 1,024 days, 1 hours, 0 minutes, 1 seconds ]", 88_477_201),
+     ("[ 1'024 days, 0 hours, 0 minutes, 0 seconds ]", 88_473_600)],
+)  # fmt: skip
+def test_clock_is_known_to_a_second_and_what_the_answer_took(runtime: str, ran_s: int) -> None:
+    numbers = {"bootTimestamp": "1000000", "runtime": runtime}
+    now_s = 1000 + ran_s
+    assert bodies.clock(numbers, now_s - 0.25, now_s + 0.5) == Clock(-500, 1250)
+
+
+def test_entry_of_a_table_is_found_without_decoding_the_others() -> None:
+    names = ["Order", 'With "quotes"', "With \\", "{", "名字"]
+    table = b'{"topicConfigTable":{' + b",".join(
+        as_json(name) + b":" + as_json(topic(name, queues=n)) for n, name in enumerate(names)
+    ) + b"},broken"  # fmt: skip
+    for number, name in enumerate(names[:4]):
+        found = bodies.entry(table, name)
+        assert found is not None
+        assert found["readQueueNums"] == number
+    assert bodies.entry(table, "Nobody") is None
+
+
+def test_entry_without_an_end_is_none() -> None:
+    assert bodies.entry(b'{"a":{' + b"[" * 1000, "a") is None
+    assert bodies.entry(b'{"a":{"b":"' + b"x" * 1_000_000 + b'"}}', "a") is None
+
+
+def test_similar_groups_are_the_nearest_names() -> None:
+    table = as_json({name: group(name) for name in ("readers", "Reader", "writers", "re_ader")})
+    assert set(bodies.similar_groups(table, "reader")) == {"readers", "Reader", "re_ader"}
+
+
+def test_many_topics_may_be_a_large_registration() -> None:
+    assert not may_be_large(f"topic-{n}" for n in range(10_000))
+    assert may_be_large(f"topic-{n}" for n in range(60_000))
+    assert may_be_large(["x" * LARGE_BYTES])
+
+
+FRAME_BYTES = 16_777_216
+MEGABYTE = bytes(1 << 20)
+TAKEN_BYTES_MAX = 2 * FRAME_BYTES
+
+
+def jump(seconds: float) -> None:
+    """The running loop's clock goes on by so much."""
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    loop.time = lambda: time() + seconds  # type: ignore[method-assign]
+
+
+async def hang(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+    jump(TIMEOUT_S + 1)
+    await reader.read()
+
+
+async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+    writer.close()
+
+
+async def speak_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    writer.close()
+
+
+async def send_garbage(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(bytes(range(256)) * 100)
+    writer.close()
+
+
+async def flood(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Frames that nobody asked for, without an end."""
+    await send_on(writer, frame(json_header(0, opaque=-1, flag=1), MEGABYTE))
+
+
+async def send_huge(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """The right header, and a length of a gigabyte."""
+    header = json_header(0, opaque=(await _request(reader)).opaque, flag=1)
+    writer.write(struct.pack(">iI", 4 + len(header) + (1 << 30), len(header)) + header)
+    await send_on(writer, MEGABYTE)
+
+
+async def send_on(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Until the doctor ends the connection, and not much more than a frame."""
+    for _ in range(TAKEN_BYTES_MAX // len(data)):
+        if writer.is_closing():
+            return
+        writer.write(data)
+        await writer.drain()
+    assert writer.is_closing(), "it takes everything"
+
+
+async def _request(reader: asyncio.StreamReader) -> RemotingCommand:
+    length = await reader.readexactly(4)
+    return decode(length + await reader.readexactly(int.from_bytes(length)))
+
+
+async def asked_about(serve: Serve, topics: tuple[str, ...] = ("Orders",)) -> Report:
+    broker, name_server = FakeBroker(), FakeNameServer()
+    async with listening(name_server), listening(broker, serve=serve):
+        name_server.shows(broker)
+        return await examine(name_server, topics=topics, groups=("readers",))
+
+
+@pytest.mark.parametrize(
+    ("serve", "outcome"),
+    [(hang, Outcome.SILENT), (close, Outcome.CLOSED), (speak_http, Outcome.OTHER_PROTOCOL),
+     (send_garbage, Outcome.OTHER_PROTOCOL), (flood, Outcome.OTHER_PROTOCOL), (send_huge, Outcome.OTHER_PROTOCOL)],
+    ids=["hangs", "closes", "HTTP", "garbage", "floods", "huge frame"],
+)  # fmt: skip
+def test_hostile_broker_costs_little_and_is_told_apart(serve: Serve, outcome: Outcome) -> None:
+    (found,) = asyncio.run(asked_about(serve)).facts.addresses.values()
+    assert found.outcome is outcome
+
+
+DEEP = b"[" * 50_000 + b"]" * 50_000
+UPTIME = "[ 1 days, 2 hours, 3 minutes, 4 seconds ]"
+LIES: dict[str, bytes] = {
+    "deep": b'{"table":' + DEEP + b"}",
+    "deep objects": b'{"a":' * 40_000 + b"1" + b"}" * 40_000,
+    "no JSON": b"\xff\xfe\x00" * 1000,
+    "a number": b"17",
+    "null": b"null",
+    "other types": as_json({
+        "table": [1], "connectionSet": {"a": 1}, "subscriptionTable": [2], "messageModel": 7, "perm": "six",
+        "offsetTable": 3, "subscriptionGroupTable": 4, "topicConfigTable": 5,
+    }),
+    "nothing": b"",
+    "numbers as text": b'{"consumeTps":1e999,"offsetTable":{{"topic":"Orders","queueId":"x"}:{"brokerOffset":1}}}',
+    "huge time": as_json({"table": {"bootTimestamp": "9" * 4000, "runtime": UPTIME}}),
+    "huge days": as_json({"table": {"bootTimestamp": "1", "runtime": UPTIME.replace("1", "9" * 4000)}}),
+    "control characters": as_json({"table": {"\x1b[2J\u202e": "\x07" * 100}, "messageModel": "\x1b]0;"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", LIES.values(), ids=LIES)
+def test_answers_that_lie_are_as_if_there_were_none(body: bytes) -> None:
+    class Liar(FakeBroker):
+        def reply(self, _request: RemotingCommand) -> tuple[int, bytes]:
+            return 0, body
+
+    async def scene() -> Report:
+        broker, name_server = Liar(topics={"Orders": topic("Orders")}), FakeNameServer()
+        async with listening(broker, name_server):
+            name_server.shows(broker)
+            return await examine(name_server, topics=("Orders", "Missing"), groups=("readers",), client_version=513)
+
+    report = asyncio.run(scene())
+    assert report.facts.broker(next(iter(report.facts.addresses))) is not None
+    assert report.findings
+
+
+def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
+    """Each answer is in time, and there may be many of them. The first ones come at once."""
+
+    async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for number in itertools.count():
+            request = await _request(reader)
+            if number > 5:
+                jump(one.BROKER_WITHIN_S / 10)
+                await asyncio.sleep(0)  # what is due happens now
+                await asyncio.sleep(0)
+            writer.write(frame(json_header(0, opaque=request.opaque, flag=1), b"{}"))
+
+    (broker,) = asyncio.run(asked_about(slowly, tuple(f"topic-{n}" for n in range(50)))).facts.brokers
+    assert 0 < len(broker.topics) < 50
+
+
+def test_table_of_100_000_topics_is_measured_and_searched_in_little_time() -> None:
+    async def scene() -> Report:
+        many = {f"orders-{n}": topic(f"orders-{n}") for n in range(100_000)}
+        broker, name_server = FakeBroker(topics=many), FakeNameServer()
+        async with listening(broker, name_server):
+            return await examine(name_server, brokers=(broker.addr,), topics=("orders-99999",))
+
+    report = asyncio.run(scene())
+    (broker,) = report.facts.brokers
+    assert (broker.topics_bytes or 0) > FRAME_BYTES
+
+
+def test_many_clients_of_a_group_are_counted_and_few_are_kept() -> None:
+    async def scene() -> Report:
+        connections = [{"clientAddr": f"10.0.0.1:{n}", "clientId": str(n)} for n in range(20_000)]
+        broker = FakeBroker(consumers={"readers": {"connectionSet": connections, "subscriptionTable": {}}})
+        name_server = FakeNameServer()
+        async with listening(broker, name_server):
+            name_server.shows(broker)
+            return await examine(name_server, groups=("readers",))
+
+    (broker,) = asyncio.run(scene()).facts.brokers
+    consumers = broker.consumers["readers"]
+    assert consumers is not None
+    assert (consumers.count, len(consumers.peers)) == (20_000, 8)

@@ -1,0 +1,349 @@
+"""What is found wrong with name servers and the broker groups that they show, and what mends it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.ports import free_port
+from rocketns.client.name_server import UnusableError
+from rocketns.doctor.asking import watching
+from rocketns.doctor.asking.name_servers import outcome_of
+from rocketns.doctor.asking.requests import LOOK_EVERY_S, Budget, OverBudgetError, name_server_budget
+from rocketns.doctor.checks.showing import setting
+from rocketns.doctor.facts.brokers import BrokerFacts
+from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
+from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts.reach import Outcome
+from rocketns.doctor.finding import State
+from rocketns.logtext import escape
+from rocketns.protocol.codes import RequestCode
+from tests.client.peers import CLOSED as REFUSING
+from tests.client.peers import Serve
+from tests.doctor.standin import CREATION, DIGESTS, ONE, SYSTEM, TWO, StandIn, examined, found, gathered, ill, well
+
+OTHER = "10.0.0.9:10911"
+
+
+def test_a_well_fleet_is_well() -> None:
+    report = examined(well(), well())
+    assert (ill(report), report.of(State.UNKNOWN), report.exit_status) == ([], [], 0)
+    assert found(report, "name-server-kind").sentence == "name servers: 2 Java 5.5.0"
+
+
+def test_a_name_server_that_refuses_is_named_and_the_other_one_serves() -> None:
+    report = examined(well(), addrs=(REFUSING,), topics=("Orders",))
+    assert ill(report) == ["name-server-reachable"]
+    assert found(report, "name-server-reachable").weight.name == "PARTLY"
+
+
+def test_a_missing_topic_comes_before_a_second_name_server_that_is_down() -> None:
+    report = examined(well(), addrs=(REFUSING,), topics=("Payments",))
+    assert ill(report) == ["topic-missing", "name-server-reachable"]
+
+
+def test_a_name_server_that_waits_for_its_brokers_is_named() -> None:
+    one = well()
+    one.wrong = {codes.GET_ROUTEINFO_BY_TOPIC: 1}
+    assert "waits for its brokers" in found(examined(one), "name-server-reachable").sentence
+
+
+def test_a_broker_in_the_list_of_name_servers_is_the_cause() -> None:
+    report = examined(StandIn(wrong={codes.GET_BROKER_CLUSTER_INFO: 3}), topics=("Orders",))
+    assert ill(report) == ["name-server-kind"]
+
+
+def test_no_broker_at_all_is_the_cause_of_a_missing_topic() -> None:
+    assert ill(examined(StandIn(), topics=("Orders",))) == ["no-broker", "topic-missing"]
+
+
+def test_what_each_name_server_lacks_is_named() -> None:
+    other = StandIn({"broker-a": {0: ONE}}, {"SELF_TEST_TOPIC": {"broker-a": {}}, "TBW102": {"broker-a": {}}})
+    report = examined(well(), other)
+    second = report.facts.name_servers[1].addr
+    assert ill(report) == ["name-servers-agree"]
+    assert found(report, "name-servers-agree").sentence == (
+        f"The name server {second} lacks brokers that others have (broker-b), and with them topics (Orders)."
+    )
+
+
+def test_two_masters_at_different_name_servers_are_seen_at_once() -> None:
+    one, other = well(), well()
+    other.brokers["broker-a"] = {0: OTHER}
+    report = examined(one, other)
+    assert ill(report) == ["two-masters"]
+    assert all(addr in found(report, "two-masters").sentence for addr in (ONE, OTHER))
+
+
+def test_the_same_names_at_other_addresses_are_no_two_fleets() -> None:
+    other = well()
+    other.brokers = {"broker-a": {0: OTHER}, "broker-b": {0: "10.0.0.8:10911"}}
+    assert set(ill(examined(well(), other))) == {"two-masters"}
+
+
+@pytest.mark.parametrize(("topic", "expected"), [("rmq_sys_wheel_timer", []), ("Payments", ["name-servers-agree"])])
+def test_nobody_misses_a_topic_that_brokers_make_for_themselves(topic: str, expected: list[str]) -> None:
+    assert ill(examined(well(), well(**{topic: {"broker-a": {}}}))) == expected
+
+
+def test_it_is_said_when_each_master_was_seen_first() -> None:
+    one = well()
+    one.later = [one.brokers, {"broker-a": {0: OTHER}, "broker-b": {0: TWO}}] * 2
+    first, second = found(examined(one, watch_s=20, every_s=0.01), "two-masters").evidence
+    assert (f"{ONE}: seen at" in first, "after" in first) == (True, False)
+    assert (f"{OTHER}: seen at" in second, second.endswith("after 0.02 s")) == (True, True)
+
+
+def test_slaves_without_a_master_are_the_cause_where_the_topic_has_no_other_broker() -> None:
+    one = well(OnlyA={"broker-a": {}})
+    one.brokers["broker-a"] = {1: ONE}
+    report = examined(one, topics=("OnlyA",))
+    assert (ill(report), found(report, "slave-without-master").weight.name) == (["slave-without-master"], "EXPLAINS")
+
+
+def test_a_broker_name_in_two_clusters_is_named() -> None:
+    one = well()
+    one.clusters = {"c": ["broker-a", "broker-b"], "other": ["broker-a"]}
+    report = examined(one)
+    assert ill(report) == ["broker-in-two-clusters"]
+    finding = found(report, "broker-in-two-clusters")
+    assert "c, other" in finding.sentence
+    assert finding.commands[-1].endswith("brokerClusterName=c"), "that of the broker which came first"
+
+
+def test_of_a_name_in_two_clusters_no_address_need_be_known() -> None:
+    one = well()
+    one.clusters = {"other": ["gone"], "third": ["gone"]}
+    finding = found(examined(one), "broker-in-two-clusters")
+    assert finding.commands[-1].endswith("brokerClusterName=other")
+
+
+def test_an_address_in_two_places_is_named() -> None:
+    one = StandIn({"broker-a": {0: ONE}, "old-name": {0: ONE}}, {**SYSTEM, **CREATION})
+    assert ill(examined(one)) == ["broker-id-moves"]
+
+
+def test_slaves_with_one_id_are_named() -> None:
+    one, other = well(), well()
+    one.brokers["broker-a"] = {0: ONE, 1: "10.0.0.7:10911"}
+    other.brokers["broker-a"] = {0: ONE, 1: "10.0.0.8:10911"}
+    assert ill(examined(one, other)) == ["broker-id-moves"]
+
+
+BROKERS = codes.GET_BROKER_CLUSTER_INFO
+
+
+class Garbled(StandIn):
+    """Its answers to one request are no JSON."""
+
+    garbled = BROKERS
+
+    def answer(self, request):  # type: ignore[no-untyped-def]
+        code, body = super().answer(request)
+        return (0, b"\xff{") if request.code == self.garbled else (code, body)
+
+
+def garbled(request: int) -> StandIn:
+    one = well()
+    broken = Garbled(one.brokers, one.topics)
+    broken.garbled = request
+    return broken
+
+
+@pytest.mark.parametrize("code", [1, 16, 999])
+def test_a_name_server_that_refuses_to_show_its_brokers_is_named(code: int) -> None:
+    one = well()
+    one.wrong[BROKERS] = code
+    report = examined(one)
+    assert (report.exit_status, found(report, "name-server-reachable").state) == (2, State.UNKNOWN)
+    assert f"code {code}" in "".join(found(report, "name-server-reachable").evidence)
+
+
+def test_one_of_two_whose_route_cannot_be_read_is_named() -> None:
+    report = examined(well(), garbled(codes.GET_ROUTEINFO_BY_TOPIC), topics=("Orders",))
+    assert (report.exit_status, found(report, "name-server-reachable").state) == (2, State.UNKNOWN)
+
+
+def test_a_list_of_topics_that_cannot_be_read_is_a_note() -> None:
+    report = examined(garbled(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER), topics=("Orders",))
+    assert (report.exit_status, found(report, "name-server-reachable").state) == (0, State.UNKNOWN)
+
+
+def only(*serves: Serve, addrs: tuple[str, ...] = (), **options: Any) -> NameServerFacts:
+    (facts,) = gathered(*serves, addrs=addrs, **options).name_servers
+    return facts
+
+
+async def speaking_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+
+def test_a_host_with_two_addresses_that_both_refuse_refuses() -> None:
+    assert only(addrs=(f"localhost:{free_port()}",)).outcome is Outcome.REFUSED
+
+
+def test_a_host_name_without_an_address_is_named_so() -> None:
+    facts = only(addrs=("no-such-host.invalid:9876",))
+    assert (facts.outcome, facts.ips) == (Outcome.UNRESOLVED, ())
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome"),
+    [
+        (OSError(errno.EHOSTUNREACH, "No route to host"), Outcome.UNREACHABLE),
+        (OSError("Multiple exceptions: [Errno 101] Network is unreachable, [Errno 111] Refused"), Outcome.UNREACHABLE),
+        (OSError(errno.ETIMEDOUT, "Connection timed out"), Outcome.TIMED_OUT),
+        (TimeoutError(), Outcome.TIMED_OUT),
+        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), Outcome.CLOSED),
+    ],
+    ids=str,
+)
+def test_what_the_system_says_of_a_connection_is_told_apart(cause: OSError, outcome: Outcome) -> None:
+    error = UnusableError("connecting to 10.0.0.1:9876 failed")
+    error.__cause__ = cause
+    assert outcome_of(error) is outcome
+
+
+def test_a_web_server_speaks_another_protocol() -> None:
+    assert only(speaking_http).outcome is Outcome.OTHER_PROTOCOL
+
+
+def test_a_broker_is_no_name_server() -> None:
+    """A broker answers request 106 with code 3, and is asked nothing else."""
+    broker = StandIn(wrong={codes.GET_BROKER_CLUSTER_INFO: 3})
+    facts = only(broker.serve)
+    assert (facts.outcome, facts.kind, broker.asked) == (Outcome.ANSWERED, Kind.OTHER, [106])
+
+
+@pytest.mark.parametrize(("is_rocketns", "kind"), [(False, Kind.JAVA), (True, Kind.ROCKETNS)])
+def test_the_kind_is_told_by_a_request_that_only_rocketns_knows(is_rocketns: bool, kind: Kind) -> None:
+    one = well()
+    one.is_rocketns = is_rocketns
+    assert only(one.serve).kind is kind
+
+
+def test_tables_are_read() -> None:
+    facts = only(well().serve, topics=("Orders", "Nothing"))
+    assert facts.groups is not None
+    assert set(facts.groups) == {"broker-a", "broker-b"}
+    assert facts.clusters == {"c": {"broker-a", "broker-b"}}
+    assert (facts.has("Orders"), facts.lacks("Nothing"), facts.version) == (True, True, 513)
+    assert facts.topics == {"Orders", "SELF_TEST_TOPIC", "TBW102"}
+
+
+def test_a_name_server_that_lists_no_topics_still_has_routes() -> None:
+    one = well()
+    one.wrong = {codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1}
+    facts = only(one.serve, topics=("Orders",))
+    assert (facts.topics, facts.has("Orders"), facts.codes) == (None, True, {206: 1})
+
+
+def test_looks_that_show_the_same_are_kept_once() -> None:
+    (server,) = gathered(well().serve, watch_s=100 * LOOK_EVERY_S).name_servers
+    assert len(server.looks) == 100
+    assert {id(one.groups) for one in server.looks} == {id(server.groups)}
+
+
+def test_looks_that_always_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name server that shows other brokers at each look."""
+    monkeypatch.setattr(watching, "MEMBERS_MAX", 10)
+    first = {"broker-a": {0: ONE}}
+    changing = StandIn(first, later=[{"broker-a": {0: f"10.1.0.{n}:1"}} for n in range(50)] + [first] * 50)
+    (server,) = gathered(changing.serve, watch_s=100 * LOOK_EVERY_S).name_servers
+    assert len({id(one.groups) for one in server.looks} - {id(server.groups)}) == 10
+    assert server.looks[-1].groups == server.groups
+
+
+# A name server takes 322, 904 and 103 as a sign of life of the broker that they name; 224 costs Java's a second.
+NEVER = {322, 904, 103, 104, 205, 216, 217, 224, 318, 327, 100, 102}
+
+
+def test_each_request_is_sent_once_and_a_lookup_for_each_topic() -> None:
+    one = well()
+    examined(one, topics=("Orders", "orders"), groups=("g",))
+    assert Counter(one.asked) == {106: 1, 206: 1, 319: 1, DIGESTS: 1, codes.GET_ROUTEINFO_BY_TOPIC: 5}
+
+
+def test_nothing_that_changes_or_costs_may_be_sent() -> None:
+    budget = name_server_budget(Options(("a:1",), ("T",), ("g",)))
+    for code in NEVER:
+        with pytest.raises(OverBudgetError):
+            budget.spend("a:1", code)
+
+
+def test_a_budget_holds_for_each_address() -> None:
+    budget = Budget({RequestCode.GET_NAMESRV_CONFIG: 1})
+    budget.spend("a:1", 319)
+    budget.spend("b:1", 319)
+    with pytest.raises(OverBudgetError):
+        budget.spend("a:1", 319)
+
+
+MARK = "owned"
+HOSTILE = f"b; touch {MARK} #`touch {MARK}`$(touch {MARK})'\"&|<>\n\x1b[2J\u202e"
+QUIET = "mqadmin() { :; }; rocketns() { :; }; grep() { :; }; timedatectl() { :; }\n"
+
+
+def slaves_of(name: str) -> StandIn:
+    one = StandIn({name: {1: ONE}}, {"Orders": {name: {"perm": 4}}, "SELF_TEST_TOPIC": {name: {"perm": 4}}})
+    one.clusters = {f"c{HOSTILE}": [name], f"d{HOSTILE}": [name]}
+    return one
+
+
+def masters_of(name: str) -> StandIn:
+    one = slaves_of(name)
+    one.brokers = {name: {0: ONE}, "broker-b": {0: TWO}}
+    return one
+
+
+def two_masters_of(name: str) -> StandIn:
+    one = masters_of(name)
+    one.later = [{name: {0: f"{TWO}{HOSTILE}"}}] * 2
+    return one
+
+
+@pytest.mark.parametrize("scene", [slaves_of, masters_of, two_masters_of])
+def test_names_of_peers_run_nothing_in_a_shell(scene: Callable[[str], StandIn], tmp_path: Path) -> None:
+    told = BrokerFacts(HOSTILE, 0, f"c{HOSTILE}", ONE, topics={HOSTILE: None, "Orders": {"perm": HOSTILE}})
+    report = examined(scene(HOSTILE), scene("broker-a"), topics=("Orders", HOSTILE), told=(told,), watch_s=10.0)
+    lines = [escape(line) for finding in report.findings for line in finding.commands]
+    assert any("brokerName=" in line for line in lines)
+    for line in lines:
+        subprocess.run(["bash", "-c", QUIET + line], cwd=tmp_path, check=False, capture_output=True, timeout=60)
+        assert not (tmp_path / MARK).exists(), line
+
+
+def test_a_line_of_broker_conf_is_a_comment_where_its_value_is_more_than_a_name() -> None:
+    assert setting("brokerName", "broker-a_2.x") == "brokerName=broker-a_2.x"
+    assert setting("brokerName", "订单") == "brokerName=订单"
+    assert setting("brokerName", "a; rm x") == "# brokerName=a; rm x"
+
+
+def test_no_command_deletes_a_topic_of_other_brokers() -> None:
+    """deleteTopic deletes it at every broker of the cluster, with its messages."""
+    both = StandIn({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {"Orders": {"broker-a": {}, "broker-b": {}}})
+    only = StandIn({"broker-a": {0: ONE}, "broker-b": {0: TWO}}, {"Orders": {"broker-a": {}}})
+    lost = BrokerFacts("broker-a", 0, "c", ONE, topics={"Orders": None})
+    shown = [found(examined(one, topics=("Orders",), told=(lost,)), "topic-not-on-broker").commands
+             for one in (both, only)]  # fmt: skip
+    assert [any(line.startswith("mqadmin deleteTopic") for line in lines) for lines in shown] == [False, True]
+
+
+def test_a_command_that_asks_again_asks_the_same_question() -> None:
+    """It is copied, so it must not lose the topic."""
+    one = well()
+    one.wrong |= {codes.GET_BROKER_CLUSTER_INFO: 16, codes.GET_ROUTEINFO_BY_TOPIC: 16}
+    report = examined(one, topics=("Orders", "a b"), groups=("readers",), from_client=True)
+    (line,) = [line for line in found(report, "name-server-reachable").commands if not line.startswith("#")]
+    (addr,) = report.facts.options.name_servers
+    assert line == (f"rocketns doctor {addr} --topic Orders --topic 'a b' --group readers --from-client "
+                    "--tools-yml $ROCKETMQ_HOME/conf/tools.yml")  # fmt: skip

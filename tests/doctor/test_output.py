@@ -1,0 +1,449 @@
+"""The report as people and programs read it; the command and its arguments; how addresses are reached."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from interop.harness import codes, payloads
+from interop.harness.servers import NameServer, RocketnsServer
+from rocketns.__main__ import main
+from rocketns.client.tls import client_context
+from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
+from rocketns.doctor.asking.addresses import UnreachedError, place_of, resolve
+from rocketns.doctor.asking.brokers.one import FIRST as FIRST_ASKED
+from rocketns.doctor.asking.brokers.requests import broker_budget
+from rocketns.doctor.asking.call import Line
+from rocketns.doctor.asking.speaking import reach
+from rocketns.doctor.checks.catalogue import CHECKS
+from rocketns.doctor.facts.facts import Facts
+from rocketns.doctor.facts.name_servers import NameServerFacts
+from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts.reach import Outcome, Place
+from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.output.as_json import report_json
+from rocketns.doctor.output.colours import RESET, Colour, Palette
+from rocketns.doctor.output.text import report_text
+from rocketns.doctor.running import FINDINGS_MAX, LINES_MAX, Report, ranked, run
+from rocketns.fleet.group_view import GroupView
+from rocketns.logtext import LINE_CHARACTERS_MAX
+from rocketns.protocol.body.route import TopicRouteData, queue_data
+from rocketns.protocol.command import decode
+from tests.client.peers import CLOSED as REFUSING
+from tests.client.peers import Peer, Serve, serving
+from tests.doctor.counting import (
+    FakeBroker,
+    FakeNameServer,
+    examine,
+    listening,
+)
+from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, written
+from tests.doctor.standin import StandIn, examined, well
+from tests.server.tls_configs import config
+from tests.support.certificates import Files, authority
+
+
+def test_each_check_has_an_example() -> None:
+    assert EXAMPLES.keys() == {check.name for check in CHECKS}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_fault_of_an_example_is_named_first(name: str) -> None:
+    """Or, where it is no reason for what clients meet, at least."""
+    found = [one.check for one in run(EXAMPLES[name]).of(State.ILL)]
+    assert found[0] == name
+
+
+def test_a_fleet_without_a_fault_is_well() -> None:
+    assert run(fleet(topic=TOPIC)).of(State.ILL) == []
+
+
+@pytest.mark.parametrize("language", PAGES)
+def test_the_page_has_what_the_code_says(language: str) -> None:
+    assert PAGES[language].read_text("utf-8") == written(language), "python -m tests.doctor.page writes it again"
+
+
+FIRST, LAST = CHECKS[0].name, CHECKS[-1].name
+
+
+def in_order(*findings: Finding) -> list[str]:
+    return [one.sentence for one in ranked(findings)]
+
+
+def test_what_is_wrong_comes_before_what_cannot_be_told_before_what_is_well() -> None:
+    well, unknown, ill = (Finding(FIRST, state, state.name) for state in (State.WELL, State.UNKNOWN, State.ILL))
+    assert in_order(well, unknown, ill) == ["ILL", "UNKNOWN", "WELL"]
+
+
+def test_what_explains_more_comes_first_whatever_its_place_in_the_table() -> None:
+    part = Finding(FIRST, State.ILL, "part", weight=Weight.PARTLY)
+    whole = Finding(LAST, State.ILL, "whole", weight=Weight.EXPLAINS)
+    assert in_order(part, whole) == ["whole", "part"]
+
+
+def test_of_equal_weights_that_nearer_to_the_client_comes_first() -> None:
+    assert in_order(Finding(LAST, State.ILL, "far"), Finding(FIRST, State.ILL, "near")) == ["near", "far"]
+
+
+def test_a_cause_comes_before_what_follows_from_it_though_it_weighs_less() -> None:
+    cause = Finding(FIRST, State.ILL, "cause", weight=Weight.PARTLY)
+    other = Finding("other", State.ILL, "other", weight=Weight.PRECISELY)
+    effect = Finding(LAST, State.ILL, "effect", weight=Weight.EXPLAINS, follows=frozenset({FIRST}))
+    assert in_order(effect, cause, other) == ["other", "cause", "effect"]
+
+
+ADDR = "10.0.0.9:9876"
+BROKERS = 2_000
+
+
+def view(broker_id: int, number: int, name: str = "c") -> GroupView:
+    return GroupView(name, ((broker_id, f"10.1.{number // 256}.{number % 256}:10911"),), None, False)
+
+
+def route(names: list[str], perm: int) -> TopicRouteData:
+    return TopicRouteData([(name, queue_data(4, 4, perm, 0)) for name in names], [], {}, None, None)
+
+
+def report_of(groups: dict[str, GroupView], perm: int = 6, asked: str = "") -> Report:
+    topics = ("Orders",) if asked else ()
+    routes = {"Orders": route([asked or "b0"], 6), "SELF_TEST_TOPIC": route(list(groups), perm)}
+    server = NameServerFacts(ADDR, Outcome.ANSWERED, groups=groups, topics=frozenset(), routes=routes)
+    return run(Facts(Options((ADDR,), topics), (server,)))
+
+
+def test_a_fault_of_each_of_many_brokers_is_told_in_few_lines() -> None:
+    report = report_of({f"b{n}": view(1, n) for n in range(BROKERS)})
+    shown = text(report)
+    assert len([one for one in report.findings if one.check == "slave-without-master"]) == FINDINGS_MAX
+    assert f"slave-without-master ({BROKERS - FINDINGS_MAX})" in shown
+    assert report_json(report)["findingsLeftOut"] == {"slave-without-master": BROKERS - FINDINGS_MAX}
+
+
+def test_the_fault_of_the_topic_asked_for_is_never_left_out() -> None:
+    report = report_of({f"b{n:05}": view(1, n) for n in range(100)}, asked="b00099")
+    assert report.findings[0].sentence.startswith("The broker b00099 has no master")
+
+
+def test_evidence_and_commands_of_many_wiped_brokers_are_cut() -> None:
+    report = report_of({f"b{n}": view(0, n) for n in range(BROKERS)}, perm=4)
+    (finding,) = [one for one in report.findings if one.check == "permission-wiped"]
+    assert (len(finding.evidence), len(finding.commands)) == (LINES_MAX + 1, LINES_MAX + 1)
+    assert finding.commands[-1] == f"# … and {BROKERS - LINES_MAX} more"
+
+
+def test_a_name_of_a_megabyte_is_cut_and_no_command_with_it_is_left() -> None:
+    report = report_of({"x" * (1 << 20): view(0, 1)}, perm=4)
+    shown = text(report)
+    assert max(map(len, shown.splitlines())) < 2 * LINE_CHARACTERS_MAX
+    assert "# mqadmin addWritePerm" in shown
+    assert json.loads(json.dumps(report_json(report)))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def text(report: Report, *, is_on: bool = False) -> str:
+    return report_text(report, Palette(is_on=is_on))
+
+
+@pytest.fixture(scope="module")
+def missing() -> Report:
+    return examined(well(), topics=("orders",))
+
+
+def test_findings_are_numbered_with_how_they_are_known_and_what_mends_them(missing: Report) -> None:
+    lines = text(missing).splitlines()
+    (addr,) = [one.addr for one in missing.facts.name_servers]
+    assert [line[:2] for line in lines if line[:1].isdigit()][:2] == ["1.", "2."]
+    assert f"     {addr} lists the topic Orders (request 206)" in lines
+    assert f"     mqadmin updateTopic -n {addr} -c c -t orders" in lines
+
+
+def test_a_well_fleet_is_said_to_be_well_first() -> None:
+    assert text(examined(well())).startswith("All is well: ")
+
+
+def test_names_from_the_network_control_no_terminal() -> None:
+    one = StandIn({"broker\x1b[2J": {1: "10.0.0.1:1\n2"}}, {"T": {}})
+    report = examined(one, topics=("T",))
+    assert "\x1b" not in text(report)
+    assert "broker\\x1b[2J" in text(report)
+
+
+def test_colours_are_closed_on_each_line(missing: Report) -> None:
+    assert all(line.count("\x1b[") == 2 * line.count(RESET) for line in text(missing, is_on=True).splitlines())
+
+
+def test_colours_are_for_terminals_without_no_color() -> None:
+    palettes = [
+        Palette.of(Terminal(), {}), Palette.of(Terminal(), {"NO_COLOR": "1"}), Palette.of(io.StringIO(), {}),
+        Palette.of(Terminal(), {"TERM": "dumb"}),
+    ]  # fmt: skip
+    assert [palette.paint(Colour.RED, "x") != "x" for palette in palettes] == [True, False, False, False]
+
+
+def test_a_check_that_cannot_tell_has_status_2() -> None:
+    shown = report_json(examined(addrs=(REFUSING,), topics=("T",)))
+    assert shown["checks"]["topic-missing"]["exitStatus"] == 2
+    assert "misspelt" in shown["skipped"]
+
+
+def options(*words: str, **environment: str) -> Options:
+    return options_of(build().parse_args(words), environment, tls=False)
+
+
+@pytest.mark.parametrize(
+    "words", [("a:9876;b:9877",), ("a:9876,b:9877",), ("a:9876 b:9877",), ("a", "b:9877"), ("a,a;b:9877;",)]
+)
+def test_commas_semicolons_and_blanks_separate_and_a_port_is_added(words: tuple[str, ...]) -> None:
+    assert options(*words).name_servers == ("a:9876", "b:9877")
+
+
+@pytest.mark.parametrize(
+    ("text", "addr"),
+    [("[::1]:1", "[::1]:1"), ("::1", "[::1]:9876"), ("::1:9877", "[::1]:9877"),
+     ("fe80::1%eth0:9877", "[fe80::1%eth0]:9877"), ("2001:db8::1", "[2001:db8::1]:9876"),
+     ("2001:db8:0:0:0:0:0:1234", "[2001:db8:0:0:0:0:0:1234]:9876"), ("h.example", "h.example:9876")],
+)  # fmt: skip
+def test_addresses_of_ipv6_and_names(text: str, addr: str) -> None:
+    assert addresses([text], 9876, 1) == (addr,)
+
+
+@pytest.mark.parametrize("item", ["a:b", "a:", ":9876", "a:0", "a:65536", "http://a:1", "a=b:1", "a:1:2x"])
+def test_what_is_no_address_is_refused_with_its_name(item: str) -> None:
+    with pytest.raises(WrongListError, match="HOST:PORT"):
+        options("good:1", item)
+
+
+def test_without_a_list_the_environment_is_asked_then_this_machine() -> None:
+    assert options(NAMESRV_ADDR="x:1;y:2").name_servers == ("x:1", "y:2")
+    assert options().name_servers == ("127.0.0.1:9876",)
+
+
+@pytest.mark.parametrize(
+    "words", [("--client-version", "6.0"), ("--topic", ""), ("--topic", "x" * 256), ("--watch", "601")]
+)
+def test_wrong_values_are_refused(words: tuple[str, ...]) -> None:
+    with pytest.raises(WrongListError):
+        options("a", *words)
+
+
+@pytest.mark.parametrize("option", ["--topic", "--group"])
+def test_a_name_that_no_request_can_carry_is_refused(option: str) -> None:
+    """A byte that is no UTF-8, as Python reads it from a command line."""
+    with pytest.raises(WrongListError, match=option):
+        options("a", option, "orders\udcff")
+
+
+@pytest.mark.parametrize(
+    ("ip", "place"),
+    [("127.0.0.1", Place.LOOPBACK), ("127.1.2.3", Place.LOOPBACK), ("::1", Place.LOOPBACK), ("0.0.0.0", Place.LOOPBACK),
+     ("172.17.0.2", Place.CONTAINER), ("172.20.0.2", Place.CONTAINER), ("10.244.1.7", Place.CONTAINER),
+     ("10.42.0.7", Place.CONTAINER), ("172.16.0.1", Place.PRIVATE), ("172.31.0.1", Place.PRIVATE),
+     ("10.0.0.1", Place.PRIVATE), ("192.168.1.1", Place.PRIVATE), ("100.64.0.1", Place.PRIVATE),
+     ("fd00::1", Place.PRIVATE), ("169.254.1.1", Place.LINK_LOCAL), ("fe80::1%eth0", Place.LINK_LOCAL),
+     ("::ffff:127.0.0.1", Place.LOOPBACK), ("8.8.8.8", Place.PUBLIC), ("2a00::1", Place.PUBLIC),
+     ("broker-a", Place.UNKNOWN)],
+)  # fmt: skip
+def test_place_of_an_address(ip: str, place: Place) -> None:
+    assert place_of(ip) is place
+
+
+@pytest.mark.parametrize("addr", ["nobody.invalid:10911", "a..b:1", "no-port", "\udcff:1", ":1", "x" * 300 + ":1"])
+def test_host_that_has_no_address_is_unresolved(addr: str) -> None:
+    with pytest.raises(UnreachedError) as error:
+        asyncio.run(resolve(addr, 20.0))
+    assert error.value.outcome is Outcome.UNRESOLVED
+
+
+@asynccontextmanager
+async def only_tls(broker: FakeBroker, files: Files, **verify: ssl.VerifyMode) -> AsyncIterator[None]:
+    """It listens with tls.server.mode=enforcing."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    context.load_verify_locations(files.certificate)
+    context.verify_mode = verify.get("verify", ssl.CERT_NONE)
+    one = Peer(serving(broker.answer))
+    server = await asyncio.start_server(one.accept, "127.0.0.1", 0, ssl=context)
+    one.addr = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    broker.peer = one
+    try:
+        yield
+    finally:
+        server.close()
+        for writer in one.connections:
+            writer.close()
+
+
+def only_plain(broker: FakeBroker) -> Serve:
+    """As Java's server with tls.server.mode=disabled: it ends a connection that begins with a TLS handshake."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            size = await reader.readexactly(4)
+            if size[0] == 0x16:
+                writer.close()
+                return
+            writer.write(broker.answer(decode(size + await reader.readexactly(int.from_bytes(size)))))
+
+    return serve
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files.write(tmp_path_factory.mktemp("tls"), authority("broker"))
+
+
+def test_broker_that_speaks_only_tls_is_told_apart(files: Files) -> None:
+    async def scene() -> None:
+        broker, name_server = FakeBroker(), FakeNameServer()
+        async with listening(name_server), only_tls(broker, files):
+            name_server.shows(broker)
+            report = await examine(name_server)
+        assert report.facts.addresses[broker.addr].outcome is Outcome.SPEAKS_TLS
+        assert not broker.received
+        assert "tls" in [one.check for one in report.of(State.ILL)]
+
+    asyncio.run(scene())
+
+
+def test_broker_that_speaks_only_plain_is_told_apart(files: Files) -> None:
+    async def scene() -> None:
+        broker, name_server = FakeBroker(), FakeBroker(name="it speaks TLS")
+        line = Line(client_context(config(tls_enable="true")), None, 20.0)
+        async with listening(broker, serve=only_plain(broker)), only_tls(name_server, files):
+            budget = broker_budget(Options(()))
+            plain = await reach(broker.addr, FIRST_ASKED, line, budget)
+            tls = await reach(name_server.addr, FIRST_ASKED, line, budget)
+        assert plain.facts.outcome is Outcome.SPEAKS_PLAIN
+        assert broker.received == {28: 1}
+        assert tls.facts.outcome is Outcome.ANSWERED
+        assert tls.call is not None
+        tls.call.close()
+
+    asyncio.run(scene())
+
+
+WITHIN_S = 60.0
+PATIENT = ("--timeout", "30")  # a busy machine answers late
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+    """It has a broker, whose address refuses at once, with the topic Orders."""
+    with ExitStack() as stack:
+        one = RocketnsServer(tmp_path_factory.mktemp("one"))
+        stack.callback(one.kill)
+        topics = ("Orders", "SELF_TEST_TOPIC", "TBW102")
+        body = payloads.register_body([payloads.topic_config(topic) for topic in topics])
+        client = stack.enter_context(one.connect())
+        ext = payloads.register_ext(addr=REFUSING, body=body)
+        assert client.request(codes.REGISTER_BROKER, ext, body).code == 0
+        yield one
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    status = main(["doctor", *words, *PATIENT])
+    return status, capsys.readouterr().out
+
+
+def test_it_names_the_topic_meant_and_the_name_server_is_rocketns(
+    server: NameServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, shown = printed(capsys, f"127.0.0.1:{server.port}", "--topic", "orders", "--json")
+    report = json.loads(shown)
+    assert (status, report["findings"][0]["check"], report["nameServers"][0]["kind"]) == (1, "misspelt", "rocketns")
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "outcome"),
+    [("enforcing", (), "speaks TLS"), ("disabled", ("-Dtls.enable=true",), "speaks plain")],
+)
+def test_tls_where_plain_is_spoken_and_the_other_way_round(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str, options: tuple[str, ...], outcome: str
+) -> None:
+    one = RocketnsServer(tmp_path, options=[f"-Dtls.server.mode={mode}"])
+    try:
+        status, shown = printed(capsys, f"127.0.0.1:{one.port}", *options, "--json")
+    finally:
+        one.kill()
+    report = json.loads(shown)
+    assert (status, report["nameServers"][0]["outcome"], report["findings"][0]["check"]) == (1, outcome, "tls")
+
+
+def test_a_wrong_list_is_refused_with_the_item(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "a:b"]) == 2
+    assert "a:b: HOST:PORT expected" in capsys.readouterr().err
+
+
+def test_a_signal_ends_the_asking() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(WITHIN_S)
+        doctor = started(f"127.0.0.1:{silent.getsockname()[1]}", stderr=subprocess.DEVNULL)
+        connection, _ = silent.accept()
+        with connection:
+            assert connection.recv(1)  # it asked, so it has its signal handlers
+            doctor.terminate()
+            assert (doctor.wait(WITHIN_S), doctor.communicate()[0]) == (143, b"")
+
+
+def test_ctrl_c_ends_the_watching_and_the_report_is_printed(server: NameServer) -> None:
+    """Progress on a terminal says when it watches."""
+    reading, writing = pty.openpty()
+    doctor = started(f"127.0.0.1:{server.port}", "--watch", "600", "--json", stderr=writing)
+    shown = b""
+    while b"looking again" not in shown:
+        assert select.select([reading], [], [], WITHIN_S)[0], shown
+        shown += os.read(reading, 1024)
+    doctor.send_signal(signal.SIGINT)
+    report = json.loads(doctor.communicate(timeout=WITHIN_S)[0])
+    os.close(reading)
+    os.close(writing)
+    assert report["nameServers"][0]["outcome"] == "answered"
+
+
+def started(*words: str, stderr: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "rocketns", "doctor", *words, *PATIENT]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr)
+
+
+def output_of(*words: str, stdout: int | IO[str], **environment: str) -> tuple[int, str]:
+    """Exit status and standard error."""
+    command = [sys.executable, "-m", "rocketns", "doctor", *words, *PATIENT]
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, encoding="utf-8", check=False,
+                          env=os.environ | environment, timeout=WITHIN_S)  # fmt: skip
+    return done.returncode, done.stderr
+
+
+def test_output_that_cannot_be_written_is_no_finding() -> None:
+    """Exit status 1 would say that something is wrong with the fleet."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        status, said = output_of(REFUSING, stdout=full)
+    assert (status, len(said.splitlines())) == (2, 1)
+    assert "No space left" in said
+
+
+def test_characters_that_the_encoding_of_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with path.open("w", encoding="utf-8") as out:
+        status, said = output_of(REFUSING, "--language", "zh", stdout=out, PYTHONIOENCODING="ascii")
+    assert (status, said) == (1, "")
+    assert path.read_text("ascii").startswith("\\u")
+    assert REFUSING in path.read_text("ascii")
