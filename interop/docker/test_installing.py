@@ -17,7 +17,7 @@ from interop.docker.base import IN_DEVELOPMENT, base
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.images import HOST_NETWORK, ROOT
 from rocketns import __version__
-from tests.installing.building import copy_tracked
+from tests.installing.test_packages import copy_tracked
 from tests.support.needs import not_run
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
