@@ -26,6 +26,115 @@ from rocketns.config import Configuration
 from tests.admin.http import Http
 from tests.check.source import ROOT
 
+VERSION = "0.0.21"  # of the library; it has helm 3.21.0
+GROUP = "com.marcnuri.helm-java"
+PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
+SOURCE = Path(__file__).with_name("HelmProgram.java")
+COMPILE_TIMEOUT_S = 120
+TIMEOUT_S = 100
+# Java's second compiler and a collector with threads of its own would cost more than they save.
+OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+class Said(NamedTuple):
+    """How a command ended: its output if its status is 0, else what it complains about."""
+
+    status: int
+    text: str
+
+
+def helm(*words: str) -> Said:
+    """Run a command: by the program, or by the library."""
+    beside = Path(sys.executable).parent / "helm"
+    found = str(beside) if beside.is_file() else shutil.which("helm")
+    if found:
+        done = subprocess.run([found, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        return Said(done.returncode, done.stdout if done.returncode == 0 else done.stdout + done.stderr)
+    return _ask_library(*words)
+
+
+def _ask_library(*words: str) -> Said:
+    process = _of_the_library()
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write("\t".join(words) + "\n")
+    process.stdin.flush()
+    status, _, text = process.stdout.readline().partition(" ")
+    return Said(int(status), base64.b64decode(text).decode())
+
+
+@functools.cache
+def _of_the_library() -> subprocess.Popen[str]:
+    """The Java program that runs the commands, until this process ends: its start costs more than all of them."""
+    native = f"linux-{PROCESSORS[platform.machine()]}"
+    libraries = jars("helm", VERSION, "helm-java", native, group=GROUP)
+    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    folder = cache_folder() / "helm" / f"program-{digest}"
+    if not folder.exists():
+        with alone():
+            _compile(libraries, folder)
+    command = ["java", *OPTIONS, "-cp", f"{folder}:{libraries}", SOURCE.stem]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _compile(libraries: str, folder: Path) -> None:
+    if folder.exists():
+        return  # by the process that was waited for
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    command = ["javac", "-d", str(fresh), "-cp", libraries, str(SOURCE)]
+    subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
+    os.rename(fresh, folder)  # noqa: PTH104  whole or not at all
+
+
+CHART = ROOT / "packaging" / "helm" / "rocketns"
+MANIFESTS = ROOT / "packaging" / "kubernetes" / "rocketns.yaml"
+OLDEST = "1.25"
+Manifest = dict[str, Any]
+
+
+def template(*settings: str) -> Said:
+    """The chart with these values (``name=value``)."""
+    values = [word for setting in settings for word in ("--set", setting)]
+    return helm("template", "rocketns", str(CHART), *values, "--kube-version", OLDEST)
+
+
+def rendered(*settings: str) -> list[Manifest]:
+    """What the chart makes of these values."""
+    status, text = template(*settings)
+    assert status == 0, text
+    return read(text)
+
+
+def read(text: str) -> list[Manifest]:
+    return [manifest for manifest in yaml.safe_load_all(text) if manifest]
+
+
+def mistakes(manifest: Manifest) -> list[str]:
+    """What the oldest and the newest Kubernetes say against a manifest; unknown fields count.
+
+    The schemas are imported only here: they need seconds, which each worker would spend when it collects.
+    """
+    import kubernetes_validate
+
+    found = []
+    for version in (OLDEST, kubernetes_validate.latest_version()):
+        try:
+            kubernetes_validate.validate(manifest, version, strict=True)
+        except kubernetes_validate.ValidationError as error:
+            found.append(f"{version}: {manifest['kind']}: {error.message}")
+    return found
+
+
+def of_kind(manifests: list[Manifest], kind: str, name: str = "rocketns") -> Manifest:
+    [found] = [one for one in manifests if one["kind"] == kind and one["metadata"]["name"] == name]
+    return found
+
+
+def container(manifests: list[Manifest]) -> Manifest:
+    [found] = of_kind(manifests, "StatefulSet")["spec"]["template"]["spec"]["containers"]
+    return dict(found)
+
+
 pytestmark = [pytest.mark.slow, pytest.mark.needs("java", "javac", "mvn")]
 # Their resource definitions belong to Prometheus' operator.
 FOREIGN = {"ServiceMonitor", "PrometheusRule"}
@@ -231,112 +340,3 @@ def test_the_management_port_may_be_asked_by_the_names_of_an_ingress(tmp_path: P
 def test_each_pod_is_seeded_by_all(tmp_path: Path) -> None:
     seeds = configuration(rendered("replicas=3"), tmp_path).restore.seed_servers
     assert seeds == ";".join(f"rocketns-{pod}.rocketns-headless:9876" for pod in range(3))
-
-
-VERSION = "0.0.21"  # of the library; it has helm 3.21.0
-GROUP = "com.marcnuri.helm-java"
-PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
-SOURCE = Path(__file__).with_name("HelmProgram.java")
-COMPILE_TIMEOUT_S = 120
-TIMEOUT_S = 100
-# Java's second compiler and a collector with threads of its own would cost more than they save.
-OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-
-
-class Said(NamedTuple):
-    """How a command ended: its output if its status is 0, else what it complains about."""
-
-    status: int
-    text: str
-
-
-def helm(*words: str) -> Said:
-    """Run a command: by the program, or by the library."""
-    beside = Path(sys.executable).parent / "helm"
-    found = str(beside) if beside.is_file() else shutil.which("helm")
-    if found:
-        done = subprocess.run([found, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        return Said(done.returncode, done.stdout if done.returncode == 0 else done.stdout + done.stderr)
-    return _ask_library(*words)
-
-
-def _ask_library(*words: str) -> Said:
-    process = _of_the_library()
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write("\t".join(words) + "\n")
-    process.stdin.flush()
-    status, _, text = process.stdout.readline().partition(" ")
-    return Said(int(status), base64.b64decode(text).decode())
-
-
-@functools.cache
-def _of_the_library() -> subprocess.Popen[str]:
-    """The Java program that runs the commands, until this process ends: its start costs more than all of them."""
-    native = f"linux-{PROCESSORS[platform.machine()]}"
-    libraries = jars("helm", VERSION, "helm-java", native, group=GROUP)
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
-    folder = cache_folder() / "helm" / f"program-{digest}"
-    if not folder.exists():
-        with alone():
-            _compile(libraries, folder)
-    command = ["java", *OPTIONS, "-cp", f"{folder}:{libraries}", SOURCE.stem]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def _compile(libraries: str, folder: Path) -> None:
-    if folder.exists():
-        return  # by the process that was waited for
-    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
-    command = ["javac", "-d", str(fresh), "-cp", libraries, str(SOURCE)]
-    subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
-    os.rename(fresh, folder)  # noqa: PTH104  whole or not at all
-
-
-CHART = ROOT / "packaging" / "helm" / "rocketns"
-MANIFESTS = ROOT / "packaging" / "kubernetes" / "rocketns.yaml"
-OLDEST = "1.25"
-Manifest = dict[str, Any]
-
-
-def template(*settings: str) -> Said:
-    """The chart with these values (``name=value``)."""
-    values = [word for setting in settings for word in ("--set", setting)]
-    return helm("template", "rocketns", str(CHART), *values, "--kube-version", OLDEST)
-
-
-def rendered(*settings: str) -> list[Manifest]:
-    """What the chart makes of these values."""
-    status, text = template(*settings)
-    assert status == 0, text
-    return read(text)
-
-
-def read(text: str) -> list[Manifest]:
-    return [manifest for manifest in yaml.safe_load_all(text) if manifest]
-
-
-def mistakes(manifest: Manifest) -> list[str]:
-    """What the oldest and the newest Kubernetes say against a manifest; unknown fields count.
-
-    The schemas are imported only here: they need seconds, which each worker would spend when it collects.
-    """
-    import kubernetes_validate
-
-    found = []
-    for version in (OLDEST, kubernetes_validate.latest_version()):
-        try:
-            kubernetes_validate.validate(manifest, version, strict=True)
-        except kubernetes_validate.ValidationError as error:
-            found.append(f"{version}: {manifest['kind']}: {error.message}")
-    return found
-
-
-def of_kind(manifests: list[Manifest], kind: str, name: str = "rocketns") -> Manifest:
-    [found] = [one for one in manifests if one["kind"] == kind and one["metadata"]["name"] == name]
-    return found
-
-
-def container(manifests: list[Manifest]) -> Manifest:
-    [found] = of_kind(manifests, "StatefulSet")["spec"]["template"]["spec"]["containers"]
-    return dict(found)
