@@ -97,12 +97,12 @@ def test_a_peer_that_sends_more_than_it_is_answered_waits(managed: Managed) -> N
     with managed.http.connect() as connection:
         connection.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
-        connection.settimeout(1.0)
-        with pytest.raises(TimeoutError):
-            connection.sendall(b"x" * 32_000_000)
+        connection.sendall(b"x" * HEAD_BYTES_MAX)
         assert managed.admin is not None
         [guard] = managed.admin.gate._guards.values()
         eventually(lambda: guard._size == HEAD_BYTES_MAX)
+        assert guard.transport is not None
+        assert not guard.transport.is_reading()
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,6 @@ def test_a_path_trick_is_not_found(managed: Managed, path: str) -> None:
     answer = managed.http.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert answer.split(b" ", 2)[1] in (b"400", b"404")
     assert b"root:" not in answer
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_nothing_but_the_drain_can_be_changed(managed: Managed, method: str) -> None:
-    assert managed.http.ask("/readyz", method).status == 405
 
 
 def test_an_answer_says_nothing_of_versions_and_is_not_framed_or_cached(managed: Managed) -> None:
@@ -189,7 +184,3 @@ def test_peers_that_go_before_their_answer_leave_no_line_in_the_log(
     gate_of = managed.admin.gate
     eventually(lambda: not gate_of.streams)
     assert not [one for one in caplog.records if one.levelname == "ERROR"]
-
-
-def test_a_stream_has_no_head(managed: Managed) -> None:
-    assert managed.http.ask("/api/v1/stream", "HEAD").status == 405

@@ -11,23 +11,17 @@ from pathlib import Path
 import pytest
 
 from interop.harness.ports import free_port
-from interop.harness.servers import RocketnsServer
 from rocketns.admin import starting
-from rocketns.config import AdminConfig, Configuration
+from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.namesrv_controller import NamesrvController
 from tests.admin.conftest import Managed
-from tests.admin.http import Http
 
 
 def configuration(home: Path, text: str) -> Configuration:
     file = home / "c.properties"
     file.write_text(f"listenPort=0\nbindAddress=127.0.0.1\n{text}", "utf-8")
     return Configuration.build(str(file), home=home)
-
-
-def test_it_is_off_by_default(tmp_path: Path) -> None:
-    assert starting.make_admin(NamesrvController(configuration(tmp_path, "")).facts) is None
 
 
 def test_a_missing_library_stops_the_start_and_the_message_says_what_to_install(
@@ -60,12 +54,6 @@ def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Pa
     admin.stop()
 
 
-@pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "anywhere", ";".join(["::1"] * 65)])
-def test_networks_that_are_none_stop_the_start(text: str) -> None:
-    with pytest.raises(StartupError, match=r"rocketns\.adminDrainFrom"):
-        AdminConfig().update({"rocketns.adminDrainFrom": text})
-
-
 def test_admin_address_decides_where_it_listens(start_managed: Callable[..., Managed]) -> None:
     managed = start_managed({"rocketns.adminAddress": "127.0.0.2"})
     with socket.create_connection(("127.0.0.2", managed.http.port), 5):
@@ -81,12 +69,3 @@ def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert shown.stdout.strip() == "[]"
-
-
-def test_a_whole_server_answers_probes(tmp_path: Path) -> None:
-    port = free_port()
-    server = RocketnsServer(tmp_path, {"rocketns.adminPort": port})
-    try:
-        assert Http(port).ask("/readyz").status == 200
-    finally:
-        server.stop()

@@ -1,7 +1,4 @@
-"""The OpenAPI document holds what the API answers: schemathesis makes the requests from it.
-
-It is imported by the first test: each worker collects this file, and one of them needs it.
-"""
+"""The OpenAPI document holds what the API answers: schemathesis makes the requests from it."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from interop.harness import codes
 from rocketns.admin.api.openapi import ROOT, document
-from tests.admin.conftest import Managed
+from tests.admin.conftest import Broker, Managed
 from tests.admin.http import Http
-from tests.admin.population import Broker
 
+pytestmark = pytest.mark.slow
 EXAMPLES = 12
 STREAMS = (f"{ROOT}/stream",)  # its answer has no end
 

@@ -1,4 +1,4 @@
-"""The stream of server-sent events: its content, and that its readers are limited and slow nobody down."""
+"""The stream of server-sent events, whose readers are limited and slow nobody down; and the files of the page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from interop.harness.wire import eventually
 from rocketns.admin import gate
 from rocketns.admin.page import stream
+from rocketns.admin.page.files import RANGES_MAX, chosen
 from rocketns.admin.recent import ring
-from tests.admin.conftest import Managed
-from tests.admin.population import Broker
+from tests.admin.conftest import Broker, Managed
 
 REQUEST = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
@@ -69,22 +69,6 @@ def _is_open(managed: Managed) -> bool:
         return b" 200 " in reader.recv(100)
 
 
-def test_nothing_is_made_while_nobody_reads(managed: Managed) -> None:
-    """A later reader gets no heartbeats from before it connected."""
-    with Broker(managed, "a") as broker:
-        broker.register()
-        with managed.http.connect() as reader:
-            reader.sendall(REQUEST)
-            read_until(reader, b"event: status")
-        eventually(lambda: managed.admin is not None and not managed.admin.gate.streams)
-        broker.beat()
-        with managed.http.connect() as reader:
-            reader.sendall(REQUEST)
-            read_until(reader, b"event: status")
-            broker.unregister()
-            assert b"event: beats" not in read_until(reader, b"it said that it stops")
-
-
 def test_more_news_than_a_message_may_have_is_a_gap(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of control characters take six bytes each. Whoever reads is told to read everything again."""
     monkeypatch.setattr(stream, "PERIOD_S", 0.5)
@@ -115,3 +99,31 @@ def test_a_page_is_served_under_its_own_names_only_with_a_strict_policy(managed:
     assert managed.http.ask("/page/main.js").headers["content-type"].startswith("text/javascript")
     for path in ("/page/", "/page/index.html", "/page/../files.py", "/page/%2e%2e/files.py", "/page/main.js/"):
         assert managed.http.ask(path).status == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "accepted", "language"),
+    [
+        (None, "", "en"),
+        (None, "zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        (None, "en-GB,en;q=0.9,zh;q=0.8", "en"),
+        (None, "en;q=0.2, ZH-Hant-TW;q=0.7", "zh"),
+        (None, "de, fr;q=0.9, zh;q=0.1", "zh"),
+        (None, "zh;q=0, en", "en"),
+        (None, "zh;q=nan, zh;q=, zh;level=1, *;q=1", "en"),
+        (None, "de," * RANGES_MAX + "zh", "en"),
+        ("zh", "en", "zh"),
+        ("en", "zh", "en"),
+        ("fr", "zh", "zh"),
+    ],
+)
+def test_the_first_language_that_the_page_speaks(asked: str | None, accepted: str, language: str) -> None:
+    assert chosen(asked, accepted) == language
+
+
+def test_the_page_is_in_the_language_that_was_asked_for(managed: Managed) -> None:
+    assert b'<html lang="en">' in managed.http.ask("/").body
+    answer = managed.http.ask("/?lang=zh")
+    assert b'<html lang="zh-CN">' in answer.body
+    assert answer.headers["vary"] == "Accept-Language"
+    assert "一切正常".encode() in managed.http.ask("/page/zh.json").body

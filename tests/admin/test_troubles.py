@@ -1,11 +1,8 @@
-"""The twelve commonest troubles of a fleet, planted on real servers.
+"""The twelve commonest troubles of a fleet, planted on real servers: each is a reason to look in the status.
 
-Which are the commonest, and why: brokers die, hang, or lose their master (1 to 3). Clients notice "no route" now and
-then where a broker registers at one of several name servers only, or a permission is changed at one of them, or one of
-them cannot be reached (4 to 6). Administrators wipe a permission before maintenance and forget it (7). A topic that
-nobody created is the commonest question about RocketMQ (8). And this name server itself may wait after its start, be
-full, not write its journal, or let its certificate end (9 to 12). A missing token is none of them: then the page shows
-nothing but the question for it (`test_token`).
+Brokers die, hang, or lose their master. A broker registers at one of several name servers only, or a permission is
+changed at one of them, or one of them cannot be reached. Operators wipe a permission and forget it. Nobody created
+a topic. And the name server itself waits after its start, is full, writes no journal, or lets its certificate end.
 """
 
 from __future__ import annotations
@@ -18,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+import pytest
+
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import eventually
-from tests.admin.conftest import Managed
-from tests.admin.population import Broker
+from tests.admin.conftest import Broker, Managed, get
 from tests.client.peers import CLOSED
 from tests.support.certificates import Files, authority
 from tests.support.inprocess import TimedServer
@@ -164,31 +163,32 @@ def certificate_ends(scene: Scene) -> Managed:
     return managed
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """``name``: of its reason. What the first screen says of it in English and in Chinese."""
-
-    plant: Callable[[Scene], Managed]
-    name: str
-    english: str
-    chinese: str
-
-
+# How each is planted, the name of its reason, and what the status says of it.
 TROUBLES = (
-    Trouble(lost_broker, "lost", "Lost in the last 10 minutes: broker-b:0", "最近 10 分钟失联：broker-b:0"),
-    Trouble(late_broker, "late", "Heartbeats are late: broker-b:0", "心跳迟到：broker-b:0"),
-    Trouble(no_master, "noMaster", "No master: broker-b", "没有主节点：broker-b"),
-    Trouble(one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b",
-            "各名字服务器上的 Broker 路由不一致：broker-b"),
-    Trouble(topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}",
-            f"各名字服务器上的主题路由不一致：{TOPICS[0]}"),
-    Trouble(peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read", f"无法读取名字服务器 {CLOSED}"),
-    Trouble(wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b",
-            "写权限已清除，所有主题都不接收消息：broker-b"),
-    Trouble(missing_topic, "missing", "Asked for, and not there: order-0000I",
-            "客户端查询、但不存在的主题：order-0000I"),
-    Trouble(not_ready, "notReady", "This name server is not ready", "本名字服务器未就绪"),
-    Trouble(tables_full, "refusing", "Registrations are refused: the route tables are full", "注册遭拒绝：路由表已满"),
-    Trouble(journal_not_written, "journalFailing", "The journal cannot be written", "变更日志无法写入"),
-    Trouble(certificate_ends, "certificate", "The TLS certificate ends in", "TLS 证书还有"),
-)  # fmt: skip
+    (lost_broker, "lost", "Lost in the last 10 minutes: broker-b:0"),
+    (late_broker, "late", "Heartbeats are late: broker-b:0"),
+    (no_master, "noMaster", "No master: broker-b"),
+    (one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b"),
+    (topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}"),
+    (peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read"),
+    (wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b"),
+    (missing_topic, "missing", "Asked for, and not there: order-0000I"),
+    (not_ready, "notReady", "This name server is not ready"),
+    (tables_full, "refusing", "Registrations are refused: the route tables are full"),
+    (journal_not_written, "journalFailing", "The journal cannot be written"),
+    (certificate_ends, "certificate", "The TLS certificate ends in"),
+)
+
+
+@pytest.mark.usefixtures("no_old_numbers")
+@pytest.mark.parametrize(("plant", "name", "says"), TROUBLES, ids=[name for _, name, _ in TROUBLES])
+def test_a_trouble_is_a_reason_to_look(
+    start_managed: Callable[..., Managed], tmp_path: Path, plant: Callable[[Scene], Managed], name: str, says: str
+) -> None:
+    with ExitStack() as stack:
+        managed = plant(Scene(start_managed, tmp_path, stack))
+
+        def reasons() -> dict[str, str]:
+            return {one["name"]: one["text"] for one in orjson.loads(get(managed, "status").body)["reasons"]}
+
+        assert eventually(lambda: reasons().get(name)).startswith(says)

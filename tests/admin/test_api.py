@@ -1,4 +1,4 @@
-"""What the lists of the API say of brokers, topics, routes, connections and settings."""
+"""The lists of the API: what their rows say, pages, filters and orders, and the bytes of an answer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
+from rocketns.admin.api import answers, copies, handlers, paging, tables
+from rocketns.admin.api.paging import CHUNK_ROWS
 from rocketns.config.sections import OWN_NAMES
-from tests.admin.api.conftest import Ask, get
-from tests.admin.conftest import Managed
-from tests.admin.population import V4_9_4, Broker
+from tests.admin.conftest import V4_9_4, Ask, Broker, Managed, get
+
+pytestmark = pytest.mark.usefixtures("no_old_numbers")
 
 
 def test_a_broker_has_its_version_its_times_and_its_connection(managed: Managed, ask: Ask) -> None:
@@ -40,15 +42,6 @@ def test_a_broker_is_late_after_more_than_half_of_its_time_out_and_live_with_its
         broker.beat()
         (row,) = ask("brokers", state="live")["items"]
     assert (row["silentMs"], row["since"]) == (0, row["lastHeartbeat"] - 5501)
-
-
-def test_a_cluster_counts_its_groups_and_brokers(managed: Managed, ask: Ask) -> None:
-    with Broker(managed, "a") as one, Broker(managed, "a", 1, addr="10.0.0.2:1") as two:
-        one.register()
-        two.register()
-        assert ask("clusters")["items"] == [
-            {"cluster": "C1", "groups": 1, "brokers": 2, "masters": 1, "late": 0, "unconfirmed": 0}
-        ]
 
 
 def test_a_topic_has_the_queues_of_all_its_groups(managed: Managed, ask: Ask) -> None:
@@ -91,20 +84,9 @@ def test_a_connection_tells_who_it_is_and_what_it_registered(managed: Managed, a
     assert {row["since"] for row in rows} == {managed.clock.now().epoch_ms}
 
 
-def test_a_client_that_only_looks_up_tells_its_language_and_version(managed: Managed, ask: Ask) -> None:
-    """A reactor answers the request, and reports it to control once."""
-    with managed.connect() as client:
-        for topic in ("T", "T", "U"):
-            client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, language="GO", version=V4_9_4)
-        managed.advance(0)  # control reads the reactor's message
-        (row,) = ask("connections")["items"]
-    assert (row["language"], row["versionName"]) == ("GO", "4.9.4")
-
-
-@pytest.mark.parametrize("reactors", [0, 2], ids=["loop", "reactors"])
-def test_the_requests_of_a_connection_contain_its_lookups(start_managed: Callable[..., Managed], reactors: int) -> None:
+def test_the_requests_of_a_connection_contain_its_lookups(start_managed: Callable[..., Managed]) -> None:
     """Reactors answer most of them without control; a topic without a route counts too."""
-    managed = start_managed({"rocketns.reactors": reactors})
+    managed = start_managed({"rocketns.reactors": 2})
     with Broker(managed, "a") as broker, managed.connect() as client, managed.connect() as other:
         broker.register(["T"])
         for topic in ("T", "T", "U"):
@@ -134,14 +116,132 @@ def test_properties_are_listed_and_passwords_are_not(managed: Managed, ask: Ask)
     assert rows.keys() >= OWN_NAMES
 
 
-def test_limits_are_listed_with_their_units(ask: Ask) -> None:
-    (row,) = ask("limits", q="rocketns.connectionsMax")["items"]
-    assert (row["unit"], row["atLimit"]) == ("connections", "further ones are closed at once")
-
-
 def test_a_name_that_is_no_valid_unicode_is_shown_with_its_escape(managed: Managed, ask: Ask) -> None:
     with Broker(managed, "a") as broker:
         body = register_body([topic_config("TOPIC-1"), topic_config("TOPIC-2")]).replace(b"TOPIC", b"\\ud800")
         fields = register_ext("C1", "a", body=body)
         assert broker.client.request(codes.REGISTER_BROKER, fields, body, version=513).code == 0
         assert [row["topic"] for row in ask("topics", q="-1")["items"]] == ["\\ud800-1"]
+
+
+TOPICS = [f"topic-{number:04}" for number in range(2345)]
+
+
+def test_pages_follow_each_other_in_order_without_a_gap(managed: Managed, ask: Ask) -> None:
+    with Broker(managed, "a") as broker:
+        broker.register(TOPICS)
+        found = [ask("topics", q="topic-", offset=at, limit=500, sort="-topic") for at in range(0, 3000, 500)]
+    assert [row["topic"] for page in found for row in page["items"]] == TOPICS[::-1]
+    assert {page["total"] for page in found} == {2345}
+
+
+def test_a_filter_counts_what_it_finds(managed: Managed, ask: Ask) -> None:
+    with Broker(managed, "a") as broker:
+        broker.register(TOPICS)
+        page = ask("topics", q="TOPIC-000", limit=3)
+    assert ([row["topic"] for row in page["items"]], page["total"]) == (TOPICS[:3], 10)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"limit": 0}, "limit must be a number from 1 to 500"),
+        ({"limit": 501}, "limit must be a number from 1 to 500"),
+        ({"limit": "9" * 3000}, "limit must be"),
+        ({"limit": "\u0663"}, "limit must be"),
+        ({"offset": -1}, "offset must be"),
+        ({"sort": "__class__"}, "sort must be one of"),
+        ({"state": "ill"}, "state must be one of live, late, unconfirmed, gone"),
+        ({"q": "x" * 513}, "q has more than 512 characters"),
+        ({"nothing": 1}, "there is no parameter 'nothing'"),
+    ],
+)
+def test_a_wrong_parameter_is_named(managed: Managed, parameters: dict[str, object], why: str) -> None:
+    answer = get(managed, "brokers", **parameters)
+    assert answer.status == 400
+    assert why in answer.text
+
+
+def test_a_parameter_that_is_given_twice_is_refused(managed: Managed) -> None:
+    answer = managed.http.ask("/api/v1/brokers?limit=1&limit=2")
+    assert (answer.status, answer.text) == (400, '{"error":"limit is given more than once"}')
+
+
+NAME = "\x01" * 4_000
+
+
+def register_many(broker: Broker, count: int) -> None:
+    """Many broker groups with long names, all with the topic T."""
+    body = register_body([topic_config("T"), topic_config("U")])
+    for number in range(count):
+        fields = register_ext(NAME, f"{number:03}{NAME}", f"10.0.{number}.1:10911{NAME}", 0, body, zoneName=NAME)
+        assert broker.client.request(codes.REGISTER_BROKER, fields, body).code == 0
+
+
+def test_a_page_ends_before_its_limit_and_says_where_the_next_one_begins(managed: Managed, ask: Ask) -> None:
+    found, offset = [], 0
+    with Broker(managed, "a") as broker:
+        register_many(broker, 100)
+        while offset is not None:
+            answer = get(managed, "brokers", limit=500, offset=offset)
+            assert len(answer.body) <= answers.PAGE_BYTES_MAX + 200
+            page = ask("brokers", limit=500, offset=offset)
+            assert page["total"] == 100
+            found += [row["broker"][:3] for row in page["items"]]
+            offset = page["next"]
+    assert found == [f"{number:03}" for number in range(100)]
+
+
+def test_a_row_that_is_too_large_for_a_page_has_one_of_its_own(
+    managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "PAGE_BYTES_MAX", 100)
+    with Broker(managed, "a") as broker:
+        broker.register(["b", "c"])
+        page = ask("topics")
+    assert (len(page["items"]), page["total"], page["next"]) == (1, 4, 1)
+
+
+def test_a_long_name_is_cut_and_says_so(managed: Managed, ask: Ask) -> None:
+    with Broker(managed, "n" * 4_000) as broker:
+        broker.register()
+        (row,) = ask("brokers")["items"]
+    assert row["broker"] == "n" * answers.NAME_CHARACTERS_MAX + "… (cut, 4000 characters)"
+
+
+def test_a_route_leaves_out_what_makes_it_too_long_and_counts_it(
+    managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handlers, "ROUTE_BYTES_MAX", 200_000)
+    with Broker(managed, "a") as broker:
+        register_many(broker, 30)
+        route = ask("route", topic="T")
+    assert 0 < len(route["queues"]) < 30
+    assert len(route["queues"]) + route["leftOut"] == 30
+
+
+def test_queues_of_many_brokers_are_counted_in_more_than_one_look(
+    managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "ENTRIES_AT_ONCE", 3)
+    real, looks = copies.add_queues, []
+    monkeypatch.setattr(
+        copies, "add_queues", lambda one, rows: (looks.append([row.brokers for row in rows]), real(one, rows))[1]
+    )
+    with Broker(managed, "a") as broker:
+        register_many(broker, 5)
+        broker.register(["V", "W"])
+        counted = {row["topic"]: (row["brokers"], row["writeQueues"]) for row in ask("topics")["items"]}
+    assert counted["T"] == (5, 40)
+    assert counted["V"] == (1, 4)
+    assert all(sum(look) <= 3 or len(look) == 1 for look in looks)
+    assert max(map(sum, looks)) == 5
+
+
+def test_rows_far_behind_are_found(managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows before them are passed over in pieces."""
+    monkeypatch.setattr(paging, "CHUNK_ROWS", 7)
+    assert CHUNK_ROWS > 7
+    with Broker(managed, "a") as broker:
+        broker.register([f"t{number:02}" for number in range(60)])
+        assert [row["topic"] for row in ask("topics", q="t", offset=50, limit=3)["items"]] == ["t50", "t51", "t52"]

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from interop.harness.ports import free_port
 from tests.admin.http import Http
 from tests.check.source import ROOT
@@ -19,7 +17,6 @@ from tests.check.source import ROOT
 RULES = ROOT / "packaging" / "prometheus" / "rocketns.rules.yml"
 IS_HERE = shutil.which("prometheus") is not None and shutil.which("promtool") is not None
 LEFT_OUT = "PROMETHEUS TESTS LEFT OUT: prometheus and promtool are not here (Debian: apt-get install prometheus)"
-needs_prometheus = pytest.mark.skipif(not IS_HERE, reason=LEFT_OUT)
 CONFIG = """
 global: {{scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}}
 rule_files: ["{rules}"]

@@ -1,1 +1,0 @@
-"""What a scrape shows after requests over the wire, and how Prometheus reads it."""

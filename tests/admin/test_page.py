@@ -1,0 +1,393 @@
+"""The status page in a real Chromium: what an operator sees, what works by keyboard, tokens, and other origins."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect, sync_playwright
+
+from interop.harness import codes
+from interop.harness.wire import eventually
+from rocketns.admin import api
+from rocketns.admin.page import stream
+from rocketns.admin.recent.ring import Recent
+from tests.admin.conftest import V4_9_4, V5_5_0, Broker, Managed
+from tests.admin.test_status import TOLD
+from tests.behaviour.calls import put_kv
+from tests.support.certificates import Files, authority
+from tests.support.running.chromium import ARGUMENTS, CHROMIUM
+from tests.support.tlsfiles import tls_properties
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
+
+WITHIN_MS = 180_000  # all that the page is to show, on a busy machine
+HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>"
+READ, PROBE = "token-of-read-0123456789", "token-of-probe-0123456789"
+# Chromium's own words for 401, for 403, and for a stream that the server ends.
+REFUSED = ("Failed to load resource: the server responded with a status of 40",
+           "Failed to load resource: net::ERR_INCOMPLETE_CHUNKED_ENCODING")  # fmt: skip
+HERE, ELSEWHERE = "ns.example", "evil.example"
+NAMES = f"--host-resolver-rules=MAP {HERE} 127.0.0.1, MAP {ELSEWHERE} 127.0.0.1"
+FULL_GROUPS = 2  # have all the topics
+BROKERS, TOPICS, LOST, LATE = 300, 10_000, 20, 4
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for the module. Until it ends, playwright's loop runs in this thread, so no other loop may."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, NAMES])
+        yield browser
+        browser.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Open]:
+    """Open the page of a server. After the test the console must be empty, and no request may have gone elsewhere."""
+    problems: list[str] = []
+    home = ""
+    with ExitStack() as stack:
+
+        def asked(request: Request) -> None:
+            if not request.url.startswith((home, "about:")):
+                problems.append(request.url)
+
+        def open_one(
+            managed: Managed, width: int = 1600, scheme: Any = "light", path: str = "/", *, height: int = 1000,
+            locale: str = "en-GB",
+        ) -> Page:  # fmt: skip
+            nonlocal home
+            home = f"http://127.0.0.1:{managed.http.port}"
+            context = chromium.new_context(
+                reduced_motion="reduce", has_touch=width < 600, locale=locale, timezone_id="Asia/Shanghai",
+                color_scheme=scheme, viewport={"width": width, "height": height},
+            )  # fmt: skip
+            stack.callback(context.close)
+            page = context.new_page()
+            page.set_default_timeout(WITHIN_MS)
+            page.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on("dialog", lambda one: problems.append(f"a dialog opened: {one.message}"))
+            page.on("request", asked)
+            page.goto(home + path)
+            page.locator("#live", has_text=re.compile("live|实时更新")).wait_for()
+            return page
+
+        yield open_one
+    assert problems == []
+
+
+def ends_at(page: Page, selector: str) -> float:
+    """The lower edge of an element in px of the page."""
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return box["y"] + box["height"]
+
+
+def is_narrow_enough(page: Page, width: int) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth") <= width)
+
+
+def shut_out(page: Page) -> list[object]:
+    """What keeps people from using the page, by axe's rules."""
+    return [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in Axe().run(page).response["violations"]]
+
+
+def fill(managed: Managed, stack: ExitStack, brokers: int = 6, topics: int = 30) -> list[Broker]:
+    """Groups of a master and a slave in two clusters. The first few have all the topics."""
+    names = [f"order-{number:05}" for number in range(topics)]
+    made = []
+    for number in range(brokers):
+        group, is_slave = divmod(number, 2)
+        broker = Broker(managed, f"broker-{group:03}", is_slave, addr=f"10.0.{group}.{is_slave + 1}:10911",
+                        cluster=f"cluster-{group % 2}", version=V4_9_4 if group % 5 == 4 else V5_5_0)  # fmt: skip
+        broker.register(names if group < FULL_GROUPS and not is_slave else [])
+        made.append(stack.enter_context(broker))
+    return made
+
+
+def test_the_page_shows_changes_without_a_reload(managed: Managed, open_page: Open) -> None:
+    with Broker(managed, "first") as first, Broker(managed, "second", addr="10.0.0.2:1") as second:
+        first.register()
+        page = open_page(managed)
+        page.locator("#verdict.ok").wait_for()
+        second.register()
+        page.locator("#changes li", has_text="second:0 at 10.0.0.2:1 registered").wait_for()
+        page.locator("#brokers tr", has_text="second").wait_for()
+        managed.advance(100_000)
+        page.locator("#verdict.attention").wait_for()
+        first.beat()
+        second.beat()
+        page.locator("#reasons", has_text="Heartbeats are late").wait_for(state="detached")
+
+
+@pytest.mark.parametrize(("asked", "shown"), [("brokers", "#brokers tr"), ("events", "#changes li")])
+def test_an_answer_that_was_made_earlier_takes_no_later_one_back(
+    managed: Managed, open_page: Open, asked: str, shown: str
+) -> None:
+    """The list is on its way while more happens, and comes last."""
+    held: list[tuple[Route, APIResponse]] = []
+    with Broker(managed, "first") as first, Broker(managed, "later", addr="10.0.0.2:1") as later:
+        page = open_page(managed)
+        page.route(re.compile(rf"/api/v1/{asked}\?"), lambda one: held.append((one, one.fetch())), times=1)
+        with page.expect_request(re.compile(rf"/api/v1/{asked}\?")):
+            first.register()
+        while not held:
+            page.evaluate("0")  # playwright handles what has come meanwhile
+        later.register()
+        page.locator("#changes li", has_text="later:0 at").wait_for()
+        ((route, answer),) = held
+        with page.expect_response(re.compile(rf"/api/v1/{asked}\?")):
+            route.fulfill(response=answer)
+        page.locator(shown, has_text="later").first.wait_for()
+
+
+def test_a_topic_is_found_and_opened_by_keyboard_alone_and_by_a_link(managed: Managed, open_page: Open) -> None:
+    with ExitStack() as stack:
+        fill(managed, stack)[0].register(["100%25%zz"])
+        page = open_page(managed)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # the link that skips to it
+        page.keyboard.type("100")
+        page.locator("#topics-count", has_text="1 topic").wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.locator("#route h3", has_text="100%25%zz").wait_for()
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.id") == "find"
+        page = open_page(managed, path="/#topic=100%25%zz")  # it encodes nothing
+        page.locator("#route h3", has_text="100%25%zz").wait_for()
+
+
+def test_names_from_the_network_are_shown_and_never_run(managed: Managed, open_page: Open) -> None:
+    with Broker(managed, HOSTILE, addr=f"10.0.0.1:1{HOSTILE}", cluster=f"\u202e{HOSTILE}") as broker:
+        broker.register([HOSTILE])
+        put_kv(broker.client, HOSTILE, HOSTILE, HOSTILE)
+        page = open_page(managed, 390)
+        page.fill("#find", "<img")
+        page.locator("#topics-count", has_text="2 topics").wait_for()
+        page.locator("#topics button").first.click()
+        page.locator("#route h3").wait_for()
+        page.locator("#changes li", has_text=HOSTILE).first.wait_for()
+        page.locator("#brokers tr", has_text=HOSTILE).wait_for()  # read beside the changes; there is one
+        assert page.locator("main img, main script").count() == 0
+        assert "\\u202e" in page.locator("#brokers tr").inner_text()
+        assert is_narrow_enough(page, 390)
+
+
+def test_a_page_that_hears_nothing_says_that_it_is_old(
+    managed: Managed, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page(managed)
+    monkeypatch.setattr(stream, "PERIOD_S", 60.0)
+    page.locator("#live.lost", has_text="what is shown is old").wait_for()
+
+
+@pytest.mark.parametrize(("locale", "language"), [("zh-TW", "zh-CN"), ("de-DE", "en")])
+def test_each_change_is_a_whole_sentence_in_the_language_of_the_browser(
+    start_managed: Callable[[], Managed], open_page: Open, monkeypatch: pytest.MonkeyPatch, locale: str, language: str
+) -> None:
+    rings: list[Recent] = []
+    monkeypatch.setattr(api, "Recent", lambda live: rings.append(Recent(live)) or rings[-1])
+    managed = start_managed()
+    managed.call(lambda: rings[0].watch([event for event, _ in TOLD.values()], managed.clock.now()))
+    page = open_page(managed, locale=locale)
+    assert page.evaluate("document.documentElement.lang") == language
+    page.locator("#changes .stall").wait_for()
+    shown = [page.locator(f"#changes .{one}").first.inner_text() for one in TOLD]
+    assert [text for text in shown if not text or re.search(r"undefined|null|NaN|never|%\(", text)] == []
+    page.locator("#languages a", has_text="English" if language == "zh-CN" else "中文").click()
+    page.locator(f"html:not([lang='{language}'])").wait_for()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
+    """A broker is lost, the last few are late, and a permission is wiped."""
+    managed = Managed(tmp_path_factory.mktemp("large"))
+    with ExitStack() as stack:
+        stack.callback(managed.stop)
+        brokers = fill(managed, stack, BROKERS, TOPICS)
+        brokers.pop(LOST).client.close()
+        # Before the time passes: after a stall its end would not count as a loss.
+        eventually(lambda: managed.call(lambda: len(managed.controller.facts.tables.broker_live_table)) == BROKERS - 1)
+        managed.advance(70_000)
+        for broker in brokers[:-LATE]:
+            broker.beat()
+        with managed.connect() as client:
+            client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-005"})
+        yield managed
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "scheme", "language"), [(1280, 800, "light", "zh"), (390, 844, "dark", "en")]
+)
+def test_a_large_fleet_in_trouble_fits_the_screen_and_shuts_nobody_out(
+    large: Managed, open_page: Open, width: int, height: int, scheme: str, language: str
+) -> None:
+    """The first screen has the verdict, numbers, and a cell for each broker. Lists have their first lines. A topic is
+    found and opened."""
+    page = open_page(large, width, scheme, f"/?lang={language}", height=height)
+    for trouble in ("lost", "late", "wiped"):
+        page.locator(f"#reasons li[data-name={trouble}]").wait_for()
+    page.locator("#brokers tr").first.wait_for()
+    expect(page.locator("#cells .cell")).to_have_count(BROKERS - 1, timeout=WITHIN_MS)
+    for place in ("#verdict", "#figures", "#states", "#cells"):
+        assert ends_at(page, place) <= height, place
+    assert is_narrow_enough(page, width)
+    page.fill("#find", "order-00123")
+    page.locator("#topics-count", has_text="1").wait_for()
+    page.locator("#topics button").first.click()
+    page.locator("#route table").wait_for()
+    assert is_narrow_enough(page, width)
+    assert page.locator("#brokers tr").count() <= 25
+    assert page.locator("#topics button").count() <= 8
+    assert shut_out(page) == []
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    file = tmp_path / "tokens"
+    file.write_text(f"read {READ}\nprobe {PROBE}\n")
+    file.chmod(0o600)
+    return file
+
+
+@pytest.fixture
+def opened(chromium: Browser) -> Iterator[Callable[[str], Page]]:
+    """Opens an address. Afterwards the console has nothing but refusals of requests without the right token."""
+    context = chromium.new_context(ignore_https_errors=True)
+    problems: list[str] = []
+    context.on("console", lambda one: problems.append(one.text) if one.type in ("error", "warning") else None)
+    context.on("weberror", lambda one: problems.append(str(one.error)))
+
+    def open_one(url: str) -> Page:
+        page = context.new_page()
+        page.set_default_timeout(WITHIN_MS)
+        page.goto(url)
+        return page
+
+    yield open_one
+    context.close()
+    assert [one for one in problems if not one.startswith(REFUSED)] == []
+
+
+def give(page: Page, token: str) -> None:
+    page.locator("#token").wait_for()
+    page.fill("#token-text", token)
+    page.keyboard.press("Enter")
+
+
+def is_live(page: Page) -> bool:
+    page.locator("#live", has_text="live").wait_for()
+    return not page.locator("#token").is_visible()
+
+
+def test_the_page_asks_once_for_a_token_over_tls_and_keeps_it_in_its_tab_alone(
+    start_managed: Callable[..., Managed], opened: Callable[[str], Page], tokens: Path, tmp_path: Path
+) -> None:
+    """News come with the token too, which an EventSource could not send."""
+    files = Files.write(tmp_path / "tls", authority("ours").issue("localhost"))
+    managed = start_managed(tls_properties(files) | {"rocketns.adminTokensFile": tokens, "rocketns.adminTls": "true"})
+    address = f"https://127.0.0.1:{managed.http.port}/"
+    page = opened(address)
+    urls: list[str] = []
+    page.on("request", lambda one: urls.append(one.url))
+    page.locator("#token").wait_for()
+    assert shut_out(page) == []
+    give(page, READ)
+    assert is_live(page)
+    with Broker(managed, "late") as broker:
+        broker.register()
+        page.locator("#changes li", has_text="late:0 at 10.0.0.1:10911 registered").wait_for()
+    page.reload()
+    assert is_live(page)
+    assert READ not in page.url + page.content() + "".join(urls)
+    assert (page.context.cookies(), page.evaluate("localStorage.length")) == ([], 0)
+    other = opened(address)
+    other.locator("#token").wait_for()
+    assert other.evaluate("sessionStorage.length") == 0
+
+
+def test_a_token_that_does_not_fit_or_is_withdrawn_is_asked_for_again(
+    start_managed: Callable[..., Managed], opened: Callable[[str], Page], tokens: Path
+) -> None:
+    managed = start_managed({"rocketns.adminTokensFile": tokens})
+    page = opened(f"http://127.0.0.1:{managed.http.port}/")
+    for token, says in (("unknown-0123456789", "does not know"), (PROBE, "lacks the class read"),
+                        ("two words", "no spaces")):  # fmt: skip
+        give(page, token)
+        page.locator("#token-why", has_text=says).wait_for()
+    give(page, READ)
+    assert is_live(page)
+    tokens.write_text(f"probe {PROBE}\n")
+    assert managed.admin is not None
+    managed.admin.reread()
+    page.locator("#token-why", has_text="does not know").wait_for()
+
+
+class Empty(BaseHTTPRequestHandler):
+    """Answers every request with an empty page."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>elsewhere</title><body></body>")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def elsewhere(chromium: Browser) -> Iterator[Page]:
+    """A page of another origin."""
+    web = ThreadingHTTPServer(("127.0.0.1", 0), Empty)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    page = chromium.new_page()
+    page.goto(f"http://{ELSEWHERE}:{web.server_port}/")
+    yield page
+    page.close()
+    web.shutdown()
+    web.server_close()
+
+
+TRICKS = {
+    "an image": "new Promise(over => { const i = new Image(); i.onload = i.onerror = over; i.src = url; })",
+    "a fetch": "fetch(url, {method: 'POST', mode: 'no-cors', body: ''})",
+    "a fetch with the header": "fetch(url, {method: 'POST', headers: {'X-Rocketns-Change': 'yes'}})",
+    "a fetch that deletes": "fetch(url, {method: 'DELETE'})",
+}
+LEAVES = {
+    "a link": "location.href = url;",
+    "a form": "const f = document.createElement('form'); f.method = 'POST'; f.action = url; "
+    "document.body.append(f); f.submit();",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trick", [*TRICKS, *LEAVES])
+def test_a_page_of_another_origin_cannot_drain(
+    start_managed: Callable[..., Managed], elsewhere: Page, trick: str
+) -> None:
+    """It asks by a host name over HTTP, so the browser sends none of the headers that say who asks."""
+    managed = start_managed({"rocketns.adminHosts": HERE})
+    url, home = f"http://{HERE}:{managed.http.port}/drainz", elsewhere.url
+    if trick in TRICKS:
+        elsewhere.evaluate(f"url => {TRICKS[trick]}.then(() => null, () => null)", url)
+    else:
+        with elsewhere.expect_navigation():
+            elsewhere.evaluate(f"url => {{ {LEAVES[trick]} }}", url)
+        elsewhere.goto(home)
+    assert managed.admin is not None
+    assert managed.admin.gate.accepted
+    assert managed.http.ask("/readyz").status == 200

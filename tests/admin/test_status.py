@@ -1,0 +1,302 @@
+"""What the status says of the fleet and of the name server itself, and the ring of the last changes."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Generator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import orjson
+import pytest
+
+from interop.harness import codes
+from interop.harness.wire import eventually
+from rocketns.admin.api.answers import dumps
+from rocketns.admin.api.assessing import DAY_MS, LOST_MAX, Own, Seen, assess, lost_brokers
+from rocketns.admin.api.copies import Brokers
+from rocketns.admin.recent import ring, wiped
+from rocketns.admin.recent.growing import WITHIN_MS, Growing
+from rocketns.admin.recent.ring import Recent, Recorded
+from rocketns.admin.recent.wiped import GROUPS_MAX, count_closed
+from rocketns.admin.recent.words import WORDS, event_row, in_words
+from rocketns.fleet.comparing import FactKind
+from rocketns.fleet.group_view import GroupView
+from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
+from rocketns.processor.context import Now
+from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, queue_data
+from rocketns.routeinfo import events as e
+from rocketns.routeinfo.doubt import Doubt, Reason
+from tests.admin.conftest import Ask, Broker, Managed, get
+
+pytestmark = pytest.mark.usefixtures("no_old_numbers")
+
+NO_BROKER = ("critical", "No broker is registered")
+NOW_MS = 1_800_000_000_000
+
+
+def reasons(own: Own) -> list[tuple[str, str]]:
+    """The reasons that the status gives, without "no broker is registered"."""
+    found = assess(own, Seen(Brokers((), 0, ())), (), FleetState(0), NOW_MS)
+    return [(one.level, one.text) for one in found if (one.level, one.text) != NO_BROKER]
+
+
+def read(managed: Managed) -> dict[str, Any]:
+    """The status."""
+    answer: dict[str, Any] = orjson.loads(get(managed, "status").body)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (14 * DAY_MS, []),
+        (14 * DAY_MS - 1, [("attention", "The TLS certificate ends in 13 days")]),
+        (1, [("attention", "The TLS certificate ends in 0 days")]),
+        (0, [("critical", "The TLS certificate has ended")]),
+        (-DAY_MS, [("critical", "The TLS certificate has ended")]),
+    ],
+)
+def test_a_certificate_near_its_end_is_a_reason_to_look(ms: int, said: list[tuple[str, str]]) -> None:
+    assert reasons(Own(certificate_ends_ms=NOW_MS + ms)) == said
+
+
+def test_the_journals_losses_and_the_certificates_end_are_numbers_of_the_status(
+    start_managed: Callable[..., Managed], tmp_path: Path
+) -> None:
+    managed = start_managed({"journalPath": tmp_path / "journal"})
+    status = read(managed)
+    assert (status["journalLost"], status["journalFailing"], status["certificateEnds"]) == (0, False, None)
+    journal = managed.controller.journal
+    assert journal is not None
+    managed.call(lambda: journal.buffer.lose("the disk is full"))
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    with managed.connect() as client, trusting.wrap_socket(client.socket) as encrypted:
+        assert encrypted.version() is not None
+    eventually(lambda: read(managed)["certificateEnds"] is not None)
+    status = read(managed)
+    assert (status["journalLost"], [one["text"] for one in status["reasons"]][1:]) == (
+        1, ["The journal's buffer is full: 1 records are lost"],
+    )  # fmt: skip
+
+
+def test_it_is_counted_after_a_change_only_and_less_often_the_more_there_is() -> None:
+    counted: list[int] = []
+
+    class View:
+        async def copy(self, _: Any) -> tuple[tuple[str, ...], int]:
+            counted.append(1)
+            return ("b",), 1_000_000
+
+    recent: Any = SimpleNamespace(last=1)
+    one = wiped.Wiped(View(), recent)  # type: ignore[arg-type]
+    names = [asyncio.run(one.names(now_s)) for now_s in (0.0, 100.0)]
+    assert (names, len(counted)) == ([("b",)] * 2, 1)
+    recent.last = 2
+    asyncio.run(one.names(100.0))
+    recent.last = 3
+    asyncio.run(one.names(105.0))
+    assert len(counted) == 2
+    asyncio.run(one.names(106.1))
+    assert len(counted) == 3
+
+
+def test_counting_gives_up_the_thread_after_a_few_topics() -> None:
+    open_, closed = SimpleNamespace(perm=6), SimpleNamespace(perm=4)
+    table = {f"t{number}": {"a": open_, "b": closed} for number in range(100)} | {"u": {"a": closed}}
+    facts: Any = SimpleNamespace(tables=SimpleNamespace(topic_queue_table=table, broker_addr_table={"a": 1, "b": 1}))
+    steps: Generator[None, None, tuple[tuple[str, ...], int]] = wiped.count_closed(facts)
+    made: list[tuple[tuple[str, ...], int]] = []
+
+    def run() -> Generator[None, None, None]:
+        made.append((yield from steps))
+
+    assert len(list(run())) == 7
+    assert made == [(("b",), 201)]
+
+
+def test_a_counter_has_grown_lately_for_ten_minutes() -> None:
+    one = Growing()
+    assert not one.is_recent(0, 0)
+    assert one.is_recent(3, 1_000)
+    assert one.is_recent(3, 1_000 + WITHIN_MS - 1)
+    assert not one.is_recent(3, 1_000 + WITHIN_MS)
+    assert one.is_recent(4, 1_000 + WITHIN_MS)
+
+
+def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:
+    with Broker(managed, "broker-a") as broker:
+        broker.register([f"t-{number}" for number in range(8)])
+        broker.register([f"t-{number}" for number in range(8)])
+        broker.unregister()
+        managed.advance(0)
+        rows = ask("events")["items"]
+    assert [row["text"] for row in rows] == [
+        "broker-a no longer has topics t-0, t-1, t-2, t-3, t-4 and 5 more (unregister)",
+        "broker-a:0 at 10.0.0.1:10911 is gone: it said that it stops (last heard 0.0 s before)",
+        "broker-a:0 at 10.0.0.1:10911 registered",
+        "broker-a has topics t-0, t-1, t-2, t-3, t-4 and 5 more (register)",
+    ]
+    assert [row["seq"] for row in rows] == [4, 3, 2, 1]
+
+
+def test_a_changed_item_and_a_changed_property_are_told(managed: Managed, ask: Ask) -> None:
+    with managed.connect() as client:
+        client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"})
+        client.request(codes.UPDATE_NAMESRV_CONFIG, body=b"enableTopicList=false\n")
+    texts = [row["text"].removeprefix(row["address"] or "") for row in ask("events")["items"]]
+    assert texts == [
+        " sent UPDATE_NAMESRV_CONFIG: done", "property enableTopicList is false",
+        " sent PUT_KV_CONFIG: done", "KV item ns k is v",
+    ]  # fmt: skip
+
+
+def test_the_ring_is_bounded_in_changes_and_in_characters(managed: Managed, ask: Ask) -> None:
+    with managed.connect() as client:
+        for number in range(ring.EVENTS_MAX + 5):
+            client.post(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k" * 4000, "value": number})
+        for _ in range(ring.EVENTS_MAX + 5):
+            client.receive()
+    page = ask("events", limit=1, sort="seq")  # each item has an event, and the request for it another one
+    first = ring.EVENTS_MAX + 11
+    assert (page["total"], page["items"][0]["seq"], len(page["items"][0]["names"][1])) == (ring.EVENTS_MAX, first, 300)
+
+
+HERE = Member(OWN, "rocketns", "", 1_000, 9_000, 2, 7)
+OTHER = Member("10.0.0.2:9876", "other", "", 2_000, 9_000, 1, 7, differing_brokers=1)
+DEAD = Member("10.0.0.3:9876", "", "connecting to 10.0.0.3:9876 failed", 3_000, None, None, None)
+GROUP = GroupView("C", ((0, "10.1.0.2:10911"),), None, False)
+LACKED = Disagreement(
+    FactKind.BROKER, "broker-b", 5_000,
+    (Side("C 0=10.1.0.2:10911", (OWN,), GROUP), Side(MISSING, ("10.0.0.2:9876",))), (Part.MISSING,), (), 213,
+)  # fmt: skip
+QUEUES = QueueData(8, 8, 6, 0)
+FOLLOWING = Disagreement(
+    FactKind.TOPIC, "orders", 5_000,
+    (Side("broker-b …", (OWN,), None, (("broker-b", QUEUES),)), Side("…", ("b",), None, (("broker-b", None),))),
+    (Part.BROKERS,), ("broker-b",), 213,
+)  # fmt: skip
+
+
+def test_a_disagreement_has_what_each_name_server_says(managed: Managed, ask: Ask) -> None:
+    managed.controller.fleet.state = FleetState(9_000, (HERE, OTHER), (LACKED,))
+    says = {OWN: "C 0=10.1.0.2:10911", "10.0.0.2:9876": "missing"}
+    own = {"members": [OWN], "missing": False, "cluster": "C", "addresses": {"0": "10.1.0.2:10911"}, "queues": []}
+    other = {"members": ["10.0.0.2:9876"], "missing": True, "cluster": None, "addresses": {}, "queues": []}
+    expected = {"kind": "broker", "name": "broker-b", "since": 5_000, "says": says, "parts": ["missing"],
+                "follows": [], "topics": 213, "sides": [own, other]}  # fmt: skip
+    assert ask("disagreements", kind="broker")["items"] == [expected]
+    assert ask("disagreements", kind="topic")["items"] == []
+
+
+def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queues(managed: Managed, ask: Ask) -> None:
+    managed.controller.fleet.state = FleetState(9_000, (HERE, OTHER), (LACKED, FOLLOWING))
+    assert [one["name"] for one in ask("disagreements", follows="")["items"]] == ["broker-b"]
+    (row,) = ask("disagreements", follows="broker-b")["items"]
+    assert [side["queues"] for side in row["sides"]] == [
+        [{"broker": "broker-b", "readQueues": 8, "writeQueues": 8, "permission": 6}],
+        [{"broker": "broker-b", "readQueues": None, "writeQueues": None, "permission": None}],
+    ]
+    assert "disagreeTopic" not in [one["name"] for one in ask("status")["reasons"]]
+
+
+def test_the_status_names_what_the_fleet_does_not_say_alike(managed: Managed, ask: Ask) -> None:
+    managed.controller.fleet.state = FleetState(9_000, (HERE, OTHER, DEAD), (LACKED,))
+    found = ask("status")["reasons"]
+    (cause,) = (one for one in found if one["name"] == "disagreeBroker")
+    assert cause["n"] == 213  # topics follow from it
+    reasons = [(one["level"], one["text"]) for one in found]
+    assert ("critical", "Name servers disagree about broker broker-b") in reasons
+    assert (
+        "attention", "The name server 10.0.0.3:9876 cannot be read: connecting to 10.0.0.3:9876 failed",
+    ) in reasons  # fmt: skip
+
+
+DOUBT = Doubt(Reason.RESTORED, 0, 1, 0)
+CHANGE = e.TopicChange("T", None, queue_data(8, 8, 6, 0))
+TOLD = {
+    "reg": (e.BrokerRegistered("C", "b", "a:1", 0, None, None, 1, None, None, None), "b:0 at a:1 registered"),
+    "back": (e.BrokerHeartbeat("C", "a:1", 5, DOUBT), "a broker of C at a:1 is back: it sent a sign of life"),
+    "down": (
+        e.BrokerDown("C", "b", "a:1", 0, True, 1_500, e.Cause.EXPIRED),
+        "b:0 at a:1 is gone: no heartbeat within its time-out (last heard 1.5 s before)",
+    ),
+    "doubt": (
+        e.BrokerDoubted("C", "b", "a:1", 0, DOUBT, None), "b:0 at a:1 is unconfirmed: known from the journal only"
+    ),
+    "conflict": (e.BrokerConflict("C", "b", 0, "a:2", "a:1"), "b:0 at a:1 was refused: a:2 has its id"),
+    "unregistered": (e.BrokerRefused("b", 0, "a:1"), "b:0 at a:1 was refused: it is not registered"),
+    "tput": (e.TopicsPut("b", [CHANGE], e.Cause.REGISTER), "b has topics T (register)"),
+    "tdel": (e.TopicsDeleted("b", ["T", "U"], e.Cause.ADMIN), "b no longer has topics T, U (admin)"),
+    "map": (e.MappingsPut("b", [("T", TopicQueueMappingInfo())]), "b has queue mappings of T"),
+    "kv": (e.KvChanged("n", "{k}", None), "KV item n {k} was deleted"),
+    "config": (e.ConfigChanged("tls.server.keyPassword", "secret"), "property tls.server.keyPassword is set"),
+    "admin": (
+        e.AdminRequested(216, 0, "a", "a:1", "ops", "key", (("topic", "T"),), None, None),
+        "a:1 sent DELETE_TOPIC_IN_NAMESRV as ops: done",
+    ),
+    "refused": (
+        e.RequestRefused(216, "admin", "not_granted", "a", None, None, True, 3, ()),
+        "a was refused DELETE_TOPIC_IN_NAMESRV: not_granted (3 requests)",
+    ),
+    "stall": (e.Stalled(2_000), "this name server did not run for 2.0 s"),
+}  # fmt: skip
+NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffers}
+
+
+def test_each_kind_with_words_is_told() -> None:
+    recent = Recent({})
+    recent.watch([event for event, _ in TOLD.values()], Now(0, 0))
+    assert {one.event: in_words(one) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
+    assert TOLD.keys() == WORDS.keys()
+    assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
+
+
+def test_a_change_has_its_time_or_its_number_never_one_as_the_other() -> None:
+    recent = Recent({})
+    recent.watch([TOLD["down"][0], TOLD["stall"][0], TOLD["refused"][0], TOLD["conflict"][0]], Now(0, 0))
+    rows = [event_row(one) for one in recent.events]
+    assert [(row.event, row.ms, row.count, row.detail) for row in rows] == [
+        ("down", 1_500, None, None),
+        ("stall", 2_000, None, None),
+        ("refused", None, 3, "was refused"),
+        ("conflict", None, None, "a:2"),
+    ]
+
+
+OF_STATUS = 192 * 1024  # bytes that docs/limits.md leaves to the status in a message of the stream
+NO_BROKERS: Brokers = SimpleNamespace(rows=())  # type: ignore[assignment]
+
+
+def lost(names: list[str]) -> list[str]:
+    changes = [Recorded(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
+    return [row.broker for row in lost_brokers(NO_BROKERS, changes, 0)]
+
+
+def closed_groups(names: list[str]) -> list[str]:
+    table = {"t": {name: SimpleNamespace(perm=4) for name in names}}
+    facts: Any = SimpleNamespace(tables=SimpleNamespace(topic_queue_table=table, broker_addr_table=set(names)))
+    made: list[tuple[tuple[str, ...], int]] = []
+
+    def run() -> Generator[None, None, None]:
+        made.append((yield from count_closed(facts)))
+
+    assert list(run())
+    return list(made[0][0])
+
+
+def test_at_most_a_hundred_are_named() -> None:
+    names = [f"b{number:03}" for number in range(200)]
+    assert lost(names) == names[: -1 - LOST_MAX : -1]
+    assert closed_groups(names) == names[:GROUPS_MAX]
+
+
+def test_fewer_are_named_where_names_are_long_but_one_at_least() -> None:
+    """JSON writes a control character in six bytes. A lost broker has three such names."""
+    names = [f"{number:03}".ljust(4096, "\1") for number in range(200)]
+    assert lost(names) == names[:-2:-1]
+    assert closed_groups(names) == names[:1]
+    assert 4 * len(dumps(names[0])) <= OF_STATUS / 2

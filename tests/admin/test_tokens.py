@@ -1,0 +1,356 @@
+"""Bearer tokens of the management port: the file of tokens, who may ask for what, and the class of each path."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from interop.harness import codes
+from interop.harness.wire import eventually
+from rocketns.admin import answers, features, gate, server
+from rocketns.admin.api.handlers import PATHS as API
+from rocketns.admin.tokens import access, classes
+from rocketns.admin.tokens.classes import OPEN, PATHS, UnclassedPath, class_of
+from rocketns.admin.tokens.file import FILE_BYTES_MAX, TOKENS_MAX, TokenFile, Tokens, TokensError, read_tokens
+from rocketns.errors import StartupError
+from tests.admin.conftest import Managed
+from tests.admin.http import Answer
+
+TOKENS = {one: f"token-of-{one}-0123456789" for one in ("probe", "scrape", "read", "drain")}
+CHANGE = {"X-Rocketns-Change": "yes"}
+
+
+def bearer(token: str, scheme: str = "Bearer") -> dict[str, str]:
+    return {"Authorization": f"{scheme} {token}"}
+
+
+class Guarded:
+    """A server that asks for tokens. ``file`` has one of each class."""
+
+    def __init__(self, managed: Managed, file: Path) -> None:
+        self.managed = managed
+        self.file = file
+
+    def ask(self, path: str, token: str | None = None, method: str = "GET", **headers: str) -> Answer:
+        return self.managed.http.ask(path, method, headers | ({} if token is None else bearer(token)))
+
+    def status(self, path: str, token: str | None = None) -> int:
+        return self.ask(path, token).status
+
+    def reread(self) -> None:
+        """As at SIGHUP; returns when it is done."""
+        assert self.managed.admin is not None
+        self.managed.admin.reread()
+        self.managed.http.ask("/page/icon.svg")  # is answered by the same loop, afterwards
+
+
+@pytest.fixture
+def tokens_file(tmp_path: Path) -> Path:
+    file = tmp_path / "tokens"
+    file.write_text("".join(f"{kind} {token}\n" for kind, token in TOKENS.items()))
+    file.chmod(0o600)
+    return file
+
+
+@pytest.fixture
+def guarded(start_managed: Callable[..., Managed], tokens_file: Path) -> Guarded:
+    return Guarded(start_managed({"rocketns.adminTokensFile": tokens_file}), tokens_file)
+
+
+NEEDED = {"/livez": "probe", "/readyz": "probe", "/metrics": "scrape", "/api/v1/status": "read", "/drainz": "drain"}
+ALLOWED = {path: 405 if path == "/drainz" else 200 for path in NEEDED}
+WRONG = "another-token-0123456789"
+
+
+@pytest.mark.parametrize("path", NEEDED)
+def test_each_class_opens_its_own_paths_alone(guarded: Guarded, path: str) -> None:
+    found = {kind: guarded.status(path, token) for kind, token in TOKENS.items()}
+    assert found == {kind: ALLOWED[path] if kind == NEEDED[path] else 403 for kind in TOKENS}
+
+
+@pytest.mark.parametrize("path", [*NEEDED, *API, "/api/v1/stream", "/nothing", "/%6Detrics", "/api/v1/nothing"])
+def test_without_a_token_there_is_nothing_but_the_question(guarded: Guarded, path: str) -> None:
+    answer = guarded.ask(path)
+    assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer realm="rocketns"')
+    assert answer.headers["connection"] == "close"
+    assert "Authorization: Bearer TOKEN" in answer.text
+
+
+def test_a_wrong_token_and_one_without_the_class_are_told_apart(guarded: Guarded) -> None:
+    wrong, lacking = guarded.ask("/metrics", WRONG), guarded.ask("/metrics", TOKENS["read"])
+    assert (wrong.status, wrong.headers["www-authenticate"]) == (401, 'Bearer realm="rocketns", error="invalid_token"')
+    assert lacking.status == 403
+    assert lacking.headers["www-authenticate"] == 'Bearer realm="rocketns", error="insufficient_scope", scope="scrape"'
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"Authorization": TOKENS["probe"]},
+        {"Authorization": f"Basic {TOKENS['probe']}"},
+        {"Authorization": f"Bearer {TOKENS['probe']}x"},
+        {"Authorization": f"Bearer {TOKENS['probe'][:-1]}"},
+        {"Authorization": f"Bearer {TOKENS['probe'].upper()}"},
+        {"Authorization": f"Bearer {TOKENS['probe']} {TOKENS['probe']}"},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Bearer anyone"},
+        {"X-Authorization": f"Bearer {TOKENS['probe']}"},
+        {"Cookie": f"token={TOKENS['probe']}"},
+    ],
+)  # fmt: skip
+def test_what_is_no_bearer_token_opens_nothing(guarded: Guarded, fields: dict[str, str]) -> None:
+    assert guarded.ask("/livez", **fields).status == 401
+
+
+def test_two_authorizations_open_nothing(guarded: Guarded) -> None:
+    field = f"Authorization: Bearer {TOKENS['probe']}\r\n"
+    assert guarded.managed.http.raw(f"GET /livez HTTP/1.1\r\nHost: a\r\n{field * 2}\r\n".encode())[9:12] == b"401"
+
+
+@pytest.mark.parametrize("scheme", ["bearer", "BEARER", "Bearer "])
+def test_the_scheme_may_have_any_letters(guarded: Guarded, scheme: str) -> None:
+    assert guarded.managed.http.ask("/livez", headers=bearer(TOKENS["probe"], scheme)).status == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/%6Detrics", "/api/v1/../../metrics", "/page/../metrics", "/livez/", "/livez#/metrics"]
+)
+def test_another_spelling_of_a_path_is_not_found_with_any_token(guarded: Guarded, path: str) -> None:
+    """What decides about the token and what finds the handler never read a path differently."""
+    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['probe']}\r\n\r\n"
+    assert guarded.managed.http.raw(head.encode())[9:12] == b"404"
+
+
+def test_each_request_of_a_connection_needs_its_token(guarded: Guarded) -> None:
+    asked = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n\r\n"
+    right, wrong = TOKENS["probe"].encode(), WRONG.encode()
+    answers_ = guarded.managed.http.raw(asked % right + asked % wrong + asked % right)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers_) == [b"200", b"401"]
+
+
+def test_a_drain_needs_the_token_and_the_header_that_no_web_page_sends(guarded: Guarded) -> None:
+    assert guarded.ask("/drainz", method="POST", **CHANGE).status == 401
+    assert guarded.ask("/drainz", TOKENS["read"], "POST", **CHANGE).status == 403
+    assert guarded.ask("/drainz", TOKENS["drain"], "POST").status == 403
+    assert guarded.ask("/drainz", TOKENS["drain"], "POST", Origin="http://a", **CHANGE).status == 403
+    assert not guarded.managed.controller.facts.is_draining
+    assert guarded.ask("/drainz", TOKENS["drain"], "POST", **CHANGE).status == 200
+    assert guarded.managed.controller.facts.is_draining
+
+
+def test_nothing_is_made_for_who_is_refused(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No object of aiohttp: the answer is made of the head's bytes."""
+    made = Mock(side_effect=AssertionError)
+    monkeypatch.setattr(gate.Guard, "give", made)
+    monkeypatch.setattr(answers, "watched", made)
+    assert [guarded.status(path, WRONG) for path in (*NEEDED, "/nothing")] == [401] * 6
+    assert not made.called
+
+
+def test_who_is_refused_fills_no_log_and_no_token_is_in_it(
+    guarded: Guarded, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(gate.Gate, "now_s", lambda _: now[0])
+    for _ in range(200):
+        guarded.ask("/metrics", WRONG)
+        guarded.ask(f"/api/v1/kv?token={TOKENS['probe']}", TOKENS["probe"])
+    now[0] += access.LOG_INTERVAL_S
+    guarded.ask("/metrics")
+    lines = [one.getMessage() for one in caplog.records if "refused" in one.getMessage()]
+    assert [re.sub(r":\d+ ", ":PORT ", line) for line in lines] == [
+        "management port: refused a request of 127.0.0.1:PORT for /metrics: its token is not in "
+        "rocketns.adminTokensFile (class scrape). Refused since the last such line: 1",
+        "management port: refused a request of 127.0.0.1:PORT for /metrics: it has no token (class scrape). Refused "
+        "since the last such line: 400",
+    ]
+    assert not any(token in caplog.text for token in (*TOKENS.values(), WRONG))
+
+
+def test_no_answer_shows_a_token_or_its_digest(guarded: Guarded) -> None:
+    """Nor does request 319, which names the file."""
+    with guarded.managed.connect() as client:
+        shown = [(client.request(codes.GET_NAMESRV_CONFIG).body or b"").decode()]
+    shown += [guarded.ask(path, TOKENS["read"]).text for path in API]
+    shown += [guarded.ask("/metrics", TOKENS["scrape"]).text, guarded.ask("/").text]
+    assert str(guarded.file) in shown[0]
+    assert not any(token in text for token in TOKENS.values() for text in shown)
+
+
+def test_a_class_that_is_open_to_anyone_needs_no_token(guarded: Guarded) -> None:
+    """Such as the kubelet, which cannot keep one secret."""
+    guarded.file.write_text(f"probe anyone\nread {TOKENS['read']}\n")
+    guarded.reread()
+    assert [guarded.status(path) for path in ("/livez", "/readyz", "/metrics")] == [200, 200, 401]
+    assert guarded.status("/livez", WRONG) == 200
+
+
+SERVED = [path for feature in features.FEATURES for path in feature.paths]
+
+
+def test_each_served_path_has_one_row() -> None:
+    for path in SERVED:
+        rows = [row for row in PATHS if row == path or (row.endswith("*") and path.startswith(row[:-1]))]
+        assert len(rows) == 1, path
+
+
+def test_only_files_of_the_page_are_open() -> None:
+    assert {path for path in SERVED if class_of(path) is OPEN} == {p for p in SERVED if p == "/" or "/page/" in p}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/%6Detrics", "/livez/", "//livez", "/LIVEZ", "/page/", "/page/*", "/page/..", "/page/../api/v1/kv",
+     "/page/%2e%2e", "/page/a%2Fb", "/api/v1/", "/api/v1/kv/", "/api/v1/*", "/api/v1", "/api/v2/kv",
+     "/livez#x", "/livez;x", "*", ""],
+)  # fmt: skip
+def test_another_spelling_of_a_path_has_no_class(path: str) -> None:
+    with pytest.raises(UnclassedPath):
+        class_of(path)
+
+
+def test_a_server_whose_feature_adds_a_path_without_a_class_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, start_managed: Callable[..., Managed]
+) -> None:
+    monkeypatch.setattr(classes, "PATHS", {row: kind for row, kind in PATHS.items() if row != "/metrics"})
+    with pytest.raises(UnclassedPath, match="/metrics"):
+        start_managed()
+
+
+TOKEN = "0123456789abcdef"
+OTHER = "ABCDEFGHIJ._~+/-=="
+
+
+def classes_of_token(tokens: Tokens, token: str) -> set[str]:
+    return {str(one) for one in tokens.classes_of(token.encode())}
+
+
+def test_each_line_gives_its_token_its_classes() -> None:
+    tokens = read_tokens(f"# monitoring\n\nprobe scrape {TOKEN}\r\n  read\t{OTHER}\n".encode())
+    assert classes_of_token(tokens, TOKEN) == {"probe", "scrape"}
+    assert classes_of_token(tokens, OTHER) == {"read"}
+    assert classes_of_token(tokens, TOKEN + "0") == classes_of_token(tokens, "") == set()
+
+
+def test_a_token_in_two_lines_has_the_classes_of_both() -> None:
+    assert classes_of_token(read_tokens(f"probe {TOKEN}\ndrain {TOKEN}".encode()), TOKEN) == {"probe", "drain"}
+
+
+def test_a_digest_stands_for_its_token() -> None:
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    tokens = read_tokens(f"read sha256:{digest}\n".encode())
+    assert classes_of_token(tokens, TOKEN) == {"read"}
+    assert classes_of_token(tokens, f"sha256:{digest}") == set()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("", "it has no token"),
+        ("# nothing\n", "it has no token"),
+        ("probe anyone\n", "it has no token"),
+        (f"read {TOKEN}\n{OTHER}\n", "line 2: classes .* and a token are expected"),
+        (f"# one\nread reads {TOKEN}\n", "line 2: word 2 is none of the classes"),
+        (f"{TOKEN} read\n", "line 1: word 1 is none of the classes"),
+        ("read short\n", "line 1: the token must have 16 to 512 letters"),
+        (f"read {'x' * 513}\n", "line 1: the token must have"),
+        (f"read {TOKEN}:\n", "line 1: the token must have"),
+        (f"read sha256:{TOKEN}\n", "line 1: the token must have"),
+        (f"read {TOKEN}é\n", "line 1: only ASCII"),
+        (f"read {TOKEN}\n" * (TOKENS_MAX + 1), "65 tokens, and at most 64"),
+        ("#" * (FILE_BYTES_MAX + 1), "at most 65536 are read"),
+    ],
+)
+def test_a_wrong_file_is_refused_whole_with_line_and_reason(content: str, why: str) -> None:
+    with pytest.raises(TokensError, match=why) as raised:
+        read_tokens(content.encode())
+    assert TOKEN not in str(raised.value)
+
+
+@given(st.binary(max_size=300) | st.text("probe anyonsha256:\n #=", max_size=300).map(str.encode))
+@example(b"probe " * 3 + b"\x00" * 20)
+def test_any_bytes_are_a_file_or_an_error_without_their_words(content: bytes) -> None:
+    try:
+        tokens = read_tokens(content)
+    except TokensError as error:
+        message = str(error)
+    else:
+        message = ""
+        assert tokens.digests
+        assert not tokens.classes_of(b"")
+    assert not any(len(word) >= 16 and word in message for word in content.decode("latin-1").split())
+
+
+NEW = "the-new-token-0123456789"
+
+
+def knows(file: TokenFile, token: str) -> bool:
+    return bool(file.tokens.classes_of(token.encode()))
+
+
+@pytest.mark.parametrize("content", ["", "read short\n", f"reads {NEW}\n", f"read {NEW}\nread\n"])
+def test_a_file_that_became_wrong_changes_nothing(
+    tokens_file: Path, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = TokenFile(str(tokens_file))
+    tokens_file.write_text(content)
+    assert not file.check()
+    assert (knows(file, TOKENS["read"]), knows(file, NEW), file.failures) == (True, False, 1)
+    (line,) = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+    assert line.startswith(f"rocketns.adminTokensFile: {tokens_file}: ")
+    assert line.endswith("The tokens before stay in force")
+    assert NEW not in line
+
+
+def test_a_file_that_is_gone_for_a_moment_changes_nothing(tokens_file: Path) -> None:
+    file = TokenFile(str(tokens_file))
+    tokens_file.unlink()
+    assert not file.check()
+    assert knows(file, TOKENS["read"])
+    tokens_file.write_text(f"read {NEW}\n")
+    assert file.check()
+    assert knows(file, NEW)
+
+
+@pytest.mark.parametrize("content", [None, "", "read short\n"])
+def test_the_server_does_not_start_with_a_file_that_cannot_be_used(
+    start_managed: Callable[..., Managed], tmp_path: Path, content: str | None
+) -> None:
+    file = tmp_path / "tokens"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(StartupError, match=r"rocketns\.adminTokensFile: .*tokens"):
+        start_managed({"rocketns.adminTokensFile": file})
+
+
+def test_a_running_server_takes_the_tokens_of_a_changed_file(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "WATCH_INTERVAL_MS", 10)
+    guarded.file.write_text(f"read {NEW}\n")
+    eventually(lambda: guarded.status("/api/v1/status", NEW) == 200)
+    assert guarded.status("/api/v1/status", TOKENS["read"]) == 401
+
+
+def test_a_stream_ends_when_other_tokens_come_into_force(guarded: Guarded) -> None:
+    """Its reader may have a token that no longer counts."""
+    head = f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['read']}\r\n\r\n"
+    with guarded.managed.http.connect() as reader:
+        reader.sendall(head.encode())
+        assert reader.recv(100).startswith(b"HTTP/1.1 200")
+        guarded.file.write_text(f"read {NEW}\n")
+        guarded.reread()
+        eventually(lambda: has_ended(reader))
+
+
+def has_ended(reader: socket.socket) -> bool:
+    try:
+        return not reader.recv(65_536)
+    except ConnectionResetError:
+        return True

@@ -1,1 +1,0 @@
-"""Bearer tokens and TLS of the management port."""
