@@ -107,17 +107,15 @@ def test_known_brokers_that_hold_more_than_half_are_first() -> None:
     assert scene.holders.first() is known
 
 
-def test_a_broker_that_registers_meanwhile_is_known() -> None:
+def test_a_peer_that_registers_is_no_stranger_any_more() -> None:
+    """It held more than all others, and would be the first of them."""
     scene = Scene()
-    peer = scene.hold(Peer("a"), LIMIT // 2)
-    other = scene.hold(Peer("b"), LIMIT // 4)
-    peer.is_known = True
-    assert scene.holders.hold(peer, LIMIT // 2 + 1) == 1
-    assert scene.holders.total == LIMIT // 2 + 1 + LIMIT // 4
-    scene.hold(Peer("c"), LIMIT // 4 - 10)
-    other.is_known = True
-    scene.hold(other, LIMIT // 4 + 100)
-    assert scene.holders.first() is peer
+    broker = scene.hold(Peer("a"), LIMIT // 2)
+    scene.hold(Peer("b"), LIMIT // 4)
+    broker.is_known = True
+    scene.hold(broker, LIMIT // 2)
+    stranger = scene.hold(Peer("c"), LIMIT // 4 + 1)
+    assert scene.holders.first() is stranger
 
 
 def test_a_connection_that_holds_little_is_not_closed() -> None:

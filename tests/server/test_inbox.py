@@ -256,6 +256,14 @@ def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little(
     assert waiting.bytes == 0
 
 
+def test_a_connection_that_would_hold_the_most_is_refused() -> None:
+    waiting = inbox(bytes_max=10 * LARGE_BYTES)
+    assert waiting.submit("a", frame(body=4 * LARGE_BYTES))
+    assert not waiting.submit("b", frame(body=7 * LARGE_BYTES))
+    assert waiting.submit("b", frame(body=3 * LARGE_BYTES))
+    assert not waiting.submit("b", frame(body=3 * LARGE_BYTES))
+
+
 def test_the_host_that_holds_the_most_is_refused_first() -> None:
     """Of its connections the largest. Another host's connection with more than each of them is not."""
     waiting = inbox(bytes_max=10 * LARGE_BYTES)
@@ -330,6 +338,16 @@ def test_announced_hosts_take_turns() -> None:
         waiting.submit("proxy/few1", frame())
     served = order(waiting, {})
     assert 15 <= served[:40].count("proxy/few1") <= 25
+
+
+def test_an_announced_host_is_charged() -> None:
+    """Of two hosts behind one proxy the dear one is served less."""
+    waiting = inbox()
+    for _ in range(30):
+        waiting.submit("proxy/dear1", frame())
+        waiting.submit("proxy/cheap1", frame())
+    served = order(waiting, {"proxy/dear1": 10 * MS})
+    assert 2 <= served[:30].count("proxy/dear1") <= 4
 
 
 def test_connections_that_leave_are_passed_over() -> None:

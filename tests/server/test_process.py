@@ -65,13 +65,24 @@ def test_a_supervisor_that_is_gone_costs_one_line_of_the_log(address: str, caplo
     assert len(caplog.records) == 1
 
 
-def test_a_supervisor_that_does_not_read_never_holds_up_control(tmp_path: Path) -> None:
+def test_a_supervisor_that_does_not_read_never_holds_up_control(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its queue is full after a few messages. Further messages are dropped."""
     with StandIn(str(tmp_path / "notify")) as stand_in:
+        waits_s: list[float | None] = []
+
+        class Noting(socket.socket):
+            def settimeout(self, value: float | None) -> None:
+                waits_s.append(value)
+                super().settimeout(0)
+
         supervisor = Supervisor(stand_in.env, PID)
         fill(str(tmp_path / "notify"))
+        monkeypatch.setattr(socket, "socket", Noting)
         supervisor.alive()
         assert stand_in.next_message(1) == "x"
+        assert waits_s == [0.0]
 
 
 def fill(path: str) -> None:
