@@ -16,8 +16,7 @@ from interop.harness.ports import free_port
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from rocketns.admin.api.tables import TABLES
-from tests.admin.http import Http
-from tests.admin.scraping import Scraped
+from tests.admin.http import Http, Scraped
 from tests.behaviour.calls import put_kv
 from tests.hostile.conftest import StartServer, spare_the_machine
 from tests.hostile.outputs.stranger import CONTROL, LONG, Stranger, names
