@@ -22,8 +22,8 @@ from rocketns.admin.recent.ring import Recent
 from tests.admin.conftest import V4_9_4, V5_5_0, Broker, Managed
 from tests.admin.test_status import TOLD
 from tests.behaviour.calls import put_kv
+from tests.support.browser import ARGUMENTS, CHROMIUM
 from tests.support.certificates import Files, authority
-from tests.support.running.chromium import ARGUMENTS, CHROMIUM
 from tests.support.tlsfiles import tls_properties
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]

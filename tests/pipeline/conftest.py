@@ -18,7 +18,7 @@ from rocketns.pipeline.saying import speaking
 from rocketns.pipeline.storage.session import spark_session
 from tests.pipeline.cli.example import audited_example
 from tests.support.running.java import has_java
-from tests.support.running.spark import FEWER_PROCESSES, LESS_PLANNING
+from tests.support.spark import FEWER_PROCESSES, LESS_PLANNING
 
 HERE = Path(__file__).parent
 # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail with

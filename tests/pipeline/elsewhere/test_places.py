@@ -17,7 +17,7 @@ from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
 from tests.pipeline.cli.example import FINDINGS, PERIOD
 from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
 from tests.pipeline.tables import rounded, tables_in
-from tests.support.running.spark import LESS_PLANNING
+from tests.support.spark import LESS_PLANNING
 
 RUN_TIMEOUT_S = 900.0
 # Plans of small tables: planning them twice and compiling them takes longer than running them. A file is renamed once,

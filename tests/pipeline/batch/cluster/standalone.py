@@ -13,7 +13,7 @@ import psutil
 import pyspark
 
 from interop.harness.process import Process
-from tests.support.running.spark import FEWER_PROCESSES
+from tests.support.spark import FEWER_PROCESSES
 
 HOME = Path(pyspark.__file__).parent
 ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}

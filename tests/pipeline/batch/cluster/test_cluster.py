@@ -20,7 +20,7 @@ from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.batch.cluster.standalone import SHORT_LIVED, Cluster, audit_on, cluster
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.running.java import has_java
-from tests.support.running.spark import LESS_PLANNING
+from tests.support.spark import LESS_PLANNING
 
 RUN_TIMEOUT_S = 900.0
 TOO_LATE = "before the worker was killed"

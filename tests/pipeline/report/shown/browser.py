@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Browser as Chromium
 from playwright.sync_api import sync_playwright
 
-from tests.support.running.chromium import ARGUMENTS, CHROMIUM
+from tests.support.browser import ARGUMENTS, CHROMIUM
 
 ANSWER_MS = 120_000
 

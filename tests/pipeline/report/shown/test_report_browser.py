@@ -14,7 +14,7 @@ from rocketns.pipeline.saying import speaking
 from tests.pipeline.report.large_fleet import large_fleet
 from tests.pipeline.report.report_sample import hostile
 from tests.pipeline.report.shown.browser import Browser, browser
-from tests.support.running.chromium import CHROMIUM
+from tests.support.browser import CHROMIUM
 
 PHONE = (390, 844)
 SCREENS_MAX = 10  # of a phone, before the tables begin
