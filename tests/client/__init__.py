@@ -1,1 +1,0 @@
-"""The remoting client, and what it asks name servers."""

@@ -1,0 +1,452 @@
+"""The address server: who is listed, how that is found out, what hostile peers can hold, and what all clients get."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import selectors
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.ports import free_port
+from interop.harness.servers import RocketnsServer
+from interop.harness.wire import eventually
+from rocketns.addressserver import http, probing
+from rocketns.addressserver.http import ACCEPTED_PER_S_MAX, CONNECTIONS_MAX, LATE_S_MAX, Accepting, make_protocols
+from rocketns.addressserver.listing import LISTED_S, Listed, Listing
+from rocketns.addressserver.own import asked_addresses
+from rocketns.addressserver.probing import Probing
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.config import DiscoveryConfig
+from rocketns.protocol.codes import ResponseCode, SerializeType
+from rocketns.protocol.command import RemotingCommand
+from rocketns.server.http.heads import HEAD_BYTES_MAX
+from rocketns.server.listening import bind
+from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, run, serving
+from tests.support.certificates import Files, authority
+from tests.support.tlsclient import any_server
+from tests.support.tlsfiles import tls_properties
+
+KEEP_S = 60.0
+
+
+@pytest.fixture
+def listing() -> Listing:
+    made = Listing(KEEP_S)
+    made.set_addresses(["ns-2:9876", "ns-1:9876"])
+    return made
+
+
+def test_the_last_list_is_kept_for_a_while_if_all_fall_silent(listing: Listing) -> None:
+    listing.answered("ns-1:9876", 100.0)
+    listing.answered("ns-2:9876", 103.0)
+    assert listing.listed(103.0 + LISTED_S) == (("ns-2:9876",), None)
+    assert listing.listed(104.0 + LISTED_S) == (("ns-1:9876", "ns-2:9876"), 1.0)
+    assert listing.listed(103.0 + LISTED_S + KEEP_S) == (("ns-1:9876", "ns-2:9876"), KEEP_S)
+    assert listing.listed(103.1 + LISTED_S + KEEP_S) == ((), None)
+
+
+def test_one_answer_ends_the_keeping(listing: Listing) -> None:
+    for addr in ("ns-1:9876", "ns-2:9876"):
+        listing.answered(addr, 100.0)
+    assert len(listing.listed(120.0).addresses) == 2
+    listing.answered("ns-2:9876", 121.0)
+    assert listing.listed(121.0) == (("ns-2:9876",), None)
+
+
+def test_a_server_that_was_silent_first_or_is_not_ready_is_not_kept(listing: Listing) -> None:
+    listing.set_addresses(["ns-1:9876", "ns-2:9876", "ns-3:9876", "ns-4:9876"])
+    listing.answered("ns-1:9876", 100.0)
+    for addr in ("ns-2:9876", "ns-3:9876", "ns-4:9876"):
+        listing.answered(addr, 101.0 + LISTED_S)
+    listing.refused("ns-3:9876")
+    listing.set_addresses(["ns-1:9876", "ns-2:9876", "ns-3:9876"])
+    assert listing.listed(102.0 + 2 * LISTED_S) == (("ns-2:9876",), 1.0)
+
+
+def test_a_new_list_of_peers_keeps_what_is_known(listing: Listing) -> None:
+    listing.answered("ns-1:9876", 100.0)
+    listing.answered("ns-2:9876", 100.0)
+    listing.set_addresses(["ns-3:9876", "ns-1:9876"])
+    assert listing.listed(100.0).addresses == ("ns-1:9876",)
+    for call in (lambda: listing.answered("ns-2:9876", 100.0), lambda: listing.refused("ns-2:9876")):
+        call()  # an answer to an earlier question
+        assert listing.listed(100.0).addresses == ("ns-1:9876",)
+
+
+def answering(codes: list[int]) -> Serve:
+    """A name server that answers lookups with these codes in order, then no longer answers."""
+
+    def next_answer(request: RemotingCommand) -> bytes:
+        assert request.code == 105
+        return answer(request, codes.pop(0)) if codes else b""
+
+    return serving(next_answer)
+
+
+def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether a name server with these answers is listed, after each of them."""
+    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 30.0)
+    found = []
+
+    async def test(client: RemotingClient) -> None:
+        listing = Listing(0.0)
+        asking = Probing(client, listing, SerializeType.JSON)
+        count = len(codes)
+        async with peer(answering(codes)) as one:
+            asking.set_addresses({"ns-1:9876": one.addr})
+            for _ in range(count):
+                await asking.ask_all()
+                found.append(listing.listed(asyncio.get_running_loop().time()).addresses == ("ns-1:9876",))
+
+    run(test)
+    return found
+
+
+@pytest.mark.parametrize("code", [ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION])
+def test_a_server_that_answers_lookups_is_ready(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without brokers: they must find it before they can register."""
+    assert listed_after([code], monkeypatch) == [True]
+
+
+@pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.GO_AWAY, 3])
+def test_a_server_that_answers_no_lookup_is_no_longer_listed(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lookups get SYSTEM_ERROR during needWaitForService, and GO_AWAY during a graceful shutdown."""
+    assert listed_after([0, code, 0], monkeypatch) == [True, False, True]
+
+
+def test_a_busy_name_server_stays_listed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert listed_after([ResponseCode.SYSTEM_BUSY, 0, ResponseCode.SYSTEM_BUSY], monkeypatch) == [False, True, True]
+
+
+def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is listed while the silent one still has time to answer."""
+    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 10 * WAIT_S)
+
+    async def test(client: RemotingClient) -> None:
+        listing = Listing(0.0)
+        asking = Probing(client, listing, SerializeType.JSON)
+        async with peer(answering([0])) as well, peer(answering([])) as silent:
+            asking.set_addresses({"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"})
+            waiting = asyncio.ensure_future(asking.ask_all())
+            while not (found := listing.listed(asyncio.get_running_loop().time()).addresses):
+                await asyncio.sleep(0)
+            assert (found, waiting.done()) == (("b:1",), False)
+            waiting.cancel()
+
+    run(test)
+
+
+PORT = 9876
+
+
+@pytest.mark.parametrize(
+    ("config", "bind_address", "asked"),
+    [
+        (DiscoveryConfig(), "127.0.0.1", {"127.0.0.1:9876": "127.0.0.1:9876"}),
+        (DiscoveryConfig(), "fd00::1", {"[fd00::1]:9876": "[fd00::1]:9876"}),
+        (DiscoveryConfig(), "0.0.0.0", {}),
+        (DiscoveryConfig(announced_address="ns-1.example:30876"), "::", {"ns-1.example:30876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("192.0.2.1:9876;localhost:9876"), "0.0.0.0",
+         {"192.0.2.1:9876": "192.0.2.1:9876", "localhost:9876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("localhost:9876"), "127.0.0.1", {"localhost:9876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("localhost:9876", "ns-1.example:30876"), "", {"ns-1.example:30876": "127.0.0.1:9876"}),
+        (DiscoveryConfig("localhost:9877"), "127.0.0.1",
+         {"localhost:9877": "localhost:9877", "127.0.0.1:9876": "127.0.0.1:9876"}),
+    ],
+)  # fmt: skip
+def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
+    config: DiscoveryConfig, bind_address: str, asked: dict[str, str]
+) -> None:
+    """The server may not be able to reach its own announced address, for instance a mapped port."""
+    assert asyncio.run(asked_addresses(config, bind_address, PORT)) == asked
+
+
+GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
+WAITING, TIMER_LATE_S = 500, 0.003
+LISTED = Listed(("ns-1:9876",))
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Connect = Callable[[bytes], Awaitable[Streams]]
+
+
+def run_http(test: Callable[[Connect], Awaitable[None]], listed: Listed = LISTED) -> None:
+    """Run a test with the HTTP side alone; ``connect`` opens a connection and sends its first bytes."""
+
+    async def serving() -> None:
+        listening = bind("127.0.0.1", 0)
+        listening.listen()
+        listening.socket.setblocking(False)
+        accepting = Accepting(listening.socket, make_protocols(lambda: listed))
+        task = asyncio.ensure_future(accepting.run())
+        opened: list[Streams] = []
+
+        async def connect(first: bytes) -> Streams:
+            opened.append(await asyncio.open_connection(*listening.address))
+            opened[-1][1].write(first)
+            return opened[-1]
+
+        try:
+            await asyncio.wait_for(test(connect), 60)
+            assert not task.done()
+        finally:
+            task.cancel()
+            accepting.close()
+            listening.socket.close()
+            for _, writer in opened:
+                writer.close()
+
+    asyncio.run(serving())
+
+
+async def rest(streams: Streams) -> bytes:
+    """Everything the server sends before it closes the connection."""
+    try:
+        return await asyncio.wait_for(streams[0].read(), WAIT_S)
+    except ConnectionResetError:
+        return b""
+
+
+def status(answer: bytes) -> bytes:
+    return answer.partition(b"\r\n")[0]
+
+
+def test_a_request_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "CONNECTION_S", 0.2)
+
+    async def test(connect: Connect) -> None:
+        for first in (b"G", GET[:-2], b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"):
+            streams = await connect(first)
+            await rest(streams)
+            assert streams[0].at_eof() or streams[0].exception()
+
+    run_http(test)
+
+
+def test_the_oldest_connection_makes_room_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are answered although other peers hold all connections."""
+    monkeypatch.setattr(http, "CONNECTION_S", WAIT_S)
+
+    async def test(connect: Connect) -> None:
+        held = [await connect(b"GET /") for _ in range(CONNECTIONS_MAX)]
+        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
+        assert await rest(held[0]) == b""
+        last = held[-1]
+        last[1].write(GET[5:])
+        assert (await rest(last)).startswith(b"HTTP/1.1 ")
+
+    run_http(test)
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        (GET * 1000, b"HTTP/1.1 200 OK"),
+        (b"GET /" + b"a" * 2 * HEAD_BYTES_MAX + b" HTTP/1.1\r\n\r\n", b"HTTP/1.1 431 Request Header Fields Too Large"),
+        (GET[:-2] + b"A: " + b"a" * 2 * HEAD_BYTES_MAX + b"\r\n\r\n",
+         b"HTTP/1.1 431 Request Header Fields Too Large"),
+        (b"\0\xff garbage\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
+        (b"POST /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 10_000,
+         b"HTTP/1.1 413 " + HTTPStatus.REQUEST_ENTITY_TOO_LARGE.phrase.encode()),
+        (GET[:-2] + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 OK"),
+    ],
+    ids=["many at once", "long path", "long header", "garbage", "endless body", "upgrade"],
+)  # fmt: skip
+def test_odd_requests_get_one_answer_and_no_log_line(
+    sent: bytes, answered: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def test(connect: Connect) -> None:
+        answer = await rest(await connect(sent))
+        assert status(answer) in (answered, b"")  # a reset may arrive before the answer if input is unread
+        assert answer.count(b"HTTP/1.") <= 1
+        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
+
+    run_http(test)
+    assert [record.message for record in caplog.records if record.name != "asyncio"] == []
+
+
+class LateLoop(asyncio.SelectorEventLoop):
+    """Its clock stands while anything is ready, and each of its timers is late by TIMER_LATE_S."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        selector = selectors.DefaultSelector()
+        self._select = selector.select
+        selector.select = self._select_late  # type: ignore[method-assign]
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.now_s
+
+    def _select_late(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        found = self._select(0)
+        if not found and timeout:
+            self.now_s += timeout + TIMER_LATE_S
+        return found
+
+
+def test_late_timers_do_not_make_the_queue_in_the_kernel_longer() -> None:
+    """Who comes behind WAITING others waits as long as the stated rate says, also where nobody came for an hour."""
+    listening = bind("127.0.0.1", 0)
+    listening.listen()
+    listening.socket.setblocking(False)
+    answered_s: list[float] = []
+    loop = LateLoop()
+
+    are_answered = asyncio.Event()
+
+    def listed() -> Listed:
+        answered_s.append(loop.now_s)
+        if len(answered_s) == WAITING:
+            are_answered.set()
+        return LISTED
+
+    async def serve() -> None:
+        accepting = asyncio.ensure_future(Accepting(listening.socket, make_protocols(listed)).run())
+        await asyncio.sleep(3_600)
+        with contextlib.ExitStack() as stack:
+            for _ in range(WAITING):
+                stack.enter_context(socket.create_connection(listening.address)).sendall(GET)
+            await are_answered.wait()
+        accepting.cancel()
+
+    loop.run_until_complete(serve())
+    loop.close()
+    listening.socket.close()
+    stated_s = WAITING / ACCEPTED_PER_S_MAX
+    assert stated_s - 2 * LATE_S_MAX <= answered_s[-1] - answered_s[0] <= stated_s + 2 * LATE_S_MAX
+
+
+def test_a_list_that_is_kept_says_so() -> None:
+    async def test(connect: Connect) -> None:
+        head, _, body = (await rest(await connect(GET))).partition(b"\r\n\r\n")
+        assert (status(head), body) == (b"HTTP/1.1 200 OK", b"ns-1:9876")
+        assert b"\r\nX-Rocketns-Kept-Seconds: 34\r\n" in head
+
+    run_http(test, Listed(("ns-1:9876",), 34.2))
+
+
+def test_a_lack_of_open_files_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "ACCEPT_AGAIN_S", 0.01)
+    failing = [OSError(24, "Too many open files")] * 3
+    loop_class = asyncio.SelectorEventLoop
+    accept = loop_class.sock_accept
+
+    async def sock_accept(loop: asyncio.SelectorEventLoop, listening: socket.socket) -> tuple[socket.socket, object]:
+        if failing:
+            raise failing.pop()
+        return await accept(loop, listening)
+
+    monkeypatch.setattr(loop_class, "sock_accept", sock_accept)
+
+    async def test(connect: Connect) -> None:
+        assert status(await rest(await connect(GET))) == b"HTTP/1.1 200 OK"
+        assert failing == []
+
+    run_http(test)
+
+
+Start = Callable[..., RocketnsServer]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a rocketns with an address server at a free port, ``addresses_at`` of the properties or its own."""
+    started: list[RocketnsServer] = []
+
+    def start(properties: dict[str, object] | None = None, **more: object) -> RocketnsServer:
+        started.append(RocketnsServer(tmp_path / f"ns{len(started)}", properties, **more))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def ask(port: int, path: str = "/rocketmq/nsaddr", method: str = "GET") -> tuple[int, str]:
+    """Status and body."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        assert answer.getheader("Connection") == "close"
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def lists(port: int, listed: str) -> None:
+    """Wait for this answer: a name server that took more than 2 s for the first lookup is asked again after 3 s."""
+    eventually(lambda: ask(port) == (200, listed))
+
+
+def test_the_ready_name_servers_are_listed_at_the_paths_of_all_clients(start: Start) -> None:
+    port = free_port()
+    server = start({"rocketns.addressServer": port})
+    lists(port, f"127.0.0.1:{server.port}")
+    asked = ("nsaddr", "nsaddr-unit1?nofix=1", "nsaddr-unit1?nofix=1&k=v", "nsaddr?k=v", "other")
+    for path in asked:
+        assert ask(port, f"/rocketmq/{path}") == (200, f"127.0.0.1:{server.port}")
+    assert ask(port, method="HEAD") == (200, "")
+    for path in ("/", "/rocketmq/", "/rocketmq/a/b", "/nsaddr", "/rocketmq/../../etc/passwd"):
+        assert ask(port, path) == (404, "")
+    assert ask(port, method="POST") == (405, "")
+
+
+def test_a_second_name_server_is_listed_without_a_restart(start: Start) -> None:
+    """The operator adds it to rocketns.peers and sends SIGHUP. The server lists itself by its announced address."""
+    port = free_port()
+    first = start({"rocketns.addressServer": port, "rocketns.announcedAddress": "ns-1.example:30876"})
+    lists(port, "ns-1.example:30876")
+    second = start()
+    with first.config_path.open("a") as file:
+        file.write(f"rocketns.peers=127.0.0.1:{first.port};127.0.0.1:{second.port}\n")
+    first.process.signal(signal.SIGHUP)
+    lists(port, f"127.0.0.1:{second.port};ns-1.example:30876")
+
+
+def test_a_changed_listen_port_does_not_change_what_is_listed(start: Start) -> None:
+    """Request 318 changes what request 319 shows, as in Java, and not where the server listens."""
+    port = free_port()
+    server = start({"rocketns.addressServer": port})
+    with server.connect() as stranger:
+        stranger.request(codes.UPDATE_NAMESRV_CONFIG, body=b"listenPort=-1\nbindAddress=10.0.0.1\n")
+    server.process.signal(signal.SIGHUP)
+    server.process.wait_for(r"the address server asks 127.0.0.1:\d+ whether[\s\S]*the address server asks .*")
+    assert server.process.text().count(f"asks 127.0.0.1:{server.port} whether") == 2
+    lists(port, f"127.0.0.1:{server.port}")
+
+
+def test_a_name_server_that_is_not_ready_is_not_listed(start: Start) -> None:
+    """An empty answer with status 503: clients and brokers keep the list that they have."""
+    port = free_port()
+    start({"rocketns.addressServer": port, "needWaitForService": "true"})
+    assert ask(port) == (503, "")
+
+
+def test_it_takes_tls_alone_where_a_property_says_so(start: Start, tmp_path: Path) -> None:
+    """With the certificate of the name server; who asks over plain HTTP gets nothing."""
+    identity = authority("ours").issue("localhost")
+    files = Files.write(tmp_path / "tls", identity)
+    port = free_port()
+    server = start(tls_properties(files) | {"rocketns.addressServer": port, "rocketns.addressServerTls": "true"})
+
+    def asked_over_tls() -> bytes:
+        asked = HTTPSConnection("127.0.0.1", port, timeout=60, context=any_server())
+        asked.request("GET", "/rocketmq/nsaddr")
+        assert asked.sock.getpeercert(binary_form=True) == identity.der
+        return asked.getresponse().read()
+
+    eventually(lambda: asked_over_tls() == f"127.0.0.1:{server.port}".encode())
+    with pytest.raises((HTTPException, ConnectionError)):
+        ask(port)
