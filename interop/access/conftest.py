@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from interop.access.guarded import TOPIC, Guarded, Way, has_registered
-from interop.access.policies import SIGNING_BROKER, write_policy
+from interop.access.guarded import SIGNING_BROKER, TOPIC, Guarded, Way, has_registered, write_policy
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.messages.test_clients_grpc import JAVA, MEMORY, POPPABLE

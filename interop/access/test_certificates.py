@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.access.guarded import TOPIC, Guarded, Way, has_registered, was_registered
-from interop.access.policies import write_policy
+from interop.access.guarded import TOPIC, Guarded, Way, has_registered, was_registered, write_policy
 from interop.harness.rocketmq.java import OLD
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once

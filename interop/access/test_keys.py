@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from interop.access.conftest import IN_A_ZONE
-from interop.access.guarded import TOPIC, Guarded, Way, has_registered, was_registered
-from interop.access.policies import CLIENTS, OLD_BROKERS_HOST, signs_as
+from interop.access.guarded import (
+    CLIENTS,
+    OLD_BROKERS_HOST,
+    TOPIC,
+    Guarded,
+    Way,
+    has_registered,
+    signs_as,
+    was_registered,
+)
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from interop.access.guarded import Guarded, Way
-from interop.access.policies import SIGNING_PROGRAM, SIGNING_PROXY
+from interop.access.guarded import SIGNING_PROGRAM, SIGNING_PROXY, Guarded, Way
 from interop.harness.rocketmq.proxy import Proxy, proxy_jars
 from interop.harness.sending.fleet import Fleet, name_server_list
 from interop.harness.sending.programs import Program, assert_program_sends_and_receives

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from interop.access.guarded import TOPIC, Guarded, Way
-from interop.access.policies import CLIENTS, NAMESPACE, OPERATORS, give_keys, signs_as
+from interop.access.guarded import CLIENTS, NAMESPACE, OPERATORS, TOPIC, Guarded, Way, give_keys, signs_as
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import CLUSTER
 from interop.harness.sending.fleet import Fleet

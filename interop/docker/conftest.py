@@ -15,7 +15,7 @@ import pytest
 from interop.docker import containers, images
 from interop.docker.base import base
 from interop.docker.containers import Container
-from interop.docker.deployments.projects import FILES, Project
+from interop.docker.deployments import FILES, Project
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.engine import engine as any_engine
 from interop.docker.images import Images

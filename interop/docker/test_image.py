@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interop.docker.containers import Container
-from interop.docker.deployments.announcing import assert_registers_and_finds
+from interop.docker.deployments import assert_registers_and_finds
 from interop.docker.engine import Engine
 from interop.docker.images import Images
 from interop.harness import codes

@@ -10,7 +10,7 @@ import pytest
 
 from interop.docker import containers
 from interop.docker.containers import PORT, Container
-from interop.docker.deployments.announcing import assert_registers_and_finds
+from interop.docker.deployments import assert_registers_and_finds
 from interop.docker.engine import CommandFailed, Engine
 from interop.docker.images import Images
 

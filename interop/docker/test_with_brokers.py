@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
+from interop.docker import deployments
 from interop.docker.containers import Container
-from interop.docker.deployments import clients
-from interop.docker.deployments.projects import Project
+from interop.docker.deployments import Project
 from interop.docker.images import Images
 from interop.harness import views
 from interop.harness.wire import Client, eventually
@@ -44,7 +44,7 @@ def members(server: Container) -> set[int]:
 
 def test_each_of_1000_messages_arrives_exactly_once(one_broker: Project, built: Images) -> None:
     """Scenario a: the topic is made by the first message, so all that the consumer knows comes from the name server."""
-    clients.assert_each_arrives_once(one_broker, built.rocketmq, "rocketns:9876", TOPIC, MESSAGES)
+    deployments.assert_each_arrives_once(one_broker, built.rocketmq, "rocketns:9876", TOPIC, MESSAGES)
 
 
 def stop_and_start(project: Project) -> None:
@@ -112,7 +112,7 @@ def test_clients_use_javas_name_server_while_rocketns_is_killed(projects: dict[s
     eventually(lambda: views.routes(ours) == views.routes(java), REGISTERED_WITHIN_S, every_s=0.5)
     kill = partial(ours.send, signal.SIGKILL)
     names = "java:9876;rocketns:9876"
-    clients.assert_each_arrives_once(project, built.rocketmq, names, TOPIC, 100, pause_ms=200, meanwhile=kill)
+    deployments.assert_each_arrives_once(project, built.rocketmq, names, TOPIC, 100, pause_ms=200, meanwhile=kill)
     ours.wait()
     ours.start()
     wait_for_group(ours, {0})
@@ -125,6 +125,6 @@ def test_all_use_tls(projects: dict[str, Project], built: Images) -> None:
     eventually(lambda: is_served(lambda: TlsClient(port)), REGISTERED_WITHIN_S, every_s=0.2)
     assert not is_served(lambda: Client(port)), "plain connections are refused"
     assert project.container("rocketns").is_healthy()
-    clients.assert_each_arrives_once(
+    deployments.assert_each_arrives_once(
         project, built.rocketmq, "rocketns:9876", TOPIC, 20, options=project.environment["PEER"]
     )

@@ -1,1 +1,0 @@
-"""Several containers together, with brokers and clients in them or beside them."""

@@ -1,1 +1,0 @@
-"""The image without any right, and what it is made of."""
