@@ -1,0 +1,510 @@
+"""The journal of a watched name server tells what the tables hold; how its boots begin, end and continue."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocketns.collect.observed_journal import STATE_AGE_MS_MAX, ObservedJournal
+from rocketns.collect.observing import Observed
+from rocketns.config.journal import JournalConfig
+from rocketns.journal import journal as journals
+from rocketns.journal.buffer import Buffer
+from rocketns.journal.encoding import unescaped
+from rocketns.journal.reading.verifying import check as verify
+from rocketns.journal.segments import Store
+from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
+from rocketns.routeinfo.events import Event
+from tests.collect.test_observed import MORE, QUEUES, A, B, group, route, watched
+from tests.journal.memory import MemoryWriter
+from tests.journal.replay import Record, State, check_columns, check_sequence, kinds, parsed
+
+NS = "java1"
+NOW_MS = 1_700_000_000_000
+CHANGES = {"reg", "down", "tput", "tdel", "map", "group", "live", "stop"}
+NEVER = {"hb", "doubt", "lookup", "admin", "refused", "stall", "list"}
+HIDDEN = {"gap", "timeout_ms", "ha", "dvt", "dvc", "dvs", "from_host"}
+
+
+class Steps:
+    """What the journal does later, when it is `run`."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[], None]] = []
+
+    def __call__(self, _seconds: float, step: Callable[[], None]) -> None:
+        self._waiting.append(step)
+
+    def run(self) -> None:
+        while self._waiting:
+            self._waiting.pop(0)()
+
+
+@contextmanager
+def memory_journal(
+    observed: Observed, steps: Steps, **config: object
+) -> Iterator[tuple[ObservedJournal, MemoryWriter]]:
+    """A journal that has not begun. All of its boots write into one writer."""
+    writer = MemoryWriter()
+    settings = JournalConfig(journal_path="/nowhere", **config)  # type: ignore[arg-type]
+    with patch("rocketns.journal.journal.Writer", lambda *_: writer):
+        yield ObservedJournal(settings, NS, observed, steps), writer
+
+
+def journal_at(root: Path, observed: Observed, steps: Steps) -> ObservedJournal:
+    return ObservedJournal(JournalConfig(journal_path=str(root)), NS, observed, steps)
+
+
+def records_of(root: Path) -> list[Record]:
+    """All records of the journal's files."""
+    return [one for _, path in Store(root, NS).everything() for one in parsed(path.read_bytes())]
+
+
+def checked(records: list[Record]) -> list[Record]:
+    """Each record is one that an observer may write. Returned with all texts as they were."""
+    for one in records:
+        check_columns(one)
+        assert one["ev"] not in NEVER, one
+        assert not HIDDEN & one.keys(), one
+        assert one.get("cause") in (None, "observed", "register"), one
+        assert "since" in one or one["ev"] not in CHANGES, one
+        assert one.get("since", 0) <= one["ts"], one
+        assert "since" not in one or one["ev"] in CHANGES | {"kv", "config"}, one
+    return [unescaped(one) if one.get("escaped") else one for one in records]
+
+
+BROKERS, CLUSTERS, TOPICS = ("b1", "b2", "b\ud800"), ("c1", "c2"), ("t1", "t2", 't"\\', "t\ud83d")
+ADDRS = tuple(f"10.0.0.{number}:10911" for number in range(1, 6))
+
+
+# Each broker has it, so the filter servers of each are visible.
+COMMON = "common"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The state of a name server. ``filters``: filter servers by address."""
+
+    groups: dict[str, BrokerData] = field(default_factory=dict)
+    queues: dict[str, dict[str, QueueData]] = field(default_factory=dict)
+    mappings: dict[str, dict[str, TopicQueueMappingInfo]] = field(default_factory=dict)
+    filters: dict[str, list[str | None]] = field(default_factory=dict)
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """The answer to a lookup."""
+        if topic not in self.queues:
+            return None
+        groups = [self.groups[name].copy() for name in self.queues[topic]]
+        servers = {addr: self.filters.get(addr) for group in groups for addr in group.broker_addrs.values()}
+        return TopicRouteData(
+            list(self.queues[topic].items()), groups, servers, dict(self.mappings.get(topic, {})) or None
+        )
+
+    def answered_groups(self) -> dict[str, BrokerData]:
+        return {name: group.copy() for name, group in self.groups.items()}
+
+    def expected(self) -> dict[str, Any]:
+        """As `tests.journal.replay.State.shown`."""
+        groups = {name: (one.cluster, one.zone_name, one.enable_acting_master, one.broker_addrs)
+                  for name, one in self.groups.items()}  # fmt: skip
+        clusters: dict[str | None, set[str]] = {}
+        for name, one in self.groups.items():
+            clusters.setdefault(one.cluster, set()).add(name)
+        filters = {(one.cluster, addr): self.filters[addr] for one in self.groups.values()
+                   for addr in one.broker_addrs.values() if self.filters.get(addr)}  # fmt: skip
+        return {"topics": self.queues, "mappings": self.mappings, "groups": groups, "clusters": clusters,
+                "lives": {}, "filters": filters}  # fmt: skip
+
+
+def read_all(observed: Observed, shown: Shown) -> list[Event]:
+    """A whole round: groups, names, and the route of each topic."""
+    events = observed.groups(shown.answered_groups()) + observed.topic_names(list(shown.queues))
+    return events + [event for topic in shown.queues for event in observed.route(topic, shown.route(topic))]
+
+
+_queues = st.builds(QueueData, *(st.sampled_from((0, 4, 8)) for _ in range(4)))
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> dict[str, BrokerData]:
+    """An address has one id in a group, and may be in several groups."""
+    found = {}
+    for name in draw(st.lists(st.sampled_from(BROKERS), unique=True)):
+        addrs = draw(st.lists(st.sampled_from(ADDRS), min_size=1, max_size=3, unique=True))
+        ids = draw(st.lists(st.integers(0, 3), min_size=len(addrs), max_size=len(addrs), unique=True))
+        zone, acting = draw(st.sampled_from((None, "z"))), draw(st.booleans())
+        found[name] = BrokerData(
+            draw(st.sampled_from(CLUSTERS)), name, dict(zip(ids, addrs, strict=True)), zone, acting
+        )
+    return found
+
+
+@st.composite
+def states(draw: st.DrawFn) -> Shown:
+    """A state without contradictions."""
+    found = draw(groups())
+    if not found:
+        return Shown()
+    brokers = st.sampled_from(list(found))
+    queues = {topic: draw(st.dictionaries(brokers, _queues, min_size=1))
+              for topic in draw(st.lists(st.sampled_from(TOPICS), unique=True))}  # fmt: skip
+    queues[COMMON] = {name: draw(_queues) for name in found}
+    mappings: dict[str, dict[str, TopicQueueMappingInfo]] = {}
+    for topic in draw(st.lists(st.sampled_from(list(queues)), unique=True, max_size=2)):
+        name = draw(st.sampled_from(list(queues[topic])))
+        ids = draw(st.dictionaries(st.integers(0, 3), st.integers(0, 3), max_size=2))
+        mappings[topic] = {name: TopicQueueMappingInfo(topic, name, ids, epoch=draw(st.integers(0, 2)), total_queues=4)}
+    filters = draw(
+        st.dictionaries(st.sampled_from(ADDRS), st.lists(st.sampled_from(("f1:1", "f2:1", None)), min_size=1))
+    )
+    return Shown(found, queues, mappings, filters)
+
+
+ANSWERS = st.tuples(st.sampled_from(("groups", "names", *TOPICS, COMMON)), states(), st.integers(0, 70_000))
+SMALL = {"journal_buffer_bytes": 64 * 1024, "journal_rotation_seconds": 100, "journal_snapshot_bytes": 4_096}
+
+
+def read_one(observed: Observed, what: str, shown: Shown) -> list[Event]:
+    """One answer of a server that is in this state."""
+    if what == "groups":
+        return observed.groups(shown.answered_groups())
+    if what == "names":
+        return observed.topic_names(list(shown.queues))
+    return observed.route(what, shown.route(what))
+
+
+@given(st.lists(ANSWERS, max_size=12))
+def test_after_each_answer_the_journal_tells_what_the_tables_hold(answers: list[tuple[str, Shown, int]]) -> None:
+    observed, steps, state, now_ms = Observed(), Steps(), State(), NOW_MS
+    with memory_journal(observed, steps, **SMALL) as (journal, writer):
+        journal.begin(now_ms, restored=False)
+        for what, shown, later_ms in answers:
+            since_ms, now_ms = now_ms, now_ms + later_ms
+            journal.record(read_one(observed, what, shown), now_ms, since_ms)
+            journal.tick(now_ms)
+            steps.run()
+            journal.tick(now_ms)
+            state.apply(checked(writer.take())).check(observed.tables)
+
+
+ROUNDS = st.lists(states(), min_size=1, max_size=5)
+
+
+@given(ROUNDS, st.booleans())
+def test_a_whole_round_is_what_the_server_shows(rounds: list[Shown], begins_late: bool) -> None:
+    observed, steps, state = Observed(), Steps(), State()
+    with memory_journal(observed, steps) as (journal, writer):
+        if begins_late:
+            read_all(observed, rounds[0])
+        journal.begin(NOW_MS, restored=False)
+        for number, shown in enumerate(rounds):
+            journal.record(read_all(observed, shown), NOW_MS + number, NOW_MS)
+            steps.run()
+            journal.tick(NOW_MS + number)
+            assert state.apply(checked(writer.take())).shown() == shown.expected()
+    assert observed.left_out == 0
+
+
+@given(states(), states())
+def test_the_same_answers_again_change_nothing(first: Shown, second: Shown) -> None:
+    observed = Observed()
+    for shown in (first, second):
+        read_all(observed, shown)
+        assert read_all(observed, shown) == []
+
+
+ENDS = st.sampled_from(("close", "lost", "kill"))
+
+
+@given(st.lists(st.tuples(st.lists(states(), min_size=1, max_size=3), ENDS), min_size=1, max_size=4))
+def test_each_boot_continues_or_begins_anew_and_tells_the_same(boots: list[tuple[list[Shown], str]]) -> None:
+    """A lost server keeps the tables, the others are restarts of the collector."""
+    with tempfile.TemporaryDirectory() as folder:
+        root, steps, observed, now_ms = Path(folder), Steps(), Observed(), NOW_MS
+        journal, last = journal_at(root, observed, steps), Shown()
+        for rounds, how in boots:
+            since_ms = journal.resumes(now_ms)
+            last_ms = now_ms if since_ms is None else since_ms
+            if since_ms is None:
+                read_all(observed, rounds[0])
+            journal.begin(now_ms, restored=since_ms is not None)
+            for last in rounds:
+                now_ms += 1_000
+                journal.record(read_all(observed, last), now_ms, last_ms)
+                steps.run()
+                journal.tick(now_ms)
+                last_ms = now_ms
+            now_ms += 1_000
+            observed, journal = _end(journal, how, root, now_ms, last_ms, observed)
+        journal.close(now_ms, now_ms)
+        _check_files(root, last)
+
+
+def _end(
+    journal: ObservedJournal, how: str, root: Path, now_ms: int, since_ms: int, observed: Observed
+) -> tuple[Observed, ObservedJournal]:
+    """The tables and the journal with which the next boot begins."""
+    if how == "lost":
+        journal.lost(now_ms, since_ms)
+        return observed, journal
+    if how == "close":
+        journal.close(now_ms, since_ms)
+    else:
+        kill(journal)
+    observed = Observed()
+    journal = journal_at(root, observed, Steps())
+    journal.restore(now_ms)
+    return observed, journal
+
+
+def kill(journal: ObservedJournal) -> None:
+    """What the last tick handed over is in an open file."""
+    running = journal._journal
+    assert running is not None
+    assert running.writer.wait_until_settled(60)
+    running.writer.stop(60)
+
+
+def _check_files(root: Path, last: Shown) -> None:
+    records = checked(records_of(root))
+    by_boot = {one["boot"]: [other for other in records if other["boot"] == one["boot"]] for one in records}
+    for boot in by_boot.values():
+        check_sequence(boot)
+    assert State(lenient=True).apply(records).shown() == last.expected()
+    found = verify(root, NS)
+    assert found.faults == [], found
+
+
+LATER_MS = NOW_MS + 1_000
+
+
+def plain(records: list[Record]) -> list[Record]:
+    """Without what every record has."""
+    return [{name: value for name, value in one.items() if name not in ("boot", "seq", "prev", "hash")}
+            for one in records if one["ev"] != "seal"]  # fmt: skip
+
+
+def of_kind(records: list[Record], *names: str) -> list[Record]:
+    return plain([one for one in records if one["ev"] in names])
+
+
+def test_a_boot_begins_with_a_snapshot_items_and_properties() -> None:
+    observed, steps = watched("t"), Steps()
+    observed.kv_items("n", {"k": "v"})
+    observed.configuration("a=1\ntls.server.keyPassword=secret")
+    with memory_journal(observed, steps) as (journal, writer):
+        journal.begin(NOW_MS, restored=False)
+        steps.run()
+        journal.tick(NOW_MS)
+        records = checked(writer.take())
+    assert kinds(records) == ["open", "start", *["snap"] * 5, "kv", "config", "config"]
+    start = {"ts": NOW_MS * 1000, "ev": "start", "ns": NS, "observed": True}
+    assert of_kind(records, "start") == [start]
+    assert of_kind(records, "kv", "config") == [
+        {"ts": NOW_MS * 1000, "ev": "kv", "ns_key": "n", "key": "k", "val": "v"},
+        {"ts": NOW_MS * 1000, "ev": "config", "key": "a", "val": "1"},
+        {"ts": NOW_MS * 1000, "ev": "config", "key": "tls.server.keyPassword"},
+    ]
+
+
+def recorded(journal: ObservedJournal, writer: MemoryWriter, events: list[Event]) -> list[Record]:
+    """The records of events that happened in the second before."""
+    journal.tick(NOW_MS)
+    writer.take()
+    journal.record(events, LATER_MS, NOW_MS)
+    journal.tick(LATER_MS)
+    return plain(checked(writer.take()))
+
+
+def test_a_change_has_the_two_moments_between_which_it_happened() -> None:
+    observed, when = watched("t"), {"ts": LATER_MS * 1000, "since": NOW_MS * 1000}
+    with memory_journal(observed, Steps()) as (journal, writer):
+        journal.begin(NOW_MS, restored=False)
+        told = recorded(journal, writer, observed.groups({"b": group({0: B})}))
+        put = recorded(journal, writer, observed.route("t", route({"b": MORE})))
+    key = {"cluster": "c", "broker": "b"}
+    assert told == [
+        when | {"ev": "down", **key, "bid": 0, "addr": A, "cause": "observed"},
+        when | {"ev": "down", **key, "bid": 1, "addr": B, "cause": "register"},
+        when | {"ev": "reg", **key, "bid": 0, "addr": B, "acting": False},
+    ]
+    queues = {"t": "t", "r": 16, "w": 16, "p": 6, "s": 0}
+    assert put == [when | {"ev": "tput", "broker": "b", "cause": "observed", "topics": [queues]}]
+
+
+def test_topics_that_wait_for_room_have_the_first_moment_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Buffer, "room_at_once", 1)
+    observed, steps = watched(), Steps()
+    with memory_journal(observed, steps) as (journal, writer):
+        journal.begin(NOW_MS, restored=False)
+        journal.record(observed.route("t", route({"b": QUEUES})), NOW_MS + 2, NOW_MS + 1)
+        journal.record(observed.route("t", None), NOW_MS + 9, NOW_MS + 5)
+        journal.tick(NOW_MS + 20)
+        steps.run()
+        journal.record(observed.groups({}), NOW_MS + 30, NOW_MS + 25)
+        journal.tick(NOW_MS + 30)
+        told = of_kind(checked(writer.take()), "tput", "tdel", "down", "live")
+    at = {"ts": (NOW_MS + 20) * 1000, "since": (NOW_MS + 1) * 1000}
+    assert told[0] == at | {"ev": "tdel", "broker": "b", "cause": "observed", "topics": [{"t": "t"}]}
+    assert [one["since"] for one in told[1:]] == [(NOW_MS + 25) * 1000] * 2
+
+
+def test_a_lost_server_ends_the_boot_with_the_moment_of_the_last_look() -> None:
+    observed = watched("t")
+    with memory_journal(observed, Steps()) as (journal, writer):
+        journal.begin(NOW_MS, restored=False)
+        journal.lost(LATER_MS + 30_000, LATER_MS)
+        assert not journal.is_watching
+        journal.tick(LATER_MS + 40_000)
+        stop = plain(checked(writer.take()))[-1]
+        assert stop == {"ts": (LATER_MS + 30_000) * 1000, "since": LATER_MS * 1000, "ev": "stop"}
+        assert journal.resumes(LATER_MS + 60_000) == LATER_MS
+        journal.begin(LATER_MS + 60_000, restored=True)
+        assert of_kind(writer.take(), "start")[0]["restored"] is True
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "resumes"), [(STATE_AGE_MS_MAX, True), (STATE_AGE_MS_MAX + 1, False), (-1, False)]
+)
+def test_a_state_of_an_hour_ago_is_too_old(later_ms: int, resumes: bool) -> None:
+    with memory_journal(watched(), Steps()) as (journal, _):
+        journal.begin(NOW_MS, restored=False)
+        journal.lost(NOW_MS, NOW_MS)
+        assert (journal.resumes(NOW_MS + later_ms) is not None) is resumes
+        if not resumes:
+            with pytest.raises(ValueError, match="no boot"):
+                journal.begin(NOW_MS + later_ms, restored=True)
+
+
+def test_changes_while_nobody_watches_are_not_continued_from() -> None:
+    observed = watched()
+    with memory_journal(observed, Steps()) as (journal, _):
+        journal.begin(NOW_MS, restored=False)
+        journal.lost(NOW_MS, NOW_MS)
+        journal.record([], LATER_MS, NOW_MS)
+        assert journal.resumes(LATER_MS) is not None
+        journal.record(observed.groups({}), LATER_MS, NOW_MS)
+        assert journal.resumes(LATER_MS) is None
+
+
+def test_lost_records_are_not_continued_from_unless_a_snapshot_follows() -> None:
+    observed, steps = watched(), Steps()
+    with memory_journal(observed, steps) as (journal, _):
+        journal.begin(NOW_MS, restored=False)
+        assert journal._journal is not None
+        journal._journal.buffer.lose("test")
+        assert journal.lost_records == 1
+        journal.lost(NOW_MS, NOW_MS)
+        assert journal.resumes(NOW_MS) is not None, "the last snapshot tells the state"
+        journal.begin(NOW_MS, restored=True)
+        assert journal._journal is not None
+        journal._journal.last_snapshot = lambda: iter(())  # type: ignore[method-assign]
+        journal._journal.buffer.lose("test")
+        journal.lost(NOW_MS, NOW_MS)
+        assert journal.resumes(NOW_MS) is None
+
+
+def test_a_disk_that_does_not_take_the_end_is_not_continued_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_journal(watched(), Steps()) as (journal, writer):
+        journal.begin(NOW_MS, restored=False)
+        monkeypatch.setattr(writer, "stop", lambda _within_s: False)
+        journal.lost(NOW_MS, NOW_MS)
+        assert journal.resumes(NOW_MS) is None
+
+
+def begun(root: Path, *topics: str) -> ObservedJournal:
+    journal = journal_at(root, watched(*topics), Steps())
+    journal.begin(NOW_MS, restored=False)
+    return journal
+
+
+def restored(root: Path, epoch_ms: int) -> tuple[int | None, Observed]:
+    observed = Observed()
+    return journal_at(root, observed, Steps()).restore(epoch_ms), observed
+
+
+def test_a_restart_continues_from_the_last_look(tmp_path: Path) -> None:
+    begun(tmp_path, "t").close(LATER_MS + 500, LATER_MS)
+    since_ms, observed = restored(tmp_path, LATER_MS + 9_000)
+    assert since_ms == LATER_MS
+    assert observed.tables == watched("t").tables
+
+
+def test_a_restart_after_a_kill_continues_from_the_last_record(tmp_path: Path) -> None:
+    journal = begun(tmp_path, "t")
+    journal.tick(LATER_MS)
+    kill(journal)
+    since_ms, observed = restored(tmp_path, LATER_MS)
+    assert since_ms == NOW_MS
+    assert observed.tables == watched("t").tables
+
+
+def test_a_restart_does_not_continue_from_half_a_first_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path, "old").close(NOW_MS, NOW_MS)
+    monkeypatch.setattr(journals, "STEP_ENTRIES", 1)
+    journal = journal_at(tmp_path, watched("t"), Steps())
+    journal.begin(LATER_MS, restored=False)
+    journal.tick(LATER_MS)
+    kill(journal)
+    assert restored(tmp_path, LATER_MS)[0] is None
+
+
+def test_a_restart_does_not_continue_where_a_record_is_missing(tmp_path: Path) -> None:
+    observed = watched("t")
+    journal = journal_at(tmp_path, observed, Steps())
+    journal.begin(NOW_MS, restored=False)
+    journal.record(observed.route("t", route({"b": MORE})), LATER_MS, NOW_MS)
+    journal.lost(LATER_MS, LATER_MS)
+    journal.close(LATER_MS, LATER_MS)
+    assert restored(tmp_path, LATER_MS)[0] == LATER_MS
+    (path,) = tmp_path.glob("v=1/*/*/*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if b'"ev":"tput"' not in line))
+    assert restored(tmp_path, LATER_MS)[0] is None
+
+
+def test_the_seals_of_all_boots_are_one_chain(tmp_path: Path) -> None:
+    observed = watched("t")
+    journal = journal_at(tmp_path, observed, Steps())
+    for boot in range(3):
+        journal.begin(NOW_MS + boot * 10_000, restored=boot > 0)
+        journal.record(observed.route("t", route({"b": QueueData(boot, 1, 6, 0)})), NOW_MS + boot * 10_000, NOW_MS)
+        journal.lost(NOW_MS + boot * 10_000 + 1, NOW_MS)
+    journal.close(NOW_MS, NOW_MS)
+    found = verify(tmp_path, NS)
+    assert (found.faults, found.tail, found.anew) == ([], 0, [])
+    assert found.seals >= 6
+    assert State().apply(checked(records_of(tmp_path))).shown()["topics"] == {"t": {"b": QueueData(2, 1, 6, 0)}}
+
+
+def test_a_snapshot_ends_with_the_oldest_look_and_a_restart_goes_on_from_it(tmp_path: Path) -> None:
+    journal = journal_at(tmp_path, watched("t"), Steps())
+    journal.begin(NOW_MS, restored=False, looked=lambda: NOW_MS - 90_000)
+    journal.close(LATER_MS, LATER_MS)
+    ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
+    assert {one["looked"] for one in ends} == {(NOW_MS - 90_000) * 1000}
+    again = journal_at(tmp_path, Observed(), Steps())
+    assert (again.restore(LATER_MS), again.looked_ms) == (LATER_MS, NOW_MS - 90_000)
+
+
+def test_a_boot_without_topics_says_so_and_is_not_continued(tmp_path: Path) -> None:
+    journal = journal_at(tmp_path, watched(), Steps())
+    journal.begin(NOW_MS, restored=False, looked=lambda: None)
+    journal.lost(LATER_MS, LATER_MS)
+    assert journal.resumes(LATER_MS) is None
+    journal.close(LATER_MS, LATER_MS)
+    ends = [one for one in checked(records_of(tmp_path)) if one.get("end")]
+    assert [(one["no_topics"], one.get("looked")) for one in ends] == [(True, None)] * len(ends)
+    assert ends
+    assert journal_at(tmp_path, Observed(), Steps()).restore(LATER_MS) is None

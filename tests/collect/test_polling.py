@@ -1,0 +1,459 @@
+"""What a name server is asked, how often, and between which two moments a change happened; on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from rocketns.client.connection import NotSentError, RefusedError
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.collect.collector import Collector
+from rocketns.collect.names import parse_names
+from rocketns.collect.polling import brokers, limits, rounds
+from rocketns.collect.polling.brokers import Brokers
+from rocketns.collect.polling.rounds import UNKNOWN, Departed, Rounds, Seen
+from rocketns.collect.polling.schedule import Budget
+from rocketns.collect.polling.upstream import Pace, Phase, Upstream
+from rocketns.collect.settings import Settings
+from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, TopicsDeleted, TopicsPut
+from tests.collect.virtual import (
+    PACE,
+    Bench,
+    VirtualTime,
+    now_ms,
+    on,
+    script,
+    watched,
+)
+from tests.tools.scripted import Scripted
+
+LATENCY_S = 0.001
+
+
+async def unchanged(bench: Bench) -> None:
+    await watched(bench)
+    assert bench.notes.events == []
+
+
+def test_a_boot_begins_when_everything_was_read() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        ((began_s, restored),) = bench.notes.begun
+        codes = {code: bench.requests(code)[0] for code in (105, 106, 206, 219, 319)}
+        assert (restored, max(codes.values()) < began_s < 1) == (False, True)
+        assert set(bench.observed.tables.topic_queue_table) == {"T", "U"}
+        assert bench.observed.kv["ORDER_TOPIC_CONFIG"] == {"T": "a:4"}
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_broker_that_goes_went_since_the_last_answer_that_had_it() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        gone_s = bench.now_s
+        del bench.server.script.brokers["a"]
+        del bench.server.script.topics["T"]["a"]
+        await asyncio.sleep(20)
+        before, after = [[at_s for at_s in bench.requests(106) if (at_s > gone_s) == late] for late in (False, True)]
+        ((down, since_s, ts_s),) = bench.told(BrokerDown)
+        assert (down.addr, since_s, ts_s) == ("10.0.0.1:1", round(before[-1], 3), round(after[0] + LATENCY_S, 3))
+        assert [(event.topics, since, ts) for event, since, ts in bench.told(TopicsDeleted)] == [(["T"], since_s, ts_s)]
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_broker_that_comes_has_its_topics_asked_at_once_and_had_none_before() -> None:
+    """The topic was asked for long before. But a broker that was not there had no topic."""
+
+    def many() -> Bench:
+        made = script()
+        made.topics |= {f"T{number}": {"b": {}} for number in range(300)}
+        return Bench(made, Pace(5.0, 10, ()))
+
+    async def test(bench: Bench) -> None:
+        queues = bench.server.script.topics["T"].pop("a")
+        addr = bench.server.script.brokers.pop("a")
+        await asyncio.sleep(60)
+        assert (bench.upstream.phase, bench.notes.events) == (Phase.WATCHED, [])
+        bench.fleet.elsewhere["a"] = ["T"]
+        bench.server.script.topics["T"]["a"], bench.server.script.brokers["a"] = queues, addr
+        await asyncio.sleep(20)
+        ((_, reg_since_s, reg_s),) = bench.told(BrokerRegistered)
+        ((put, since_s, ts_s),) = bench.told(TopicsPut)
+        assert (put.broker_name, [one.topic for one in put.changes]) == ("a", ["T"])
+        assert ts_s - reg_s < 0.3
+        assert reg_since_s <= since_s <= reg_s
+
+    on(many, test)
+
+
+def test_a_topic_that_is_gone_went_since_the_last_list_that_had_it() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        gone_s = bench.now_s
+        bench.server.script.wrong[105] = 2  # only the list says it
+        del bench.server.script.topics["U"]
+        await asyncio.sleep(20)
+        ((deleted, since_s, _),) = bench.told(TopicsDeleted)
+        assert (deleted.broker_name, deleted.topics) == ("b", ["U"])
+        assert since_s == round([at_s for at_s in bench.requests(206) if at_s < gone_s][-1], 3)
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_new_topic_came_since_the_last_list_without_it() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        came_s = bench.now_s
+        bench.server.script.topics["N"] = {"a": {}}
+        await asyncio.sleep(20)
+        ((put, since_s, _),) = bench.told(TopicsPut)
+        assert [one.topic for one in put.changes] == ["N"]
+        assert since_s == round([at_s for at_s in bench.requests(206) if at_s < came_s][-1], 3)
+
+    on(lambda: Bench(script()), test)
+
+
+def test_queues_changed_since_the_last_lookup() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        changed_s = bench.now_s
+        bench.server.script.topics["U"]["b"]["perm"] = 4
+        await asyncio.sleep(20)
+        ((_, since_s, ts_s),) = bench.told(TopicsPut)
+        looked = [round(at_s, 3) for at_s in bench.requests(105)]
+        assert since_s in looked
+        assert since_s <= changed_s < ts_s < since_s + 5.2
+
+    on(lambda: Bench(script()), test)
+
+
+def test_the_other_name_servers_are_told_which_topics_changed() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        assert bench.fleet.told == []
+        bench.server.script.topics["U"]["b"]["perm"] = 4
+        await asyncio.sleep(20)
+        assert bench.fleet.told == ["U"]
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_topic_that_changed_elsewhere_is_asked_at_once() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        told_s = bench.now_s
+        bench.server.script.topics["N"] = {"a": {}}
+        bench.upstream.look_at(["N"])
+        await asyncio.sleep(0.1)
+        ((put, since_s, ts_s),) = bench.told(TopicsPut)
+        assert [one.topic for one in put.changes] == ["N"]
+        assert ts_s - told_s < 0.1
+        assert since_s == round(bench.requests(206)[-1], 3)
+
+    on(lambda: Bench(script()), test)
+
+
+def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
+    """A lookup that was sent before the brokers were read, and is answered after them."""
+
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        bench.server.latencies[105] = 4.0
+        await asyncio.sleep(6)  # the answers to two lookups are on their way
+        bench.server.script.brokers["c"] = "10.0.0.3:1"
+        bench.server.script.topics = {"T": {"c": {}}}
+        await asyncio.sleep(30)
+        deleted = sorted((event.broker_name, event.topics) for event, _, _ in bench.told(TopicsDeleted))
+        assert deleted == [("a", ["T"]), ("b", ["T"]), ("b", ["U"])]
+        assert [event.broker_name for event, _, _ in bench.told(TopicsPut)] == ["c"]
+
+    on(lambda: Bench(script()), test)
+
+
+def test_a_topic_that_is_gone_does_not_come_back_with_an_older_answer() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        bench.server.latencies[105] = 7.0
+        await asyncio.sleep(6)  # the answers to lookups are on their way, and a list of topics comes before them
+        del bench.server.script.topics["U"]
+        await asyncio.sleep(40)
+        assert [event.topics for event, _, _ in bench.told(TopicsDeleted)] == [["U"]]
+        assert bench.told(TopicsPut) == []
+
+    on(lambda: Bench(script()), test)
+
+
+TOPICS = {f"T{number}": {"a": {}} for number in range(400)}
+A_TICK_S = 1e-6
+
+
+def fleet(topics: int = 400) -> Scripted:
+    return Scripted({"a": "10.0.0.1:10911"}, dict(list(TOPICS.items())[:topics]))
+
+
+def most_in_a_second(times_s: Sequence[float]) -> int:
+    ordered = sorted(times_s)
+    return max(bisect_left(ordered, begin_s + 1 - A_TICK_S) - at for at, begin_s in enumerate(ordered))
+
+
+def test_no_second_has_more_requests_than_the_budget() -> None:
+    budget, now_s, sent = Budget(7), 0.0, []
+    for _ in range(100):
+        now_s += budget.wait_s(now_s)
+        budget.spend(now_s)
+        sent.append(now_s)
+    assert most_in_a_second(sent) == 7
+
+
+def test_a_slow_answer_gives_others_as_much_time() -> None:
+    budget = Budget(1_000)
+    budget.spend(10.0)
+    budget.rest(10.5, 0.5)
+    assert budget.wait_s(10.5) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("per_second", "latency_s"), [(2, 2.0), (50, 0.001), (200, 0.4)])
+def test_requests_of_all_kinds_stay_within_the_budget(per_second: int, latency_s: float) -> None:
+    async def test(bench: Bench) -> None:
+        bench.server.latency_s = latency_s
+        await asyncio.sleep(120)
+        assert most_in_a_second([at_s for at_s, _, _ in bench.server.asked]) <= per_second
+
+    on(lambda: Bench(fleet(), Pace(5.0, per_second, PACE.namespaces)), test)
+
+
+def test_a_slow_name_server_has_few_lookups_at_a_time() -> None:
+    """16 lookups, one request for brokers, one for names, one for KV items, one for the configuration."""
+
+    async def test(bench: Bench) -> None:
+        bench.server.latency_s = 4.0
+        await asyncio.sleep(200)
+        assert 16 <= bench.server.at_once_max <= 20
+
+    on(lambda: Bench(fleet()), test)
+
+
+def test_brokers_are_read_in_time_however_many_lookups_wait() -> None:
+    async def test(bench: Bench) -> None:
+        await asyncio.sleep(300)
+        groups = bench.requests(106)
+        assert max(late - early for early, late in pairwise(groups)) < 5.1
+        assert len(groups) == 60
+
+    on(lambda: Bench(fleet(), Pace(5.0, 4, PACE.namespaces)), test)
+
+
+def test_a_round_asks_for_each_topic_once_and_takes_what_the_budget_gives() -> None:
+    async def test(bench: Bench) -> None:
+        await asyncio.sleep(300)
+        rounds = bench.upstream.rounds
+        assert rounds.count > 30
+        assert rounds.last_s == pytest.approx(400 / (50 - bench.upstream.schedule.per_second), rel=0.05)
+        asked = bench.server.topics_asked()
+        assert {asked.count(topic) for topic in TOPICS} <= {rounds.count, rounds.count + 1}
+
+    on(lambda: Bench(fleet()), test)
+
+
+def rounds_of(*topics: str) -> Rounds:
+    rounds = Rounds(5.0)
+    rounds.keep(topics, 0, 0.0)
+    return rounds
+
+
+def answered(rounds: Rounds, topic: str, now_s: float, *, exists: bool = True) -> None:
+    rounds.answered(topic, Seen(b"d", int(now_s * 1000), now_s, is_answered=True), exists=exists)
+
+
+def ask_all(rounds: Rounds, now_s: float) -> list[str]:
+    asked = []
+    while (topic := rounds.next(now_s)) is not None:
+        asked.append(topic)
+        answered(rounds, topic, now_s)
+    return asked
+
+
+def test_a_round_waits_until_it_is_time() -> None:
+    rounds = rounds_of("A")
+    assert ask_all(rounds, 1.0) == ["A"]
+    assert rounds.wait_s(2.0) == 4.0
+    assert rounds.next(5.9) is None
+    assert rounds.next(6.0) == "A"
+
+
+def test_a_round_is_over_when_its_last_answer_came() -> None:
+    rounds = rounds_of("A", "B")
+    assert [rounds.next(0.0), rounds.next(0.0)] == ["A", "B"]
+    answered(rounds, "A", 1.0)
+    assert (rounds.next(7.0), rounds.count) == (None, 0)
+    answered(rounds, "B", 8.0)
+    rounds.next(8.0)
+    assert (rounds.count, rounds.last_s) == (1, 8.0)
+
+
+def test_suspects_come_first_and_no_topic_is_asked_twice_at_a_time() -> None:
+    rounds = rounds_of("A", "B", "C")
+    ask_all(rounds, 0.0)
+    assert rounds.next(5.0) == "A"
+    rounds.suspect(("C", "A", "C"))
+    assert [rounds.next(5.0) for _ in range(3)] == ["C", "B", None]
+    answered(rounds, "A", 5.0)
+    assert rounds.next(5.0) == "A"
+
+
+def test_a_suspect_that_was_asked_has_had_its_turn() -> None:
+    rounds = rounds_of("A", "B", "C")
+    ask_all(rounds, 0.0)
+    assert rounds.next(5.0) == "A"
+    rounds.suspect(("C",))
+    assert rounds.next(6.0) == "C"
+    answered(rounds, "C", 6.0)
+    assert [rounds.next(6.0), rounds.next(6.0)] == ["B", None]
+
+
+def test_a_new_topic_is_asked_before_all_others() -> None:
+    rounds = rounds_of("A", "B")
+    ask_all(rounds, 0.0)
+    assert rounds.next(5.0) == "A"
+    assert rounds.keep({"A", "B", "N"}, 4_000, 5.0) == ["N"]
+    assert rounds.seen["N"] == Seen(UNKNOWN, 4_000, 5.0, is_answered=False)
+    assert rounds.next(5.0) == "N"
+
+
+def test_a_lookup_that_failed_is_tried_in_the_next_round() -> None:
+    rounds = rounds_of("A")
+    ask_all(rounds, 0.0)
+    assert rounds.next(5.0) == "A"
+    rounds.failed("A")
+    assert (rounds.next(6.0), rounds.next(10.0)) == (None, "A")
+    rounds.failed("A", again=True)
+    assert rounds.next(5.0) == "A"
+
+
+def test_a_topic_of_another_name_server_is_known_here_once_it_has_a_route() -> None:
+    rounds = rounds_of()
+    rounds.suspect(("X", "Y"))
+    assert [rounds.next(0.0), rounds.next(0.0)] == ["X", "Y"]
+    answered(rounds, "X", 0.0, exists=False)
+    answered(rounds, "Y", 0.0)
+    assert list(rounds.seen) == ["Y"]
+
+
+def test_topics_of_another_name_server_are_bounded() -> None:
+    rounds = rounds_of("A")
+    ask_all(rounds, 0.0)
+    rounds.suspect(f"X{number}" for number in range(limits.STRANGERS_MAX + 5))
+    rounds.suspect(("A",))
+    asked = [rounds.next(0.0) for _ in range(limits.STRANGERS_MAX + 2)]
+    assert (asked[-2], asked[-1]) == ("A", None)
+    rounds.suspect(("again",))
+    assert rounds.next(0.0) == "again"
+
+
+def test_a_topic_that_is_gone_is_not_asked() -> None:
+    rounds = rounds_of("A", "B")
+    ask_all(rounds, 0.0)
+    rounds.keep({"B"}, 0, 0.0)
+    assert ask_all(rounds, 5.0) == ["B"]
+
+
+def test_beyond_the_limit_the_broker_that_went_first_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "DEPARTED_TOPICS_MAX", 3)
+    gone = Departed()
+    for broker in ("a", "b", "c"):
+        gone.put(broker, [f"{broker}1"])
+    gone.put("d", ["d1"])
+    assert [bool(gone.take(broker)) for broker in "abcd"] == [False, True, True, True]
+
+
+class Network:
+    """A client; addresses beginning with r refuse, those with s say nothing."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[float, str]] = []
+
+    async def invoke(self, addr: str, _opaque: int, _frame: bytes, within_s: float, _bytes_max: int) -> None:
+        self.asked.append((asyncio.get_running_loop().time(), addr))
+        if addr.startswith("r"):
+            raise RefusedError("connection refused")
+        if addr.startswith("s"):
+            await asyncio.sleep(within_s)
+            raise NotSentError("no answer")
+
+    def disconnect(self, _addr: str) -> None: ...
+
+
+def test_few_brokers_are_asked_and_soon_given_up() -> None:
+    network = Network()
+
+    async def asking() -> tuple[dict[str, str], float]:
+        began_s = asyncio.get_running_loop().time()
+        said = await Brokers(cast(RemotingClient, network)).ask([f"s{number}:1" for number in range(10_000)])
+        return said, asyncio.get_running_loop().time() - began_s
+
+    with asyncio.Runner(loop_factory=VirtualTime) as runner:
+        said, took_s = runner.run(asking())
+    assert len(network.asked) == len(said) == brokers.ASKED_AT_ONCE_MAX
+    assert took_s <= brokers.WITHIN_S + 0.01
+
+
+def test_many_name_servers_that_lose_many_brokers_share_the_rate() -> None:
+    network = Network()
+
+    async def asking() -> int:
+        shared = Brokers(cast(RemotingClient, network))
+        said = await asyncio.gather(*(shared.ask([f"a{at}-{n}:1" for n in range(64)]) for at in range(16)))
+        return sum(map(len, said))
+
+    with asyncio.Runner(loop_factory=VirtualTime) as runner:
+        answered = runner.run(asking())
+    times_s = [at_s for at_s, _ in network.asked]
+    assert max(times_s) - min(times_s) <= brokers.WITHIN_S
+    assert answered == len(times_s) <= brokers.ASKS_PER_SECOND * brokers.WITHIN_S + 1
+
+
+def test_what_a_broker_said_is_in_the_record_of_its_end() -> None:
+    network = Network()
+    script = Scripted({"a": "refusing:1", "b": "silent:1", "c": "answering:1"}, {})
+
+    async def test(bench: Bench) -> None:
+        await asyncio.sleep(12)
+        assert bench.upstream.phase is Phase.WATCHED
+        bench.server.script.brokers = {}
+        await asyncio.sleep(10)
+        said = {event.addr: event.asked for event, _, _ in bench.told(BrokerDown)}
+        assert said == {"refusing:1": "refused", "silent:1": "silent", "answering:1": "answered"}
+
+    on(lambda: Bench(script, brokers=Brokers(cast(RemotingClient, network))), test)
+
+
+def on_three(folder: Path, test: Callable[[Collector, list[Upstream]], None]) -> None:
+    """Run a test with a collector that has asked nobody yet."""
+
+    async def running() -> None:
+        collector = Collector(Settings(parse_names("a:1,b:1,c:1"), str(folder)), now_ms)
+        test(collector, collector.upstreams)
+
+    with asyncio.Runner(loop_factory=VirtualTime) as runner:
+        runner.run(running())
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_topic_that_changed_is_suspected_at_the_others(tmp_path: Path, phase: Phase) -> None:
+    """Not at one that is lost: it is read whole, or in a round, when it answers again."""
+
+    def test(collector: Collector, all_three: list[Upstream]) -> None:
+        for upstream in all_three:
+            upstream.phase = phase
+        collector.suspect_elsewhere(all_three[0], ["T"])
+        asked = [upstream.rounds.next(0.0) for upstream in all_three]
+        assert asked == ([None, None, None] if phase is Phase.LOST else [None, "T", "T"])
+
+    on_three(tmp_path, test)
