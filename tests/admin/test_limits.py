@@ -160,17 +160,6 @@ def test_the_largest_unread_answers_are_closed_first(managed: Managed, monkeypat
         assert managed.http.ask("/livez").status == 200
 
 
-@pytest.mark.parametrize(
-    "accept",
-    ["text/plain;version=one.0", "application/openmetrics-text;version=1.x", "text/plain;escaping=\xff", ";;=,"],
-)
-def test_a_scraper_that_asks_for_a_format_that_there_is_not_gets_one_that_there_is(
-    managed: Managed, accept: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert managed.http.ask("/metrics", headers={"Accept": accept}).status == 200
-    assert not [one for one in caplog.records if one.levelname == "ERROR"]
-
-
 def test_peers_that_go_before_their_answer_leave_no_line_in_the_log(
     managed: Managed, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -18,10 +18,9 @@ from rocketns.admin.api.answers import dumps
 from rocketns.admin.api.assessing import DAY_MS, LOST_MAX, Own, Seen, assess, lost_brokers
 from rocketns.admin.api.copies import Brokers
 from rocketns.admin.recent import ring, wiped
-from rocketns.admin.recent.growing import WITHIN_MS, Growing
 from rocketns.admin.recent.ring import Recent, Recorded
 from rocketns.admin.recent.wiped import GROUPS_MAX, count_closed
-from rocketns.admin.recent.words import WORDS, event_row, in_words
+from rocketns.admin.recent.words import WORDS, in_words
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
@@ -118,15 +117,6 @@ def test_counting_gives_up_the_thread_after_a_few_topics() -> None:
     assert made == [(("b",), 201)]
 
 
-def test_a_counter_has_grown_lately_for_ten_minutes() -> None:
-    one = Growing()
-    assert not one.is_recent(0, 0)
-    assert one.is_recent(3, 1_000)
-    assert one.is_recent(3, 1_000 + WITHIN_MS - 1)
-    assert not one.is_recent(3, 1_000 + WITHIN_MS)
-    assert one.is_recent(4, 1_000 + WITHIN_MS)
-
-
 def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Managed, ask: Ask) -> None:
     with Broker(managed, "broker-a") as broker:
         broker.register([f"t-{number}" for number in range(8)])
@@ -141,17 +131,6 @@ def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Man
         "broker-a has topics t-0, t-1, t-2, t-3, t-4 and 5 more (register)",
     ]
     assert [row["seq"] for row in rows] == [4, 3, 2, 1]
-
-
-def test_a_changed_item_and_a_changed_property_are_told(managed: Managed, ask: Ask) -> None:
-    with managed.connect() as client:
-        client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"})
-        client.request(codes.UPDATE_NAMESRV_CONFIG, body=b"enableTopicList=false\n")
-    texts = [row["text"].removeprefix(row["address"] or "") for row in ask("events")["items"]]
-    assert texts == [
-        " sent UPDATE_NAMESRV_CONFIG: done", "property enableTopicList is false",
-        " sent PUT_KV_CONFIG: done", "KV item ns k is v",
-    ]  # fmt: skip
 
 
 def test_the_ring_is_bounded_in_changes_and_in_characters(managed: Managed, ask: Ask) -> None:
@@ -253,18 +232,6 @@ def test_each_kind_with_words_is_told() -> None:
     assert {one.event: in_words(one) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
     assert TOLD.keys() == WORDS.keys()
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
-
-
-def test_a_change_has_its_time_or_its_number_never_one_as_the_other() -> None:
-    recent = Recent({})
-    recent.watch([TOLD["down"][0], TOLD["stall"][0], TOLD["refused"][0], TOLD["conflict"][0]], Now(0, 0))
-    rows = [event_row(one) for one in recent.events]
-    assert [(row.event, row.ms, row.count, row.detail) for row in rows] == [
-        ("down", 1_500, None, None),
-        ("stall", 2_000, None, None),
-        ("refused", None, 3, "was refused"),
-        ("conflict", None, None, "a:2"),
-    ]
 
 
 OF_STATUS = 192 * 1024  # bytes that docs/limits.md leaves to the status in a message of the stream

@@ -21,6 +21,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import eventually
+from rocketns.server.fleet import watching
 from tests.admin.conftest import Broker, Managed, get
 from tests.client.peers import CLOSED
 from tests.support.certificates import Files, authority
@@ -183,8 +184,11 @@ TROUBLES = (
 @pytest.mark.usefixtures("no_old_numbers")
 @pytest.mark.parametrize(("plant", "name", "says"), TROUBLES, ids=[name for _, name, _ in TROUBLES])
 def test_a_trouble_is_a_reason_to_look(
-    start_managed: Callable[..., Managed], tmp_path: Path, plant: Callable[[Scene], Managed], name: str, says: str
-) -> None:
+    start_managed: Callable[..., Managed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    plant: Callable[[Scene], Managed], name: str, says: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(watching, "ROUND_S", 0.05)
+    monkeypatch.setattr(watching, "AGAIN_S", 0.02)
     with ExitStack() as stack:
         managed = plant(Scene(start_managed, tmp_path, stack))
 

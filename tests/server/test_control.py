@@ -1,4 +1,4 @@
-"""Control: its turns and whom they are charged to, the core without a socket, errors on the way, and what it logs."""
+"""Control: its turns and whom they are charged to, errors on the way, and what it logs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import Mock
 
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import frame, json_header
 from rocketns.config import Configuration
 from rocketns.processor.client import is_ready
@@ -31,14 +30,11 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.server import jobs
 from rocketns.server.clock import Clock
 from rocketns.server.control import slowness
 from rocketns.server.control.answering import Answering
 from rocketns.server.control.control import Control
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.core import Core, Outside, State
-from rocketns.server.jobs import Jobs
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing import delivery, eventlog
 from rocketns.server.publishing.eventlog import log_events
@@ -48,68 +44,6 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
 from tests.behaviour.views import group, route
 from tests.support.inprocess import TimedServer
-from tests.support.writing import InlineWriter
-
-
-class CorePeer:
-    """A connection that keeps its answers."""
-
-    address, host, is_announced, is_tls, since_epoch_ms = "10.9.9.9:1", "10.9.9.9", False, False, 0
-    place = (host, host)
-    is_full = has_ended = is_known = False
-    is_open, in_flight = True, 0
-
-    def __init__(self) -> None:
-        self.answers: list[bytes] = []
-
-    def note_known(self, is_known: bool) -> None:
-        self.is_known = is_known
-
-    def note_sender(self, language: str | None, version: int) -> None:
-        self.language, self.version = language, version
-
-    def begin_request(self) -> None:
-        self.in_flight += 1
-
-    def end_request(self) -> None:
-        self.in_flight -= 1
-
-    def write(self, answer: bytes) -> None:
-        self.answers.append(answer)
-
-    def close(self, why: str) -> None:
-        raise AssertionError(why)
-
-    def abort(self, *why: object) -> None:
-        raise AssertionError(why)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-
-def test_the_core_alone_answers_a_registration_and_a_lookup_without_a_socket(tmp_path: Path) -> None:
-    configuration, peer = Configuration.build(None, home=tmp_path), CorePeer()
-    body = register_body([topic_config("Orders"), topic_config("Bills")], data_version(1))
-    frames = [
-        frame(json_header(codes.REGISTER_BROKER, ext=register_ext(body=body)), body),
-        frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, ext={"topic": "Orders"})),
-    ]
-
-    async def main() -> None:
-        state = State(configuration)
-        core = Core(configuration, Clock(), state, Outside(Mock(), InlineWriter()))
-        for one in frames:
-            core.control.submit(peer, one)  # type: ignore[arg-type]
-        for _ in range(10):  # turns follow each other on the loop
-            await asyncio.sleep(0)
-        assert "Orders" in state.tables.topic_queue_table
-
-    asyncio.run(main())
-    registered, route = peer.answers
-    assert b'"code":0' in registered
-    assert b'"brokerDatas"' in route
-    assert list(tmp_path.iterdir()) == []
-
 
 MS = 1_000_000
 FRAME = bytes(range(40))
@@ -303,14 +237,6 @@ def test_a_slow_turn_names_the_request_that_took_the_time(
     assert f"code 106 of {host}:" in lines[0].getMessage()
     assert lines[0].__dict__["code"] == 106
     assert lines[0].__dict__["cost_ms"] <= lines[0].__dict__["turn_ms"]
-
-
-def test_a_slow_job_is_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(jobs, "SLOW_S", -1.0)
-    one = Jobs()
-    one.add("the job", lambda: None, first_ms=0, every_ms=1)
-    one.run_due(0)
-    assert "the job the job kept control busy for" in caplog.text
 
 
 def fail(*_: object) -> None:

@@ -203,18 +203,6 @@ def test_a_peer_with_useless_answers_is_not_compared(code: int, answer: bytes | 
     assert (world.found, world.watch.state.members[1].differing_brokers) == (set(), 0)
 
 
-def test_many_differences_are_counted_and_some_are_listed() -> None:
-    brokers = {f"b{number}": f"10.0.0.1:{number}" for number in range(1, 501)}
-
-    async def test(world: World, _addrs: list[str]) -> None:
-        await world.until(lambda: world.found)
-
-    world = watched(Scripted(BROKERS | brokers, TOPICS), test=test)
-    assert world.watch.state.members[1].differing_brokers == 500
-    assert len(world.found) <= watching.DISAGREEMENTS_MAX
-    assert 0 < len(world.events) <= watching.DISAGREEMENTS_MAX
-
-
 def test_a_side_shows_a_part_of_a_large_group() -> None:
     """What a stranger registers must not fill the state, which has 200 disagreements."""
     many = GroupView("c" * 100, tuple((number, f"10.0.0.1:{number}") for number in range(100_000)), None, False)

@@ -25,6 +25,7 @@ PLENTY = 10**9
 MS = 1_000_000
 HEADERS = {ROUTE: json_header(ROUTE), OTHER: json_header(OTHER)}
 HEAD = len(frame_of(HEADERS[OTHER]))
+BROKERS = ("broker1", "broker2")
 
 
 def place_of(key: str) -> tuple[str, str]:
@@ -63,17 +64,28 @@ def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
     return served
 
 
-@pytest.mark.parametrize("hosts", [("a", "b"), ("a1", "a2")], ids=["two hosts", "one host"])
-def test_a_host_that_costs_much_is_served_less(hosts: tuple[str, str]) -> None:
-    """Two frames of one size: one peer's cost ten times as much, so ten of the other peer go first."""
-    dear, cheap = hosts
-    waiting = inbox()
-    for _ in range(30):
-        waiting.submit(dear, frame())
-        waiting.submit(cheap, frame())
-    served = order(waiting, {dear: 10 * MS})
-    assert served.index(cheap) <= 1
-    assert 2 <= served[:30].count(dear) <= 4
+@pytest.mark.parametrize(
+    ("frames", "costs", "first", "peer", "least", "most"),
+    [
+        # One of two hosts, of two connections, or of two hosts behind a proxy costs ten times as much.
+        (["a", "b"] * 30, {"a": 10 * MS}, 30, "a", 2, 4),
+        (["a1", "a2"] * 30, {"a1": 10 * MS}, 30, "a1", 2, 4),
+        (["proxy/a1", "proxy/b1"] * 30, {"proxy/a1": 10 * MS}, 30, "proxy/a1", 2, 4),
+        # A host with many connections, each new for its frame, delays another host behind its proxy by its share only.
+        ([f"proxy/many{number}" for number in range(40)] + ["proxy/few1"] * 40, {}, 40, "proxy/few1", 15, 25),
+        # A broker waits for all strangers as for one, and leaves half of the time to them.
+        ([f"{chr(97 + number % 20)}{number}" for number in range(40)] + ["broker1"] * 20, {}, 20, "broker1", 8, 12),
+        (["stranger"] * 100 + list(BROKERS) * 10, dict.fromkeys(BROKERS, 5 * MS), 24, "stranger", 16, 22),
+    ],
+    ids=["hosts", "connections", "announced hosts", "many connections", "strangers", "brokers"],
+)
+def test_who_waits_has_its_share_of_the_first_frames_by_what_they_cost(
+    frames: list[str], costs: dict[str, int], first: int, peer: str, least: int, most: int
+) -> None:
+    waiting = inbox(known=BROKERS)
+    for one in frames:
+        waiting.submit(one, frame())
+    assert least <= order(waiting, costs)[:first].count(peer) <= most
 
 
 def test_a_host_that_was_silent_has_saved_nothing() -> None:
@@ -326,28 +338,6 @@ def test_bytes_never_exceed_their_limit_by_more_than_headers(steps: list[tuple[s
     assert waiting.bytes == 0
 
 
-BROKERS = {"broker1", "broker2"}
-
-
-def test_announced_hosts_take_turns() -> None:
-    """Behind one proxy a host with many connections delays another only by its share."""
-    waiting = inbox()
-    for number in range(40):
-        waiting.submit(f"proxy/many{number}", frame())
-    for _ in range(40):
-        waiting.submit("proxy/few1", frame())
-    served = order(waiting, {})
-    assert 15 <= served[:40].count("proxy/few1") <= 25
-
-
-def test_an_announced_host_is_charged() -> None:
-    """Of two hosts behind one proxy the dear one is served less."""
-    waiting = inbox()
-    for _ in range(30):
-        waiting.submit("proxy/dear1", frame())
-        waiting.submit("proxy/cheap1", frame())
-    served = order(waiting, {"proxy/dear1": 10 * MS})
-    assert 2 <= served[:30].count("proxy/dear1") <= 4
 
 
 def test_connections_that_leave_are_passed_over() -> None:
@@ -365,29 +355,6 @@ def test_connections_that_leave_are_passed_over() -> None:
     for peer in peers:
         waiting.submit(peer, frame())
     assert sorted(order(waiting, {})) == sorted(peers)
-
-
-def test_a_broker_waits_for_all_strangers_as_for_one() -> None:
-    """However many hosts they have, it gets half of the time."""
-    waiting = inbox(known=BROKERS)
-    for number in range(40):
-        waiting.submit(f"{chr(97 + number % 20)}{number}", frame())
-    for _ in range(20):
-        waiting.submit("broker1", frame())
-    served = order(waiting, {})
-    assert 8 <= served[:20].count("broker1") <= 12
-
-
-def test_brokers_take_half_of_the_time_only() -> None:
-    """Dear requests of who is registered leave as much time to strangers."""
-    waiting = inbox(known=BROKERS)
-    for _ in range(100):
-        waiting.submit("stranger", frame())
-    for _ in range(10):
-        waiting.submit("broker1", frame())
-        waiting.submit("broker2", frame())
-    served = order(waiting, {"broker1": 5 * MS, "broker2": 5 * MS})
-    assert 16 <= served[:24].count("stranger") <= 22
 
 
 def test_a_broker_that_was_silent_has_saved_nothing() -> None:

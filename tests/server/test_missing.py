@@ -15,7 +15,6 @@ from rocketns.server.missing import watching
 from rocketns.server.missing.asked import (
     FORGOTTEN_AFTER_MS,
     NEW_TOPICS_MAX,
-    PEERS_MAX,
     TOPIC_CHARACTERS_MAX,
     TOPICS_MAX,
     WAITING_MAX,
@@ -59,15 +58,6 @@ def seconds() -> Seconds:
     return Seconds()
 
 
-def test_the_latest_peers_are_kept(seconds: Seconds) -> None:
-    for number in range(PEERS_MAX + 3):
-        seconds.note("a", f"10.0.0.{number}")
-    seconds.go_on()
-    for number in range(PEERS_MAX + 3):
-        seconds.note("a", f"10.0.0.{number}")
-    assert seconds.found["a"].latest_peers() == ("10.0.0.6:1", "10.0.0.5:1", "10.0.0.4:1", "10.0.0.3:1")
-
-
 def test_a_topic_that_lost_its_route_again_is_missing_since_then(seconds: Seconds) -> None:
     seconds.note("a", lookups=5)
     seconds.go_on()
@@ -96,16 +86,6 @@ def test_a_name_longer_than_any_topic_is_not_kept(seconds: Seconds) -> None:
     seconds.note("b" * (TOPIC_CHARACTERS_MAX + 1))
     seconds.go_on()
     assert list(seconds.found) == ["a" * TOPIC_CHARACTERS_MAX]
-
-
-def test_so_many_new_topics_are_taken_in_a_second_the_hosts_by_turns(seconds: Seconds) -> None:
-    for number in range(WAITING_OF_HOST_MAX):
-        seconds.note(f"flood-{number}", "10.9.9.9")
-    seconds.note("real-1")
-    seconds.note("real-2")
-    seconds.go_on()
-    assert len(seconds.found) == NEW_TOPICS_MAX
-    assert {"real-1", "real-2"} <= seconds.found.keys()
 
 
 def test_what_waits_is_bounded(seconds: Seconds) -> None:
@@ -309,18 +289,6 @@ def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: py
     [one] = watched.watch.asked.all_missing()
     assert one.nearest is not None
     assert "Topic-17" in one.nearest
-
-
-def test_names_that_come_and_go_meanwhile_break_nothing(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "STEP_NS", 0)
-    watched.broker("broker-a", *(f"Topic-{number}" for number in range(1_000)))
-    watched.look_up("Topics-17")
-    watched.watch.tick()
-    watched.tables.topic_queue_table.clear()
-    watched.broker("broker-b", "Topics-17")
-    watched.go_on()
-    watched.go_on()
-    assert list(watched.watch.asked.all_missing()) == []
 
 
 def test_a_line_that_is_due_does_not_wait_for_the_search_of_another_topic(

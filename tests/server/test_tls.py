@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from OpenSSL.SSL import Context
 
 from rocketns.client.tls import client_context
-from rocketns.config.texts.suites import chosen_suites
 from rocketns.errors import TlsContentError, TlsError
 from rocketns.server.tls.connection import TlsStream, names_of
 from rocketns.server.tls.server import build_server_context
@@ -208,17 +207,6 @@ def test_a_wrong_password(ours: Identity, tmp_path: Path, encrypted_with: str, g
         build_server_context(files_config(files, keyPassword=given))
 
 
-def test_test_mode_ignores_files(files: Files) -> None:
-    """B064: it is the default, and makes its own certificate each time."""
-    given = {"tls.test.mode.enable": "true"}
-    peers = []
-    for _ in range(2):
-        peers.append(TlsPeer())
-        assert takes(build_server_context(files_config(files, given)), peers[-1])
-    first, second = (peer.served_certificate() for peer in peers)
-    assert first != second
-
-
 @pytest.mark.parametrize(("ticket", "resumed"), [(True, True), (False, False)], ids=["its ticket", "nothing"])
 def test_a_session_is_kept_by_the_peer_or_by_nobody(files: Files, *, ticket: bool, resumed: bool) -> None:
     """20,480 sessions with a client's chain of 100 KB each were 3.6 GB."""
@@ -300,13 +288,6 @@ def test_settings_that_leave_no_tls_version_are_refused(protocols: str, ciphers:
         build_server_context(given)
     with pytest.raises((TlsError, ssl.SSLError)):
         client_context(given)
-
-
-def test_protocols_in_between_are_left_out() -> None:
-    """B064: OpenSSL is given a first and a last one, and what to leave out."""
-    suites = chosen_suites(["TLSv1.3", "TLSv1"], [])
-    assert suites.protocols == ("TLSv1", "TLSv1.3")
-    assert suites.excluded() == ["TLSv1.1", "TLSv1.2"]
 
 
 @pytest.mark.parametrize(

@@ -83,18 +83,6 @@ def test_both_must_change(files: Files, order: tuple[str, str]) -> None:
     watching(files, test)
 
 
-def test_both_at_once(files: Files, ours: Identity) -> None:
-    """B071: one new context."""
-
-    async def test(contexts: TlsContexts, first: Context | None) -> None:
-        Files.write(files.folder, ours.issue("new"))
-        second = await after_looking(contexts)
-        assert second not in (first, None)
-        assert await after_looking(contexts) is second
-
-    watching(files, test)
-
-
 def test_the_trust_file_alone(files: Files) -> None:
     """B072: a change of the trust file alone is enough. It does not count as a change of certificate or key."""
 
@@ -144,15 +132,6 @@ def test_nonsense_stops_the_start(files: Files, mode: str) -> None:
     files.key.write_text("nonsense")
     with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem"):
         asyncio.run(TlsContexts(lambda: files_config(files, {"tls.server.mode": mode})).start())
-
-
-def test_disabled_mode_reads_no_file(files: Files) -> None:
-    """B063: whatever the files contain."""
-    files.key.write_text("nonsense")
-    contexts = TlsContexts(lambda: files_config(files, {"tls.server.mode": "disabled"}))
-    asyncio.run(contexts.start())
-    append(files.folder / "trust.pem")
-    contexts.check_files()
 
 
 def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
