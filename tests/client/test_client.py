@@ -7,7 +7,6 @@ import json
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from socket import AF_INET
 
 import pytest
 
@@ -304,23 +303,6 @@ def test_connections_are_bounded() -> None:
     run(test, outgoing_connections_max=2)
 
 
-def test_the_one_that_was_idle_for_longest_makes_room() -> None:
-    """rocketns.outgoingConnectionsMax."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one, peer() as two, peer() as three:
-            for each in (one, two):
-                client.invoke_oneway(each.addr, b"a", HERE)
-                await each.until(lambda each=each: each.received == b"a")
-            client.invoke_oneway(one.addr, b"b", HERE)
-            await one.until(lambda: one.received == b"ab")
-            client.invoke_oneway(three.addr, b"c", HERE)
-            await three.until(lambda: three.received == b"c")
-            assert set(client._connections) == {one.addr, three.addr}
-
-    run(test, outgoing_connections_max=2)
-
-
 def test_names_of_hosts_share_their_announcers_account() -> None:
     """A peer can make up any number of names."""
 
@@ -330,24 +312,6 @@ def test_names_of_hosts_share_their_announcers_account() -> None:
         assert len(client._connections) == 2
 
     run(test, outgoing_connections_per_host_max=2)
-
-
-def test_addresses_that_were_announced_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No connection is opened, also not to a name that is resolved to one."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            port = one.addr.rpartition(":")[2]
-            monkeypatch.setattr(client._reach, "_resolver", lambda _host, port: [(AF_INET, (HERE, port))])
-            for announcer in ("127.0.0.2", None):
-                client.invoke_oneway(one.addr, b"a", announcer)
-                client.invoke_oneway(f"broker-a:{port}", b"b", announcer)
-            await settled(client, 0)
-            assert one.connections == []
-            client.invoke_oneway(f"broker-b:{port}", b"c", HERE)
-            await one.until(lambda: one.received == b"c")
-
-    run(test)
 
 
 def lookup(topic: str = "T") -> tuple[int, bytes]:

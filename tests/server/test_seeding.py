@@ -132,13 +132,10 @@ WRONG: dict[str, tuple[Serve | str, str]] = {
     "topic lists switched off": (answering(refusing(TOPICS)), "it answered request 206 with code 1"),
     "not ready": (answering(refusing(LOOKUP)), "it answered request 105 with code 1"),
     "no JSON": (answering(WHOLE | {CLUSTER: b"<html>"}), "its answer is not that of a name server"),
-    "a list": (answering(WHOLE | {CLUSTER: []}), "its answer is not that of a name server"),
-    "a null group": (answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": None}}}), "not that of a name server"),
     "a broker id that is a word": (
         answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {"x": "a:1"}}}}}),
         "not that of a name server",
     ),
-    "topics that are a text": (answering(WHOLE | {TOPICS: {"topicList": "T"}}), "not that of a name server"),
     "queues without a broker": (answering(WHOLE | {LOOKUP: {"queueDatas": [{}]}}), "not that of a name server"),
     "too many values": (answering(WHOLE | {TOPICS: {"topicList": [""] * 500_001}}), "not that of a name server"),
 }  # fmt: skip
