@@ -1,145 +1,106 @@
-"""The commands against a real rocketns: what they print, and their exit statuses."""
+"""The commands against real name servers: what they print, their exit statuses, and the keys and tokens they send."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
-from interop.harness import codes
+from interop.harness import codes, payloads
 from interop.harness.ports import free_port
-from interop.harness.servers import NameServer, RocketnsServer
-from rocketns.__main__ import main
+from interop.harness.servers import RocketnsServer
+from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, TOOLS, main
 from rocketns.tools.arguments import parse
-from tests.behaviour.conftest import Names
-from tests.behaviour.steps import registered
+from rocketns.tools.keys import KeysError, read_signer
+from rocketns.tools.main import completion
+from tests.access.vectors import KEY, OF_V1, SECRET, TOPIC
+from tests.support import certificates
+from tests.support.certificates import Files, Identity, authority
+from tests.support.inprocess import TimedServer
+from tests.support.tlsfiles import as_options, tls_properties
 
-NAMES, OTHER = Names(), Names()
+ROOT = Path(__file__).resolve().parents[2]
 NOBODY = "127.0.0.1:1"
+A, B = "10.0.0.1:10911", "10.0.0.2:10911"
+Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NameServer, NameServer]]:
-    """Both have the brokers of NAMES and OTHER."""
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The addresses of two that have the brokers a and b."""
     with ExitStack() as stack:
-        pair = RocketnsServer(tmp_path_factory.mktemp("one")), RocketnsServer(tmp_path_factory.mktemp("two"))
-        for server in pair:
-            stack.callback(server.kill)
+        addrs = []
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            server = TimedServer(tmp_path / name)
+            stack.callback(server.stop)
             client = stack.enter_context(server.connect())  # as long as it is open, the brokers are there
-            registered(client, NAMES, ["T", "U\x1b[2J"], __ZONE_NAME="z1")
-            registered(client, OTHER, ["T", "V"], host=2)
-        yield pair
+            for broker, addr, topics in (("a", A, ("T", "U\x1b[2J")), ("b", B, ("T", "V"))):
+                body = payloads.register_body([payloads.topic_config(topic) for topic in topics])
+                zone = {"__ZONE_NAME": "z1"} if broker == "a" else {}
+                ext = payloads.register_ext(broker=broker, addr=addr, body=body, **zone)
+                assert client.request(codes.REGISTER_BROKER, ext, body).code == 0
+            addrs.append(f"127.0.0.1:{server.port}")
+        yield addrs[0], addrs[1]
 
 
-def addr(server: NameServer) -> str:
-    return f"127.0.0.1:{server.port}"
-
-
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def printed(capsys: Captured, *words: str) -> tuple[int, str]:
     """The exit status and the standard output."""
     status = main(words)
     return status, capsys.readouterr().out
 
 
-def test_brokers_for_people(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
-    status, shown = printed(capsys, "get", "brokers", "-n", addr(servers[0]))
+def test_what_a_name_server_has_is_printed(servers: tuple[str, str], capsys: Captured) -> None:
+    at = ("-n", servers[0])
+    status, shown = printed(capsys, "get", "brokers", *at)
     rows = [line.split() for line in shown.splitlines()]
     assert (status, rows[0][:4]) == (0, ["CLUSTER", "BROKER", "ID", "ADDRESS"])
-    assert rows[1:] == [
-        [NAMES.cluster, NAMES.broker, "0", NAMES.addr(1), "z1", "no"],
-        [OTHER.cluster, OTHER.broker, "0", OTHER.addr(2), "-", "no"],
-    ]
-
-
-def test_brokers_for_programs(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
-    status, shown = printed(capsys, "get", "brokers", "--json", "-n", addr(servers[0]))
-    group = json.loads(shown)[NAMES.broker]
-    assert (status, group["brokerAddrs"], group["zoneName"]) == (0, {"0": NAMES.addr(1)}, "z1")
-
-
-def test_the_names_of_all_topics_are_printed(
-    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, shown = printed(capsys, "get", "topics", "-n", addr(servers[0]))
-    escaped = NAMES.topic("U\x1b[2J").replace("\x1b", "\\x1b")
-    topics = sorted([NAMES.topic("T"), OTHER.topic("T"), escaped, OTHER.topic("V")])
-    assert (status, shown.splitlines()) == (0, ["TOPIC", *topics])
-
-
-def test_the_route_of_a_topic_is_printed(
-    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
-) -> None:
-    topic = NAMES.topic("T")
-    status, shown = printed(capsys, "get", "route", topic, "-n", addr(servers[0]))
-    assert (status, shown.splitlines()[1].split()) == (0, [NAMES.broker, "8", "8", "6", "0"])
-    status, shown = printed(capsys, "get", "route", topic, "--json", "-n", addr(servers[0]))
-    assert json.loads(shown)["queues"][NAMES.broker]["perm"] == 6
-    assert json.loads(shown)["brokers"][NAMES.broker]["brokerAddrs"] == {"0": NAMES.addr(1)}
-
-
-def test_a_topic_without_a_route(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["get", "route", "nope", "-n", addr(servers[0])]) == 1
+    assert rows[1:] == [["C1", "a", "0", A, "z1", "no"], ["C1", "b", "0", B, "-", "no"]]
+    assert json.loads(printed(capsys, "get", "brokers", "--json", *at)[1])["a"]["brokerAddrs"] == {"0": A}
+    assert printed(capsys, "get", "topics", *at) == (0, "TOPIC\nT\nU\\x1b[2J\nV\n")
+    status, shown = printed(capsys, "get", "route", "V", *at)
+    assert (status, shown.splitlines()[1].split()) == (0, ["b", "8", "8", "6", "0"])
+    assert json.loads(printed(capsys, "get", "route", "V", "--json", *at)[1])["queues"]["b"]["perm"] == 6
+    assert printed(capsys, "get", "kv", *at) == (0, "KEY  VALUE\n")
+    assert json.loads(printed(capsys, "get", "config", "--json", *at)[1])["listenPort"] == servers[0].split(":")[1]
+    assert main(["get", "route", "nope", *at]) == 1
     assert "no route of the topic nope" in capsys.readouterr().err
-
-
-def test_kv_items_and_properties_are_printed(
-    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with servers[0].connect() as client:
-        client.request(codes.PUT_KV_CONFIG, {"namespace": "mine", "key": "k", "value": "v"})
-    assert printed(capsys, "get", "kv", "mine", "--json", "-n", addr(servers[0])) == (0, '{\n  "k": "v"\n}\n')
-    assert printed(capsys, "get", "kv", "-n", addr(servers[1])) == (0, "KEY  VALUE\n")
-    status, shown = printed(capsys, "get", "config", "--json", "-n", addr(servers[0]))
-    assert (status, json.loads(shown)["listenPort"]) == (0, str(servers[0].port))
-
-
-def test_diff_ends_with_0_then_1(servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["diff", *map(addr, servers), "--settle", "0", "--json"]
-    status, shown = printed(capsys, *words)
-    assert (status, json.loads(shown)["differences"]) == (0, [])
-    with servers[0].connect() as client:
-        client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": OTHER.broker})
-    status, shown = printed(capsys, *words)
-    found, _ = json.loads(shown)["differences"]
-    assert (status, found["kind"], found["name"]) == (1, "topic", OTHER.topic("T"))
-    assert [view["queues"][OTHER.broker]["perm"] for view in found["views"].values()] == [4, 6]
-
-
-def test_connections_need_a_management_port(
-    servers: tuple[NameServer, NameServer], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["get", "connections", "-n", addr(servers[0])]) == 2
+    assert main(["get", "connections", *at]) == 2
     assert "set rocketns.adminPort" in capsys.readouterr().err
 
 
-def test_connections_are_those_of_the_management_port(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server = RocketnsServer(tmp_path, {"rocketns.adminPort": free_port()})
-    try:
-        with server.connect() as client:
-            registered(client, NAMES)
-            status, text = printed(capsys, "get", "connections", "-n", addr(server))
-            peer = f"127.0.0.1:{client.socket.getsockname()[1]}"
-    finally:
-        server.kill()
-    assert status == 0
-    assert any(line.split()[:3] == [peer, "JAVA", "5.5.0"] for line in text.splitlines())
+def test_diff_ends_with_0_then_1(servers: tuple[str, str], capsys: Captured, tmp_path: Path) -> None:
+    assert printed(capsys, "diff", *servers, "--settle", "0")[0] == 0
+    (tmp_path / "empty").mkdir()
+    empty = TimedServer(tmp_path / "empty")
+    status, shown = printed(capsys, "diff", servers[0], f"127.0.0.1:{empty.port}", "--settle", "0", "--json")
+    empty.stop()
+    found = {(one["kind"], one["name"]) for one in json.loads(shown)["differences"]}
+    assert (status, {("broker", "a"), ("topic", "V")} <= found) == (1, True)
 
 
 @pytest.mark.parametrize("words", [["get", "topics", "-n", NOBODY], ["diff", NOBODY, "127.0.0.1:2"]])
-def test_a_name_server_that_cannot_be_read(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_server_that_cannot_be_read(words: list[str], capsys: Captured) -> None:
     assert main(words) == 2
     assert f"{NOBODY} cannot be read: connecting to {NOBODY} failed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "words",
-    ["get", "get nothing", "get topics -n x", "get topics -n x:0", "get topics -n x:99999", "get topics --timeout x",
-     "diff", "diff a:1", "diff a:1 a:1", "diff a:1 b:1 --settle -1", "diff a:1 b:1 -D x"],
+    ["get", "get nothing", "get topics -n x:0", "get topics -n a:1;b:2", "get topics --timeout x",
+     "get topics --tools-yml none.yml", "diff a:1", "diff a:1 a:1", "diff a:1,b c:1", "diff a:1 b:1 --settle -1",
+     "health -n 127.0.0.1:1"],
 )  # fmt: skip
-def test_a_wrong_option_ends_with_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_ends_with_2(words: str, capsys: Captured) -> None:
     assert main(words.split()) == 2
     assert capsys.readouterr().err
 
@@ -152,23 +113,162 @@ def test_the_name_servers_of_diff_and_top_may_be_one_list(between: str) -> None:
     assert parse(["top"]).addrs == ["127.0.0.1:9876"]
 
 
+def test_a_server_is_ready_unless_it_waits_or_drains(tmp_path: Path, capsys: Captured) -> None:
+    for name, properties in (("serves", {}), ("waits", {"needWaitForService": "true"})):
+        (tmp_path / name).mkdir()
+        server = TimedServer(tmp_path / name, properties)
+        words = ("health", "-n", f"127.0.0.1:{server.port}")
+        status, shown = printed(capsys, *words)
+        assert (status, "it starts, or waits for its brokers" in shown) == ((1, True) if properties else (0, False))
+        server.call(lambda server=server: server.controller.facts.drain(begins=True))  # type: ignore[misc]
+        assert printed(capsys, *words)[0] == 1
+        server.stop()
+
+
+ENVIRONMENT = {"ROCKETNS_ACCESS_KEY": KEY, "ROCKETNS_SECRET_KEY": SECRET}
+POLICY = f"""\
+secrets = "secrets"
+
+[modes]
+lookup = "enforce"
+read = "enforce"
+
+[principals.tools]
+keys = ["{KEY}"]
+may = ["lookup", "read"]
+"""
+
+
+def tools_yml(folder: Path, text: str = f"accessKey: {KEY}\nsecretKey: {SECRET}\n") -> str:
+    path = folder / "tools.yml"
+    path.write_bytes(text.encode("latin-1"))
+    return str(path)
+
+
+def test_the_file_of_mqadmin_or_the_environment_gives_the_keys(tmp_path: Path) -> None:
+    """The secret is a number in YAML."""
+    signer = read_signer(tools_yml(tmp_path), {})
+    assert signer is not None
+    assert signer.signed(TOPIC)["Signature"] == OF_V1
+    signer = read_signer(None, ENVIRONMENT | {"ROCKETNS_SECURITY_TOKEN": "tok-1"})
+    assert signer is not None
+    assert signer.signed(TOPIC)["SecurityToken"] == "tok-1"
+    assert read_signer(None, {}) is None
+    for name, value in ENVIRONMENT.items():
+        with pytest.raises(KeysError, match="ROCKETNS_SECRET_KEY"):
+            read_signer(None, {name: value})
+
+
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["get", "topics", "-n", "a:1;b:2"], "a:1;b:2: one HOST:PORT expected"),
-        (["diff", "a:1,b", "c:1"], "argument HOST:PORT: b: HOST:PORT expected"),
-        (["diff", "a:1", ","], "argument HOST:PORT: ,: HOST:PORT expected"),
-        (["replay", "f", "--to", "a:1", "--only", "105, x"], "argument --only: x: a request code expected"),
-        (["replay", "f", "--to", "a:1,b:1"], "argument --to: a:1,b:1: one HOST:PORT expected"),
-    ],
-)
-def test_an_item_that_cannot_be_a_host_and_port_is_named(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    "text",
+    ["", "- a", "accessKey: a", f"accessKey: a\nsecretKey: *{SECRET}", f"secretKey: !{SECRET} x\n\tx",
+     "accessKey: a\nsecretKey: ''", "[" * 10_000, f"accessKey: a\nsecretKey: [{SECRET}]", "accessKey: \xff",
+     "x" * 70_000],
+)  # fmt: skip
+def test_a_file_without_keys_is_named_and_not_shown(tmp_path: Path, text: str) -> None:
+    path = tools_yml(tmp_path, text)
+    with pytest.raises(KeysError) as raised:
+        read_signer(path, ENVIRONMENT)
+    assert path in str(raised.value)
+    assert SECRET not in str(raised.value)
+
+
+def test_signed_requests_are_answered_and_others_are_not(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
+    (tmp_path / "secrets").chmod(0o600)
+    server = TimedServer(tmp_path, {"rocketns.accessFile": tmp_path / "policy.toml"})
+    words = ["get", "brokers", "-n", f"127.0.0.1:{server.port}"]
     assert main(words) == 2
-    assert said in capsys.readouterr().err
+    assert main([*words, "--tools-yml", tools_yml(tmp_path)]) == 0
+    assert SECRET not in "".join(capsys.readouterr())
+    server.stop()
 
 
-@pytest.mark.parametrize("words", ["get --help", "get route --help", "diff --help"])
-def test_help_ends_with_0(words: str) -> None:
-    assert main(words.split()) == 0
+TOKEN, OTHER = "token-of-read-0123456789", "token-of-probe-0123456789"
+
+
+def for_address(ours: Identity) -> Identity:
+    """A certificate that is valid for 127.0.0.1."""
+    key = certificates._key(0)
+    builder = certificates.builder_of("ns", ours.certificate.subject, key, ca=False)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    return Identity(builder.add_extension(names, critical=False).sign(ours.key, hashes.SHA256()), key)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files with tokens."""
+    (tmp_path / "tokens").write_text(f"read {TOKEN}\nprobe {OTHER}\n")
+    for name, text in (("token", f"{TOKEN}\n"), ("other", OTHER), ("two", f"{TOKEN} {OTHER}"), ("none", "\n")):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_the_management_port_is_asked_with_a_token(
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"rocketns.adminPort": free_port(), "rocketns.adminTokensFile": folder / "tokens"}
+    server = RocketnsServer(folder / "plain", given)
+    words = ["get", "connections", "-n", f"127.0.0.1:{server.port}"]
+    with server.connect() as client:
+        assert client.request(codes.GET_BROKER_CLUSTER_INFO).code == 0
+        peer = f"127.0.0.1:{client.socket.getsockname()[1]}"
+        status, shown = printed(capsys, *words, "--token-file", str(folder / "token"))
+        assert (status, any(line.split()[0] == peer for line in shown.splitlines())) == (0, True)
+    for file, says in {
+        None: "asks for a token that it knows: give one by --token-file or ROCKETNS_ADMIN_TOKEN",
+        "other": "needs a token of the class read", "two": "must have one token and nothing else",
+        "none": "must have one token and nothing else", "missing": "cannot be read: No such file",
+    }.items():  # fmt: skip
+        assert main([*words, *([] if file is None else ["--token-file", str(folder / file)])]) == 2
+        said = "".join(capsys.readouterr())
+        assert says in said
+        assert TOKEN not in said
+        assert OTHER not in said
+    (folder / "ca.pem").write_bytes(authority("ours").certificate_pem())
+    more = ["--token-file", str(folder / "token"), f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]
+    assert main([*words, *more]) == 2
+    assert "takes no TLS, so the token is not sent" in capsys.readouterr().err
+    monkeypatch.setenv("ROCKETNS_ADMIN_TOKEN", TOKEN)
+    assert main(words) == 0
+    server.kill()
+
+
+def test_the_servers_certificate_is_verified_before_a_token_is_sent(folder: Path, capsys: Captured) -> None:
+    ours = authority("ours")
+    (folder / "ca.pem").write_bytes(ours.certificate_pem())
+    files = Files.write(folder / "tls", for_address(ours))
+    given = {"rocketns.adminPort": free_port(), "rocketns.adminTls": "true",
+             "rocketns.adminTokensFile": folder / "tokens"}  # fmt: skip
+    server = RocketnsServer(folder / "secured", given, options=as_options(tls_properties(files)))
+    words = ["get", "connections", "-n", f"127.0.0.1:{server.port}", "--token-file", str(folder / "token")]
+    try:
+        assert main([*words, f"-Dtls.client.trustCertPath={folder / 'ca.pem'}"]) == 0
+        assert main(words) == 2
+        assert "certificate verify failed" in capsys.readouterr().err
+    finally:
+        server.kill()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [(["di"], {"diff"}), (["get", "route", "--js"], {"--json"}), (["access", "su"], {"suggest"})]
+)
+def test_bash_completes(words: list[str], expected: set[str], tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "packaging" / "completions.py", tmp_path], check=True)
+    asked = " ".join(["rocketns", *words])
+    commands = f"""{completion("bash")}
+COMP_WORDS=({asked}); COMP_CWORD={len(words)}; COMP_LINE="{asked}"; COMP_POINT=${{#COMP_LINE}}
+_shtab_rocketns rocketns "{words[-1]}"; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    bash = subprocess.run(["bash", "--norc"], input=commands, capture_output=True, text=True, check=True)
+    assert set(bash.stdout.split()) == expected, bash.stderr
+
+
+def test_the_manual_has_a_page_for_each_program_with_every_option(tmp_path: Path, capsys: Captured) -> None:
+    subprocess.run([sys.executable, ROOT / "packaging" / "manpages.py", tmp_path], check=True)
+    for word in (*TOOLS, AUDIT, COLLECT, DOCTOR):
+        page = (tmp_path / f"rocketns-{word}.1").read_text("utf-8").replace("\\-", "-")
+        assert main([word, "--help"]) == 0
+        options = set(re.findall(r"^ +(?:-\w.*, )?(--[\w-]+)", capsys.readouterr().out, re.M)) - {"--help"}
+        assert {option for option in options if option not in page} == set()

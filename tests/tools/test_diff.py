@@ -1,8 +1,13 @@
-"""What `rocketns diff` counts as a difference."""
+"""`rocketns diff` and `rocketns top`: what counts as a difference, and what a terminal shows of it."""
 
 from __future__ import annotations
 
-import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 from copy import deepcopy
 
 import pytest
@@ -13,6 +18,8 @@ from rocketns.fleet.comparing import FactKind, Item
 from rocketns.tools import diff as diff_module
 from rocketns.tools import reading
 from rocketns.tools.diff import Comparison, cells, compared, detailed
+from rocketns.tools.output import WIDTH_MAX, TextTable, plain, print_json
+from rocketns.tools.top import Top, Watched
 from tests.tools.scripted import Scripted, with_servers
 
 SAME = Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}, "b": {}}, "U": {"b": {}}}, {"T": "a:4"})
@@ -58,9 +65,28 @@ def test_a_difference_is_named(other: Scripted, item: Item) -> None:
     assert outcome(other, SAME).lasting == [item]
 
 
-def test_a_difference_that_disappears_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.0)
+
+
+def settled_after(looks: int, other: Scripted) -> Comparison:
+    """The time to settle is over once the topic T was looked up so often: the clock of the loop goes on then."""
+    noted = other.at_request
+
+    def at_request(code: int) -> None:
+        noted(code)
+        if other.looked_up.count("T") == looks:
+            loop = asyncio.get_running_loop()
+            later_s = loop.time() + 1.0
+            loop.time = lambda: later_s  # type: ignore[method-assign]
+
+    other.at_request = at_request
+    return outcome(SAME, other, settle_s=1.0)
+
+
+def test_a_difference_that_disappears_is_not_reported() -> None:
     """A broker registers at the second name server a little later than at the first."""
-    monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.01)
     late = changed(brokers={"a": "10.0.0.1:1"}, topics={"T": {"a": {}}})
     requests: list[int] = []
 
@@ -75,19 +101,17 @@ def test_a_difference_that_disappears_is_not_reported(monkeypatch: pytest.Monkey
     assert found.settled == [Item(FactKind.BROKER, "b"), Item(FactKind.TOPIC, "T"), Item(FactKind.TOPIC, "U")]
 
 
-def test_a_lasting_difference_is_reported_even_if_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.01)
+def test_a_lasting_difference_is_reported_even_if_it_changes() -> None:
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}, "U": {"b": {}}})
     other.at_request = lambda _code: other.topics["T"]["b"].update(perm=len(other.looked_up) % 4)
-    assert outcome(SAME, other, settle_s=0.1).lasting == [Item(FactKind.TOPIC, "T")]
+    assert settled_after(5, other).lasting == [Item(FactKind.TOPIC, "T")]
 
 
-def test_only_what_differs_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff_module, "LOOK_EVERY_S", 0.01)
+def test_only_what_differs_is_read_again() -> None:
     other = changed(topics={"T": {"a": {}}, "U": {"b": {}}})
     asked: list[int] = []
     other.at_request = asked.append
-    outcome(SAME, other, settle_s=0.1)
+    settled_after(5, other)
     assert asked.count(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) == asked.count(codes.GET_BROKER_CLUSTER_INFO) == 1
     assert other.looked_up.count("U") == 1 < other.looked_up.count("T")
 
@@ -117,18 +141,6 @@ def test_more_topics_than_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch)
         outcome(SAME, SAME)
 
 
-def test_the_pace_is_kept() -> None:
-    """20 lookups a second: the third one waits for a tenth of a second."""
-
-    async def test(servers: list[NameServer]) -> None:
-        began = asyncio.get_running_loop().time()
-        await compared(servers, 0, per_second=20)
-        assert asyncio.get_running_loop().time() - began >= 0.1
-
-    three = changed(topics={"T": {"a": {}}, "U": {"b": {}}, "V": {"b": {}}})
-    with_servers([three, three], test)
-
-
 def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
     other = changed(topics={"T": {"a": {}, "b": {"perm": 4}}})
     shown: list[list[str]] = []
@@ -140,3 +152,74 @@ def test_only_the_differing_brokers_of_a_topic_are_shown() -> None:
 
     with_servers([SAME, other], test)
     assert shown == [["b r8 w8 perm 6", "b r8 w8 perm 4"], ["present", "missing"]]
+
+
+NOBODY = "127.0.0.1:1"
+ALTERNATE_SCREEN = b"\x1b[?1049h"
+
+
+def rounds(first: Scripted, second: Scripted, change: dict[str, str]) -> list[list[list[str]]]:
+    """The tables after two rounds, as words; ``change`` are the brokers of the second server at the second round."""
+    found: list[list[list[str]]] = []
+
+    async def test(servers: list[NameServer]) -> None:
+        top = Top([Watched(server) for server in servers])
+        await top.read(0)
+        second.brokers = change
+        await top.read(1)
+        found.extend([line.split() for line in plain(table).splitlines()] for table in top.tables())
+
+    with_servers([first, second], test)
+    return found
+
+
+def test_brokers_stand_side_by_side_and_changes_are_listed() -> None:
+    first, second = (Scripted({"a": "10.0.0.1:1", "b": "10.0.0.2:1"}, {"T": {"a": {}}}) for _ in range(2))
+    servers, changes, brokers = rounds(first, second, {"a": "10.0.0.1:1", "c": "10.0.0.3:1"})
+    assert [line[1:4] for line in servers[1:]] == [["answers", "2", "1"]] * 2
+    assert [line[2:] for line in changes[1:]] == [["b", "gone"], ["c", "new"]]
+    assert brokers[1:] == [
+        ["b", "no", "0=10.0.0.2:1", "missing"], ["c", "no", "missing", "0=10.0.0.3:1"],
+        ["a", "yes", "0=10.0.0.1:1", "0=10.0.0.1:1"],
+    ]  # fmt: skip
+
+
+def test_a_terminal_is_refreshed_in_place() -> None:
+    """rich takes the alternate screen."""
+    near, far = pty.openpty()
+    command = [sys.executable, "-m", "rocketns", "top", NOBODY, "--rounds", "2", "--interval", "0"]
+    ended = subprocess.run(command, stdout=far, stderr=far, env=os.environ | {"TERM": "xterm-256color"}, check=False)
+    os.close(far)
+    shown = b""
+    with suppress(OSError):  # the end of a terminal
+        while data := os.read(near, 1 << 16):
+            shown += data
+    os.close(near)
+    assert ended.returncode == 0
+    assert shown.count(ALTERNATE_SCREEN) == 1
+    assert b"NAME SERVER" in shown
+
+
+HOSTILE = "a\x1b[2J\r\n\x9b1m\u202eb\x7f"
+
+
+def test_control_characters_are_escaped() -> None:
+    text = plain(TextTable(("TOPIC",), [(HOSTILE,)]))
+    assert text == "TOPIC\na\\x1b[2J\\r\\n\\x9b1m\\u202eb\\x7f"
+
+
+def test_json_has_no_character_that_controls_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({HOSTILE: HOSTILE})
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == {HOSTILE: HOSTILE}
+    assert not set(shown.replace("\n", "")) - {chr(one) for one in range(0x20, 0x7F)}
+
+
+def test_one_long_name_does_not_make_every_line_long() -> None:
+    """A name server of another's answers with one name of 8 MB among 100,000: that were 800 GB of blanks."""
+    short, long = ("c", "b", "10.0.0.1:10911"), ("x" * 1_000_000, "b", "10.0.0.1:10911")
+    text = plain(TextTable(("CLUSTER", "BROKER", "ADDRESS"), [short, long, *[short] * 1_000]))
+    assert len(text) < 1_000_000 + 1_003 * (WIDTH_MAX + 40)
+    lines = text.splitlines()
+    assert lines[1] == lines[3] == "c".ljust(WIDTH_MAX) + "  b       10.0.0.1:10911"
+    assert lines[2].endswith("x  b       10.0.0.1:10911")
