@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -78,8 +79,8 @@ def settled_after(looks: int, other: Scripted) -> Comparison:
         noted(code)
         if other.looked_up.count("T") == looks:
             loop = asyncio.get_running_loop()
-            later_s = loop.time() + 1.0
-            loop.time = lambda: later_s  # type: ignore[method-assign]
+            time = loop.time
+            loop.time = lambda: time() + 1.0  # type: ignore[method-assign]
 
     other.at_request = at_request
     return outcome(SAME, other, settle_s=1.0)
