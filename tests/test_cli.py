@@ -1,21 +1,18 @@
-"""The command line: Java's options and exit statuses, and help that names everything."""
+"""The command line: Java's options and exit statuses, and the language that programs speak."""
 
 from __future__ import annotations
 
-import re
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rocketns import __version__, cli
-from rocketns.__main__ import AUDIT, COLLECT, REPLAY, SHADOW, SWITCH, TOOLS, main
+from rocketns import cli
+from rocketns.__main__ import main
 from rocketns.cli import Options
-from rocketns.config import properties
-from rocketns.config.sections import CLASSES
-from rocketns.config.texts.system import SYSTEM_PROPERTIES
-from rocketns.config.tls import TLS_PROPERTIES
+from rocketns.languages.choice import CHINESE, ENGLISH, of_environment
 
 
 @pytest.mark.parametrize(
@@ -53,41 +50,6 @@ def test_an_error_prints_the_usage(arguments: str, capsys: pytest.CaptureFixture
     assert usage.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
 
 
-def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.parse(["--help"])
-    introduction = capsys.readouterr().out.partition("options:")[0]
-    words = set(re.findall(r"\w+", " ".join(re.findall(r"rocketns (.*) --help", introduction))))
-    assert {*TOOLS, AUDIT, COLLECT, SHADOW, SWITCH, REPLAY} <= words
-
-
-@pytest.mark.parametrize("option", ["-h", "--help"])
-def test_help_names_every_property_with_its_default(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """B244: exit status 0."""
-    with pytest.raises(SystemExit) as raised:
-        cli.parse([option])
-    shown = capsys.readouterr().out
-    assert raised.value.code == 0
-    assert shown.startswith("usage: mqnamesrv [-c <arg>] [-h] [-n <arg>] [-p]")
-    for kind in CLASSES:
-        prefix = getattr(kind, "prefix", "")
-        for name, declaration in properties.declared(kind).items():
-            default = "-" if declaration.default in (None, "") else properties.show(declaration.default)
-            line = next(line for line in shown.splitlines() if line.startswith(f"  {prefix}{name} ({default})  "))
-            for part in ("doc", "unit", "at_limit"):
-                assert declaration.metadata[part] in line
-            assert properties.bounds_text(declaration) in line
-            assert declaration.metadata["effect"].value in line
-    for one in (*SYSTEM_PROPERTIES, *TLS_PROPERTIES):
-        assert f"  {one.name} ({one.default or '-'})  {one.doc}\n" in shown
-
-
-def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as raised:
-        cli.parse(["--version"])
-    assert (raised.value.code, capsys.readouterr().out) == (0, f"rocketns {__version__}\n")
-
-
 def test_config_items_are_printed_and_that_is_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """B246: one line goes straight to the descriptor."""
     file = tmp_path / "a.properties"
@@ -117,3 +79,48 @@ def test_audit_as_the_first_word_is_the_other_program(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as raised:
         main(["-p", "audit"])
     assert raised.value.code == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, ENGLISH),
+        ({"LANG": "zh_CN.UTF-8"}, CHINESE),
+        ({"LANG": "zh_TW.UTF-8"}, CHINESE),
+        ({"LANG": "de_DE.UTF-8"}, ENGLISH),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, ENGLISH),
+        ({"LANG": "C", "LC_MESSAGES": "zh_CN"}, CHINESE),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": ""}, CHINESE),
+    ],
+)
+def test_the_first_variable_that_is_set_names_the_language(environment: dict[str, str], language: str) -> None:
+    assert of_environment(environment) == language
+
+
+def said(*words: str, lang: str = "C") -> tuple[int, str]:
+    """The exit status of `rocketns WORDS`, and what it printed."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "rocketns", *words],
+        env={**os.environ, "LC_ALL": lang, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+    )
+    return ran.returncode, (ran.stdout + ran.stderr).decode()
+
+
+def test_a_language_without_a_catalogue_is_refused_by_name() -> None:
+    status, text = said("get", "brokers", "--language", "fr")
+    assert status == 2
+    assert "'fr'" in text
+
+
+def test_an_error_of_the_options_is_chinese_too() -> None:
+    assert "无法识别的参数" in said("get", "brokers", "--wrong", lang="zh_CN.UTF-8")[1]
+
+
+def test_help_is_chinese_by_the_option_and_by_the_environment() -> None:
+    _, by_option = said("get", "route", "--language=zh", "--help")
+    _, by_environment = said("get", "route", "--help", lang="zh_CN.UTF-8")
+    assert "用法：" in by_option
+    assert by_option == by_environment
+    assert "usage:" in said("get", "--language", "en", "--help", lang="zh_CN.UTF-8")[1]

@@ -29,22 +29,6 @@ def names(path: Path) -> set[str]:
     return {entry.name for entry in path.parent.iterdir()}
 
 
-def test_the_previous_content_becomes_the_backup(path: Path) -> None:
-    """B105, B235."""
-    files.replace_with_backup(path, [NEW])
-    files.replace_with_backup(path, [b"new", b"", b"est"])
-    assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (b"newest", NEW)
-    assert names(path) == {"kv.json", "kv.json.bak"}
-
-
-def test_a_first_file_has_no_backup_and_gets_its_folders(tmp_path: Path) -> None:
-    """B106."""
-    path = tmp_path / "a" / "b" / "kv.json"
-    files.replace_with_backup(path, [NEW])
-    assert path.read_bytes() == NEW
-    assert names(path) == {"kv.json"}
-
-
 def test_the_new_content_is_synced_before_it_takes_the_name_and_the_folder_after(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,14 +96,6 @@ def test_an_error_leaves_the_old_content_and_nothing_beside_it(
         files.replace_with_backup(path, [NEW])
     assert path.read_bytes() == OLD
     assert names(path) == {"kv.json"}
-
-
-def test_a_folder_in_the_way_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="directory"):
-        files.replace_with_backup(tmp_path, [NEW])
-    (tmp_path / "file").write_bytes(OLD)
-    with pytest.raises(OSError, match=r"exists|directory"):
-        files.replace_with_backup(tmp_path / "file" / "kv.json", [NEW])
 
 
 def test_a_symbolic_link_and_the_file_mode_stay(tmp_path: Path) -> None:
@@ -199,11 +175,6 @@ def test_a_temporary_file_of_a_running_process_stays(path: Path) -> None:
     assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
 
 
-def test_leftovers_where_there_is_no_folder(tmp_path: Path) -> None:
-    files.remove_leftovers(tmp_path / "none" / "kv.json")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_file_that_somebody_removes_meanwhile_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator removes it between two looks of the writer at it."""
     real = os.link
@@ -215,11 +186,6 @@ def test_a_file_that_somebody_removes_meanwhile_is_written(path: Path, monkeypat
     monkeypatch.setattr(os, "link", remove_and_link)
     files.replace_with_backup(path, [NEW])
     assert path.read_bytes() == NEW
-
-
-def test_a_small_file_is_read_whole(path: Path) -> None:
-    path.write_text("é", "utf-8")
-    assert files.read_text(str(path), 2) == "é"
 
 
 @pytest.mark.parametrize(

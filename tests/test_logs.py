@@ -1,7 +1,8 @@
-"""Logging: lines as Java writes them. A slow or absent reader blocks nothing."""
+"""Logging: lines as Java writes them, with text of peers escaped. A slow or absent reader blocks nothing."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -11,11 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rocketns import logs
-from rocketns.logs import LogWriter, log_folder, start_logging
+from rocketns.logs import LogWriter, start_logging
+from rocketns.logtext import LINE_CHARACTERS_MAX, STACK_CHARACTERS_MAX, escape, stack_lines
 from tests.support.rootlogger import restored_root_logger
 
 NOTICE = re.compile(r"(\d+) log records were dropped: their reader is too slow")
@@ -188,29 +193,128 @@ def test_a_line_reads_as_in_javas_log(tmp_path: Path) -> None:
     assert (stack[0], stack[-1]) == ("Traceback (most recent call last):", "ValueError: boom")
 
 
-def test_standard_output_gets_the_same_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    stdout = Stdout(monkeypatch)
-    writer = start_logging("WARNING")
-    log.info("not this")
-    log.warning("this \ud800")
-    writer.stop()
-    os.close(stdout.write_end)
-    with os.fdopen(stdout.read_end, "rb") as reading:
-        assert re.fullmatch(rb"[-\d]{10} [:\d]{8} WARN MainThread - this \\ud800\n", reading.read())
-
-
-def test_without_a_standard_output_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    writer = start_logging("INFO")
-    log.info("nowhere")
-    writer.stop()
-
-
-def test_the_folder_is_javas(tmp_path: Path) -> None:
-    assert log_folder(tmp_path) == tmp_path / "logs" / "rocketmqlogs"
-
-
 def test_a_log_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(OSError, match=r"file|directory"):
         start_logging("INFO", tmp_path / "file")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    with restored_root_logger():
+        yield tmp_path
+
+
+def written_to(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "namesrv.log").read_text("ascii").splitlines()]
+
+
+def test_a_line_is_an_object_with_the_columns_of_its_request(folder: Path) -> None:
+    writer = start_logging("INFO", folder, as_json=True)
+    log.warning("request code %d failed", 105, extra={"code": 105, "peer": "10.0.0.1:1", "cost_ms": 1.5, "unknown": 1})
+    writer.stop()
+    (line,) = written_to(folder)
+    assert line.pop("time").endswith("Z")
+    assert line == {
+        "level": "WARN", "thread": "MainThread", "logger": "rocketns.test", "message": "request code 105 failed",
+        "code": 105, "peer": "10.0.0.1:1", "cost_ms": 1.5,
+    }  # fmt: skip
+
+
+def test_text_of_peers_stays_inside_its_line_and_an_error_has_its_stack(folder: Path) -> None:
+    writer = start_logging("INFO", folder, as_json=True)
+    log.info("topic %s", 'x"}\n{"level": "FORGED" \u2028 \ud800')
+    try:
+        raise ValueError("no such thing")
+    except ValueError:
+        log.exception("it failed")
+    writer.stop()
+    first, second = written_to(folder)
+    assert first["level"] == "INFO"
+    assert "FORGED" in first["message"]
+    assert second["stack"].endswith("ValueError: no such thing")
+
+
+FORGED = "x\n2026-01-01 00:00:00 INFO MainThread - forged \x1b[2J\x9b\u2028\u202egnihton\x7f\r\0"
+SHOWN = r"x\n2026-01-01 00:00:00 INFO MainThread - forged \x1b[2J\x9b\u2028\u202egnihton\x7f\r\x00"
+LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+ \S+ - .*")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Iterator[Path]:
+    """The file that the log goes to; written whole by `lines`."""
+    with restored_root_logger():
+        yield tmp_path
+
+
+def lines(folder: Path, *calls: tuple[object, ...], error: Exception | None = None) -> list[str]:
+    writer = start_logging("INFO", folder)
+    for call in calls:
+        log.info(*call)  # type: ignore[arg-type]
+    if error is not None:
+        try:
+            raise error
+        except Exception:
+            log.exception("failed for %s", FORGED)
+    writer.stop()
+    return (folder / "namesrv.log").read_text("utf-8").split("\n")[:-1]
+
+
+def test_a_hostile_name_is_one_line_of_visible_characters(written: Path) -> None:
+    (line,) = lines(written, ("new topic registered, %s", FORGED))
+    assert line.endswith(f" - new topic registered, {SHOWN}")
+
+
+def test_the_message_of_an_exception_is_one_line_and_its_stack_keeps_its_own(written: Path) -> None:
+    first, *stack = lines(written, error=ValueError(FORGED))
+    assert first.endswith(f"failed for {SHOWN}")
+    assert stack[0] == "Traceback (most recent call last):"
+    assert stack[1].startswith("  File ")
+    assert stack[-1] == f"ValueError: {SHOWN}"
+    assert not [line for line in stack if LINE.fullmatch(line)]
+
+
+def test_a_long_line_is_cut_and_says_its_length(written: Path) -> None:
+    """A topic's name may have 16 MB."""
+    (line,) = lines(written, ("new topic registered, %s", "t" * (16 << 20)))
+    assert len(line) < LINE_CHARACTERS_MAX + 200
+    assert line.endswith(f"… (cut, {(16 << 20) + 22} characters)")
+
+
+def test_a_stack_is_bounded() -> None:
+    error: Exception = ValueError("first")
+    for _ in range(200):
+        later = ValueError("x" * LINE_CHARACTERS_MAX)
+        later.__cause__, error = error, later
+    assert len(stack_lines(error)) < STACK_CHARACTERS_MAX + 50
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
+    shown = escape(text)
+    assert len(shown.splitlines()) <= 1
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", shown)
+    assert os.linesep not in shown
+
+
+def test_characters_without_width_are_escaped() -> None:
+    """Two names that look alike are told apart."""
+    for code in (0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x2060, 0x2070), 0xFEFF, 0xFFF9):
+        assert escape(f"a{chr(code)}b") in (f"a\\u{code:04x}b", f"a\\x{code:02x}b")
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "S", "Zs"))))
+def test_visible_characters_stay(text: str) -> None:
+    assert escape(text) == text
+
+
+@pytest.mark.parametrize("hostile", ["\x01\x02", "a\x01", "a\u202e"], ids=["all", "each other", "wide"])
+def test_a_line_of_hostile_characters_costs_no_call_for_each(hostile: str) -> None:
+    """Control escapes the lines: with a call for each character it took 70 to 140 times as long."""
+    calls: list[str] = []
+    sys.setprofile(lambda _frame, event, _argument: calls.append(event))
+    try:
+        escape(hostile * (LINE_CHARACTERS_MAX // 2))
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 10
