@@ -1,15 +1,19 @@
-"""The lists of the API: what their rows say, pages, filters and orders, and the bytes of an answer."""
+"""The API: what the rows of its lists say, pages and filters, the bytes of an answer, and its OpenAPI document."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from rocketns.admin.api import answers, copies, handlers, paging, tables
+from rocketns.admin.api.openapi import ROOT, document
 from rocketns.admin.api.paging import CHUNK_ROWS
 from rocketns.config.sections import OWN_NAMES
 from tests.admin.conftest import V4_9_4, Ask, Broker, Managed, get
@@ -64,11 +68,6 @@ def test_a_route_names_the_addresses_and_queues_of_each_group(managed: Managed, 
          "readQueues": 4, "writeQueues": 4, "readable": True, "writable": True, "sysFlag": 0}
     ]  # fmt: skip
     assert route["orderConfiguration"] is None
-
-
-def test_an_unknown_topic_has_no_route(managed: Managed) -> None:
-    answer = get(managed, "route", topic="nobody has it")
-    assert (answer.status, answer.text) == (404, '{"error":"there is no topic \'nobody has it\'"}')
 
 
 def test_a_connection_tells_who_it_is_and_what_it_registered(managed: Managed, ask: Ask) -> None:
@@ -245,3 +244,54 @@ def test_rows_far_behind_are_found(managed: Managed, ask: Ask, monkeypatch: pyte
     with Broker(managed, "a") as broker:
         broker.register([f"t{number:02}" for number in range(60)])
         assert [row["topic"] for row in ask("topics", q="t", offset=50, limit=3)["items"]] == ["t50", "t51", "t52"]
+
+
+EXAMPLES = 12
+STREAMS = (f"{ROOT}/stream",)  # its answer has no end
+
+
+@pytest.fixture(scope="module")
+def full_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with something in each of its lists."""
+    home: Path = tmp_path_factory.mktemp("openapi")
+    managed = Managed(home)
+    try:
+        with Broker(managed, "a") as one, Broker(managed, "b", 1, addr="10.0.0.2:1", cluster="C2") as two:
+            one.register(["T", "U"])
+            two.register(["T"], heartbeatTimeoutMillis=1000)
+            one.client.request(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v"})
+            yield f"http://127.0.0.1:{managed.http.port}"
+    finally:
+        managed.stop()
+
+
+GOOD, BAD = "positive", "negative"
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    """Each path with requests as described. A path with parameters also gets requests that break the description."""
+    for path, item in document()["paths"].items():
+        if path not in STREAMS:
+            yield path, GOOD
+            if item["get"]["parameters"]:
+                yield path, BAD
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "mode"), list(cases()))
+def test_each_answer_is_as_the_document_says(full_server: str, path: str, mode: str) -> None:
+    import schemathesis
+
+    operation = schemathesis.openapi.from_dict(document())[path]["GET"]
+
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,
+              phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
+    def answers(case: Any) -> None:
+        case.call_and_validate(base_url=full_server)
+
+    answers()
+
+
+def test_the_document_is_served(managed: Managed) -> None:
+    assert orjson.loads(get(managed, "openapi.json").body) == document()

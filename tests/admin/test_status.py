@@ -146,7 +146,6 @@ def test_the_ring_is_bounded_in_changes_and_in_characters(managed: Managed, ask:
 
 HERE = Member(OWN, "rocketns", "", 1_000, 9_000, 2, 7)
 OTHER = Member("10.0.0.2:9876", "other", "", 2_000, 9_000, 1, 7, differing_brokers=1)
-DEAD = Member("10.0.0.3:9876", "", "connecting to 10.0.0.3:9876 failed", 3_000, None, None, None)
 GROUP = GroupView("C", ((0, "10.1.0.2:10911"),), None, False)
 LACKED = Disagreement(
     FactKind.BROKER, "broker-b", 5_000,
@@ -180,18 +179,6 @@ def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queue
         [{"broker": "broker-b", "readQueues": None, "writeQueues": None, "permission": None}],
     ]
     assert "disagreeTopic" not in [one["name"] for one in ask("status")["reasons"]]
-
-
-def test_the_status_names_what_the_fleet_does_not_say_alike(managed: Managed, ask: Ask) -> None:
-    managed.controller.fleet.state = FleetState(9_000, (HERE, OTHER, DEAD), (LACKED,))
-    found = ask("status")["reasons"]
-    (cause,) = (one for one in found if one["name"] == "disagreeBroker")
-    assert cause["n"] == 213  # topics follow from it
-    reasons = [(one["level"], one["text"]) for one in found]
-    assert ("critical", "Name servers disagree about broker broker-b") in reasons
-    assert (
-        "attention", "The name server 10.0.0.3:9876 cannot be read: connecting to 10.0.0.3:9876 failed",
-    ) in reasons  # fmt: skip
 
 
 DOUBT = Doubt(Reason.RESTORED, 0, 1, 0)
