@@ -1,5 +1,5 @@
-"""One Spark session for all tests of the pipeline, started when the first of them asks for it, and never elsewhere; and
-one audit of the worked example."""
+"""One Spark session for all tests of the pipeline, started when the first of them asks for it; one audit of the worked
+example, and one of a journal in which everything happens."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from rocketns.languages import CATALOGUES
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.saying import speaking
 from rocketns.pipeline.storage.session import spark_session
-from tests.pipeline.cli.example import audited_example
-from tests.support.running.java import has_java
+from tests.pipeline.batch.runs import Whole, audited_example, whole_run
 from tests.support.spark import FEWER_PROCESSES, LESS_PLANNING
 
 HERE = Path(__file__).parent
@@ -28,32 +27,24 @@ JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xms1g -Xmn320m -XX:MetaspaceSize=256m "
     + FEWER_PROCESSES
 )
-QUERIES = "the audit's jobs and stream on a few rows, effects and records of incidents, each with queries of its own"
-LEFT_OUT = "no Java runtime: Spark cannot start"
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
 TIMEOUT_S = 1500
+# Folders of tests on a few rows each.
+FAST = ("jobs", "pipeline")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use Spark, and skip them if there is no Java. `make test` has one whole run and what is
-    compared with it."""
+    """Mark the tests that use Spark, before each file becomes a group: they share its session. `make test` has one
+    whole run and what is compared with it, and the tests of ``FAST`` that do not say that they are slow."""
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
-        item.add_marker("spark")
-        if "whole" not in item.fixturenames and item.get_closest_marker("rest") is None:
-            item.add_marker(pytest.mark.slow)
-        item.add_marker(pytest.mark.timeout(TIMEOUT_S))
-        if not has_java():
-            item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line, so that nobody takes a run without Spark for a complete one."""
-    count = sum(LEFT_OUT in str(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
-    if count:
-        terminalreporter.section("PIPELINE TESTS LEFT OUT", sep="!", red=True, bold=True)
-        terminalreporter.write_line(f"{count} tests of the journal pipeline were not run: {LEFT_OUT}.")
+        marks = ["spark", pytest.mark.needs("java"), pytest.mark.timeout(TIMEOUT_S), pytest.mark.xdist_group("spark")]
+        if "whole" not in item.fixturenames and item.path.parent.name not in FAST:
+            marks.append(pytest.mark.slow)
+        for mark in marks:
+            item.add_marker(mark)
 
 
 @pytest.fixture
@@ -91,3 +82,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001 (it uses the session)
     return audited_example(tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture(scope="session")
+def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return whole_run(spark, tmp_path_factory.mktemp("whole"))

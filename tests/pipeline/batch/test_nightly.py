@@ -21,7 +21,7 @@ from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.events.stored import read_files
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
-from tests.pipeline.batch.eventful import HOUR, MIDNIGHT, SEED, Whole, request_of
+from tests.pipeline.batch.runs import HOUR, MIDNIGHT, SEED, Whole, request_of
 from tests.pipeline.chosen import reading_records, with_inputs
 from tests.pipeline.draws import seeds
 from tests.pipeline.frames import plain, rounded

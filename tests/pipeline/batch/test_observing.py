@@ -1,13 +1,22 @@
-"""The end of the observation: the latest moment that every live name server has reached; plain values, no Spark."""
+"""The time that a run looks at: the latest moment that every live name server has reached, where --days begins, and
+which days are closed. Plain values, no Spark."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from rocketns.pipeline.batch.closing import DayEnd, closable
+from rocketns.pipeline.batch.horizon import STEP_DAYS, horizon, last_day
 from rocketns.pipeline.batch.observing import Extent, Reach, by_own_clocks, common_end, observed, reach_of, too_short
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.times import DAY_US, HOUR_US, exact_text
+from rocketns.pipeline.storage.earlier import Kept
+from rocketns.pipeline.storage.events.manifest import Day, Range
+from tests.pipeline.journals import DAY_START
 
 S = 1_000_000
 VISIBLE, WAITING = SILENT_AFTER_US, SILENT_AFTER_US + ROTATE_US
@@ -17,28 +26,22 @@ def reach(ns: str, last_s: float, *, stopped: bool = False, lag: int = WAITING, 
     return Reach(ns, round(last_s * S), stopped, lag, doubt)
 
 
-def test_the_end_is_what_every_live_name_server_has_reached() -> None:
-    """n2's file is closed up to ten minutes later."""
-    assert common_end([reach("n1", 1000), reach("n2", 430), reach("n3", 700)]) == 430 * S
-
-
-def test_a_name_server_that_is_too_far_behind_is_not_waited_for() -> None:
-    assert common_end([reach("n1", 1000), reach("n2", 270), reach("n3", 700)]) == 700 * S
-
-
-def test_a_name_server_whose_open_file_was_read_is_silent_after_two_minutes() -> None:
-    assert common_end([reach("n1", 1000), reach("n2", 881, lag=VISIBLE)]) == 881 * S
-    assert common_end([reach("n1", 1000), reach("n2", 879, lag=VISIBLE)]) == 1000 * S
-
-
-def test_a_stopped_name_server_is_complete() -> None:
-    assert common_end([reach("n1", 1000), reach("n2", 990, stopped=True)]) == 1000 * S
-    assert common_end([reach("n1", 1000, stopped=True), reach("n2", 1200, stopped=True)]) == 1200 * S
-
-
-def test_a_clock_that_may_be_ahead_makes_nobody_silent() -> None:
-    ahead = reach("n1", 1150, lag=VISIBLE, doubt=CLOCK_DOUBT_US)
-    assert common_end([ahead, reach("n2", 1000, lag=VISIBLE), reach("n3", 1001, lag=VISIBLE)]) == 1000 * S
+@pytest.mark.parametrize(
+    ("reaches", "end"),
+    [
+        ([reach("n1", 1000), reach("n2", 430), reach("n3", 700)], 430),  # n2's file is closed up to ten minutes later
+        ([reach("n1", 1000), reach("n2", 270), reach("n3", 700)], 700),  # n2 is too far behind
+        ([reach("n1", 1000), reach("n2", 881, lag=VISIBLE)], 881),  # its open file was read
+        ([reach("n1", 1000), reach("n2", 879, lag=VISIBLE)], 1000),
+        ([reach("n1", 1000), reach("n2", 990, stopped=True)], 1000),
+        ([reach("n1", 1000, stopped=True), reach("n2", 1200, stopped=True)], 1200),
+        # A clock that may be ahead makes nobody silent
+        ([reach("n1", 1150, lag=VISIBLE, doubt=CLOCK_DOUBT_US), reach("n2", 1000, lag=VISIBLE),
+          reach("n3", 1001, lag=VISIBLE)], 1000),
+    ],
+)  # fmt: skip
+def test_the_end_is_what_every_live_name_server_has_reached(reaches: list[Reach], end: int) -> None:
+    assert common_end(reaches) == end * S
 
 
 def row(**values: object) -> dict[str, object]:
@@ -53,9 +56,6 @@ def test_the_lag_depends_on_the_rotation_and_on_open_files() -> None:
     assert reach_of(row(), offset("versions"), is_open=False).lag == SILENT_AFTER_US + 60 * S
     assert reach_of(row(rotate_s=None), offset("versions"), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
     assert reach_of(row(), offset("versions"), is_open=True).lag == SILENT_AFTER_US
-
-
-def test_reach_is_by_the_corrected_clock() -> None:
     assert reach_of(row(), offset("versions", 7 * S), is_open=True).last == 93 * S
 
 
@@ -105,3 +105,105 @@ def test_clocks_are_estimated_up_to_the_newest_end_and_not_up_to_a_stray_record(
     ends = [row(), row(last=120 * S)]
     assert by_own_clocks(None, None, known, ends) == Observation(10 * S, 120 * S + 1)
     assert by_own_clocks(20 * S, 50 * S, known, ends) == Observation(20 * S, 50 * S)
+
+
+NOVEMBER = [f"2026-11-{number:02}" for number in range(1, 31)]
+
+
+def stored(files: Mapping[str, Mapping[str, int]]) -> dict[str, Day]:
+    """Of each day, by name server, the last sequence number of its only boot."""
+    return {dt: Day("", {ns: [Range(1, 1, high)] for ns, high in told.items()}) for dt, told in files.items()}
+
+
+def days_of_two(days: list[str]) -> dict[str, dict[str, int]]:
+    return {dt: {"n1": number, "n2": number} for number, dt in enumerate(days, 1)}
+
+
+def begins(days: list[str], wanted: int) -> str | None:
+    found = horizon(stored(days_of_two(days)), wanted)
+    return found and exact_text(found.t0)
+
+
+def test_the_beginning_moves_once_in_a_step() -> None:
+    """It has the days asked for, and less than a step more."""
+    for last in range(20, 31):
+        begin = begins(NOVEMBER[:last], 10)
+        assert begin is not None
+        assert 10 <= last - int(begin[8:10]) + 1 < 10 + STEP_DAYS
+    moved = [begins(NOVEMBER[:last], 3) for last in range(10, 10 + 2 * STEP_DAYS)]
+    assert len(set(moved)) == 3
+    assert all(begin is not None and begin.endswith("T00:00:00.000Z") for begin in moved)
+
+
+def test_the_day_before_the_beginning_is_read_for_the_state_at_midnight() -> None:
+    found = horizon(stored(days_of_two(NOVEMBER)), 10)
+    assert found is not None
+    assert (exact_text(found.t0)[:10], found.since) == ("2026-11-19", "2026-11-18")
+
+
+@pytest.mark.parametrize("days", [11, 30, 36_500])
+def test_nothing_is_left_out_of_a_journal_that_begins_later(days: int) -> None:
+    assert begins(NOVEMBER[18:], days) is None
+
+
+def test_neither_a_clock_that_is_ahead_nor_a_silent_name_server_decides() -> None:
+    files = days_of_two(NOVEMBER[:20])
+    files["2026-11-03"]["n3"] = 1
+    assert last_day(stored(files)) == "2026-11-20"
+    files["2027-12-24"] = {"n3": 2}
+    assert last_day(stored(files)) == "2026-11-20"
+
+
+def test_a_file_of_a_wrong_day_does_not_decide_after_a_file_of_the_right_one_came() -> None:
+    files = {"2026-11-02": {"n1": 3}, "2026-11-01": {"n1": 1}, "2027-12-24": {"n1": 2}}
+    assert last_day(stored(files)) == "2026-11-02"
+
+
+MINUTE_US = 60_000_000
+# 2026-01-04T12:00
+NOON = DAY_START + 3 * DAY_US + DAY_US // 2
+
+
+def day(number: int, *, after_end: int | None = None, is_open: bool = False) -> DayEnd:
+    """A day of January whose last record is at midnight, or this long after the end of the observation."""
+    last = DAY_START + number * DAY_US if after_end is None else NOON + after_end
+    return DayEnd(last, is_open)
+
+
+def ends_of_days(**ends: DayEnd) -> dict[str, DayEnd]:
+    usual = {f"2026-01-0{number}": day(number) for number in (1, 2, 3)}
+    today = {"2026-01-04": DayEnd(NOON + MINUTE_US, True)}
+    return usual | today | {f"2026-01-0{name[1:]}": end for name, end in ends.items()}
+
+
+@pytest.mark.parametrize(
+    ("ends", "end", "closed"),
+    [
+        (ends_of_days(), NOON, "2026-01-03"),
+        (ends_of_days(), DAY_START + 3 * DAY_US + 59 * MINUTE_US, "2026-01-02"),
+        (ends_of_days(), DAY_START + 3 * DAY_US + HOUR_US, "2026-01-03"),
+        (ends_of_days(d3=day(3, is_open=True)), NOON, "2026-01-02"),
+        (ends_of_days(d1=day(1, is_open=True)), NOON, "2026-01-03"),
+        (ends_of_days(d3=day(3, after_end=1)), NOON, "2026-01-02"),
+        (ends_of_days(d1=day(1, after_end=DAY_US)), NOON, "2026-01-03"),
+        ({"2026-01-04": DayEnd(NOON, False)}, NOON, ""),
+        ({}, NOON, ""),
+    ],
+    ids=[
+        "all before today", "within an hour after midnight", "an hour after midnight",
+        "a file of yesterday is still open", "an old file was left open", "yesterday goes beyond the end",
+        "an old day has a wrong time stamp", "today only", "nothing",
+    ],
+)  # fmt: skip
+def test_the_last_day_that_can_be_closed(ends: dict[str, DayEnd], end: int, closed: str) -> None:
+    assert closable(ends, end) == closed
+
+
+@pytest.mark.parametrize(
+    ("t0", "t1", "holds"),
+    [(10, 101, True), (11, 101, False), (10, 100, False), (10, 200, True), (10, 201, False)],
+    ids=["the same", "another beginning", "an end before its last record", "up to a wrong time stamp", "beyond it"],
+)
+def test_a_folder_is_used_only_where_a_run_would_compute_the_same(t0: int, t1: int, *, holds: bool) -> None:
+    kept = Kept("earlier/1", "2026-01-01", {}, t0=10, last=100, stray_from=200, clocks=None, mark="")
+    assert kept.holds(t0, t1) is holds

@@ -15,7 +15,7 @@ from rocketns.pipeline.contract.catalogue import JOBS
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.events.stored import read_files
-from tests.pipeline.batch.eventful import Whole
+from tests.pipeline.batch.runs import Whole
 from tests.pipeline.duck.twins import TWINS, Run, same
 from tests.pipeline.frames import plain
 from tests.pipeline.journals import events_table

@@ -12,9 +12,10 @@ import pytest
 from interop.harness.process import Process
 from interop.harness.rocketmq.maven import missing_tools
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
+from rocketns.pipeline.contract.exits import EXIT_FINDINGS
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
-from tests.pipeline.batch.cluster.standalone import SHORT_LIVED
-from tests.pipeline.cli.example import FINDINGS, PERIOD
+from tests.pipeline.batch.runs import PERIOD
+from tests.pipeline.batch.test_cluster import SHORT_LIVED
 from tests.pipeline.elsewhere.s3 import BUCKET, s3_store, settings
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.spark import LESS_PLANNING
@@ -38,7 +39,7 @@ def test_an_audit_in_s3_has_the_tables_of_one_in_folders(example: Path, tmp_path
         store.put(example / "journal", "journal")
         places = ("--journal", f"s3a://{BUCKET}/journal", "--out", f"s3a://{BUCKET}/audit")
         status, said = called(tmp_path, "run", *places, *PERIOD, *with_settings(QUICK | settings(store)))
-        assert (status, "Found:" in said) == (FINDINGS, True), said
+        assert (status, "Found:" in said) == (EXIT_FINDINGS, True), said
         assert [key for key in store.keys("audit") if "_temporary" in key] == []
         store.get("audit", tmp_path / "there")
     assert found(tmp_path / "there") == found(example / "out")

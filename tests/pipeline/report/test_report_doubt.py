@@ -15,7 +15,7 @@ from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.sections.divergence import divergence_section
 from rocketns.pipeline.report.summary import summary
-from tests.pipeline.incidents.incident_tables import END, SERVERS, S, boot, differ, up
+from tests.pipeline.report.incident_tables import END, SERVERS, S, boot, differ, up
 
 CERTAIN = differ("broker-a", 1_000, 2_000)
 LOST = differ("broker-z", 3_000, 9_000) | {"doubt": LOST_RECORDS}

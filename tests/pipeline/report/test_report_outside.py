@@ -19,7 +19,7 @@ from rocketns.pipeline.report.words.advice import first
 from rocketns.pipeline.report.words.clocks import clock_notes, known_to
 from rocketns.pipeline.report.words.outside import outside_notes
 from rocketns.pipeline.report.words.titles import title
-from tests.pipeline.incidents.incident_tables import S, boot, broken, departure, differ, listed, up
+from tests.pipeline.report.incident_tables import S, boot, broken, departure, differ, listed, up
 from tests.pipeline.report.report_sample import sample
 from tests.pipeline.report.test_report_words import MINUTE, OVER, T1
 

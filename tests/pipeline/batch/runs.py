@@ -1,18 +1,34 @@
-"""A journal in which everything happens, and a run over all of it."""
+"""Two runs that tests look at: of the worked example by the command line, and of a journal in which everything
+happens."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.run import Request, computed, ingest_only, read_part
+from rocketns.pipeline.batch.findings import RunOutcome
+from rocketns.pipeline.batch.run import Request, audit
+from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.contract.exits import EXIT_FINDINGS
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import Results
-from tests.pipeline.journals import DAY_START, SECOND, Journals, Record, random_journals, topic, write_files
+from tests.pipeline.journals import (
+    DAY_START,
+    SECOND,
+    Journals,
+    Record,
+    random_journals,
+    topic,
+    worked_example,
+    write_files,
+)
+
+PERIOD = ("--from", "1970-01-01", "--to", "1970-01-01T00:06:40")
+# The command line has more partitions, and sets those of a session that is there.
+SMALL = ("--conf", "spark.sql.shuffle.partitions=2")
 
 HOUR = 3600 * SECOND
 MIDNIGHT = DAY_START + 24 * HOUR
@@ -20,6 +36,14 @@ SEED = 1
 AHEAD_MS = 13_000
 QUIET_S = 800  # longer than a clock may be off that heartbeats tell
 MIN_WINDOW, DEAD_DAYS = 1, 2
+
+
+def audited_example(folder: Path) -> Path:
+    """The folder: its journal, and the output of its audit below out/."""
+    write_files(worked_example(), folder / "journal")
+    places = ("--journal", str(folder / "journal"), "--out", str(folder / "out"))
+    assert main(["run", *places, "--csv", *PERIOD, *SMALL]) == EXIT_FINDINGS
+    return folder
 
 
 class Whole(NamedTuple):
@@ -30,19 +54,20 @@ class Whole(NamedTuple):
     folder: Path
     files: Sequence[Path]
     request: Request
+    outcome: RunOutcome
     observation: Observation
     tables: Path
 
 
 def whole_run(spark: SparkSession, folder: Path) -> Whole:
-    """All tables of a run, without its report."""
+    """Audit everything that can happen."""
     journals = eventful_journals()
     files = write_files(journals, folder / "journal")
-    request = request_of(folder / "journal", folder / "out")
-    ingest_only(spark, request.journal, request.out, lambda _text: None)
-    results = Results(spark, folder_at(spark, request.out))
-    observation = computed(spark, read_part(spark, request), results, lambda _text: None)
-    return Whole(journals, folder, files, request, observation, folder / "out" / results.place)
+    request, out = request_of(folder / "journal", folder / "out"), folder / "out"
+    outcome = audit(spark, request, lambda _text: None)
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    observation = Observation(**summary["observation"])
+    return Whole(journals, folder, files, request, outcome, observation, out / summary["results"])
 
 
 def request_of(journal: Path, out: Path) -> Request:
@@ -101,15 +126,8 @@ def _asked_for() -> list[Record]:
     """Requests of an administrator, and refused ones."""
     by = {"from_host": "10.0.6.1", "principal": "ops", "access_key": "key-1", "n": 1}
     fields = [{"k": "namespace", "v": "ns"}, {"k": "key"}]
-    put = {
-        "ev": "admin",
-        "code": 100,
-        "result": 0,
-        "client": "10.0.6.1:4",
-        "fields": fields,
-        "before": "v",
-        "after": "w",
-    }
+    put = {"ev": "admin", "code": 100, "result": 0, "client": "10.0.6.1:4", "fields": fields, "before": "v",
+           "after": "w"}  # fmt: skip
     refused = {"ev": "refused", "code": 105, "access": "lookup", "reason": "no_evidence"}
     return [
         put | by, {"ev": "admin", "code": 216, "result": 0, "n": 40, "from_host": "10.0.6.2"},

@@ -1,4 +1,4 @@
-"""The one list of incidents: each kind, each thing once, worst and latest first."""
+"""The one list of incidents: each kind, each thing once, worst and latest first, with its journal records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.lanes import gaps, merged, painted
+from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
-from tests.pipeline.incidents.incident_tables import (
+from tests.pipeline.report.incident_tables import (
     END,
     SERVERS,
     S,
@@ -36,19 +38,11 @@ def span(one: Incident) -> tuple[int, int, bool]:
     return one.t1 // S, one.t2 // S, one.going_on
 
 
-def test_nothing_wrong_is_an_empty_list() -> None:
-    assert listed() == []
-    assert listed(ns_uptime=[], broker_intervals=[]) == []
-
-
 def test_a_broker_that_one_name_server_lacks_is_one_incident_though_two_tables_show_it() -> None:
-    one = only(
-        listed(
-            broker_intervals=PARTED,
-            incidents=[differ("b", *CUT)],
-            departures=[departure("b", "partition", 1_000, 1_000, ["n2"])],
-        )
-    )
+    gone = [departure("b", "partition", 1_000, 1_000, ["n2"])]
+    bare = only(listed(broker_intervals=PARTED, departures=gone))
+    assert (bare.kind, span(bare), bare.harm.known) == (Kind.MISSING, (*CUT, False), False)  # it has no topics
+    one = only(listed(broker_intervals=PARTED, incidents=[differ("b", *CUT)], departures=gone))
     assert (one.kind, one.brokers, one.ns, one.cause, span(one)) == (
         Kind.MISSING, ("b",), ("n2",), "expired", (*CUT, False),
     )  # fmt: skip
@@ -76,17 +70,6 @@ def test_the_records_are_those_of_the_name_servers_concerned_by_their_own_clocks
         Record("n2", 1, CUT[0] * S + 12_000, "down", "expired", "b"),
         Record("n2", 1, CUT[1] * S + 12_000, "reg", "", "b"),
     )
-
-
-def test_an_incident_without_an_end_goes_on() -> None:
-    missing = [*broken("n1", "b"), *broken("n3", "b"), up("n2", "b", 0, 9_900, "expired")]
-    one = only(listed(broker_intervals=missing, incidents=[differ("b", 9_900, END)]))
-    assert (span(one), one.level) == ((9_900, END, True), Level.SEVERE)
-
-
-def test_a_partition_without_topics_is_listed_from_its_departure() -> None:
-    one = only(listed(broker_intervals=PARTED, departures=[departure("b", "partition", 1_000, 1_000, ["n2"])]))
-    assert (one.kind, one.ns, span(one), one.harm.known) == (Kind.MISSING, ("n2",), (*CUT, False), False)
 
 
 def test_a_name_server_that_loses_its_brokers_one_after_another_is_one_incident() -> None:
@@ -212,9 +195,6 @@ def test_a_broker_that_is_still_lost_is_the_worst_of_all() -> None:
 
 
 def test_a_loss_whose_end_was_cut_from_the_table_is_not_said_to_go_on() -> None:
-    from rocketns.pipeline.contract.tables import Table
-    from rocketns.pipeline.incidents.listing import incidents_of
-
     gone = Table.of([up(ns, "b", 0, 9_000, "channel_close") for ns in SERVERS], total=99_999)
     tables = {"broker_intervals": gone, "departures": Table.of([departure("b", "crash", 9_000, 9_005)])}
     assert span(incidents_of(tables, 0, END * S)[0]) == (9_000, 9_005, False)
@@ -225,18 +205,14 @@ def test_a_lost_slave_harms_no_topic() -> None:
         *[row for ns in SERVERS for row in broken(ns, "b", (1_000, 2_000), bid=1)],
         *[up(ns, "b", 0, END) for ns in SERVERS],
     ]
-    one = only(
-        listed(
-            broker_intervals=gone,
-            departures=[departure("b", "silent", 1_000, 1_000, bids=[1])],
-            broker_load=[load("b")],
-        )
-    )
+    went = [departure("b", "silent", 1_000, 1_000, bids=[1])]
+    one = only(listed(broker_intervals=gone, departures=went, broker_load=[load("b")]))
     assert (one.bids, one.harm.topics, one.harm.known, one.level) == ((1,), 0, True, Level.MINOR)
     assert one.lanes[0].spans[1][2] is State.GONE
 
 
 def test_a_graceful_departure_is_no_incident() -> None:
+    assert listed(ns_uptime=[], broker_intervals=[]) == []
     assert listed(departures=[departure("b", "graceful", 1_000, 1_000)]) == []
 
 
@@ -247,11 +223,6 @@ def test_name_servers_that_notice_a_loss_or_a_return_one_after_another_are_no_in
     assert [one.kind for one in found] == [Kind.DEAD]
     another = listed(broker_intervals=gone, incidents=[differ("c", 1_000, 1_008)], departures=[])
     assert [one.brokers for one in another] == [("c",)]
-
-
-def test_unclear_at_some_name_servers_only_is_not_lost_everywhere() -> None:
-    one = only(listed(broker_intervals=PARTED, departures=[departure("b", "unclear", 1_000, 1_000, ["n2"])]))
-    assert one.kind is Kind.MISSING
 
 
 def test_a_restart_takes_in_what_the_name_server_lacked_at_first() -> None:
@@ -270,12 +241,6 @@ def test_a_broker_that_never_registers_after_a_restart_is_missing() -> None:
     missing, restart = listed(ns_uptime=boots, incidents=rows, broker_intervals=intervals)
     assert (missing.kind, missing.brokers, missing.going_on) == (Kind.MISSING, ("c",), True)
     assert (restart.kind, restart.brokers) == (Kind.RESTARTED, ("b",))
-
-
-def test_a_restart_just_before_the_end_goes_on_while_brokers_are_missing() -> None:
-    boots = [boot("n2", 0, 9_900, "stop"), boot("n2", 9_980, END, number=2)]
-    one = only(listed(ns_uptime=boots, incidents=[differ("b", 9_980, END, "start")]))
-    assert (one.kind, span(one), one.level) == (Kind.RESTARTED, (9_900, END, True), Level.SEVERE)
 
 
 @pytest.mark.parametrize(
@@ -352,17 +317,92 @@ def test_open_incidents_come_first_then_the_worse_then_the_later() -> None:
     assert order == [("open", True), ("long", False), ("later", False), ("earlier", False), ("short", False)]
 
 
-def test_the_same_tables_in_another_order_give_the_same_list() -> None:
-    rows = [differ(f"b{i}", 1_000 + 100 * i, 3_000) for i in range(5)]
-    intervals = [row for i in range(5) for row in broken("n2", f"b{i}", (1_000 + 100 * i, 3_000))]
-    assert listed(broker_intervals=intervals, incidents=rows) == listed(
-        broker_intervals=intervals[::-1], incidents=rows[::-1]
-    )
-
-
 def test_stretches_of_a_lane() -> None:
     assert merged([(5, 7), (1, 3), (2, 4), (8, 8)]) == [(1, 4), (5, 7)]
     assert gaps([(2, 3), (5, 20)], (0, 10)) == [(0, 2), (3, 5)]
     assert painted((0, 10), [(2, 4)], [(3, 6), (8, 10)], State.GONE) == (
         (0, 2, State.UP), (2, 4, State.DOWN), (4, 6, State.GONE), (6, 8, State.UP), (8, 10, State.GONE),
     )  # fmt: skip
+
+
+DAY = 86_400
+
+
+def records(kind: Kind, *, t1: int = END, **tables: list[dict[str, Any]]) -> list[tuple[str, int, str, str]]:
+    """Name server, second, event and cause of the records of the one incident of that kind."""
+    (one,) = (one for one in listed(t1=t1, **tables) if one.kind is kind)
+    return [(record.ns, record.ts // S, record.ev, record.cause) for record in one.records]
+
+
+def missing(kind: str, ns: str, t1: int, t2: int, number: int = 1) -> dict[str, Any]:
+    """A row of QUALITY."""
+    return {"kind": kind, "ns": ns, "boot": number, "t1": t1 * S, "t2": t2 * S, "n": 1}
+
+
+def clock(day: str, ns: str, offset: int) -> dict[str, Any]:
+    return {"day": day, "ns": ns, "offset": offset * S}
+
+
+def test_a_record_has_the_clock_of_its_day_and_not_of_the_last_one() -> None:
+    """n2 was 5 s ahead on the first day, and 9 s on the second one."""
+    cut = (DAY - 3, DAY + 500)  # by its own clock both are on the second day
+    early = (1_000, 2_000)
+    parted = [*broken("n2", "b", early, cut, end=2 * DAY), *broken("n1", "b", end=2 * DAY)]
+    clocks = [clock("1970-01-01", "n2", 5), clock("1970-01-02", "n2", 9)]
+    rows = [differ("b", *early), differ("b", *cut)]
+    last = [{"ns": "n2", "offset_us": 9 * S}]
+    found = listed(t1=2 * DAY, broker_intervals=parted, incidents=rows, clock_days=clocks, sources=last)
+    times = sorted(record.ts // S for one in found for record in one.records)
+    assert times == [early[0] + 5, early[1] + 5, cut[0] + 9, cut[1] + 9]
+
+
+def test_a_broker_that_only_a_snapshot_shows_gone_has_the_snapshot() -> None:
+    """Its down was lost."""
+    parted = [*broken("n2", "b", CUT, cause="snapshot"), *broken("n1", "b"), *broken("n3", "b")]
+    found = records(Kind.MISSING, broker_intervals=parted, incidents=[differ("b", *CUT, "snapshot")])
+    assert found == [("n2", 1_000, "snap", ""), ("n2", 3_340, "reg", "")]
+
+
+def test_a_registration_after_lost_records_is_not_named_as_it_may_be_among_them() -> None:
+    rows = [differ("b", *CUT)]
+    lost = [missing("hole", "n2", 3_300, 3_320)]
+    down = ("n2", 1_000, "down", "expired")
+    assert records(Kind.MISSING, broker_intervals=PARTED, incidents=rows, quality=lost) == [down]
+    others = [missing("hole", "n1", 3_300, 3_320), missing("hole", "n2", 3_300, 3_320, number=2)]
+    assert len(records(Kind.MISSING, broker_intervals=PARTED, incidents=rows, quality=others)) == 2
+
+
+RESTORED = {
+    "ns_uptime": [boot("n1", 0, END), boot("n2", 0, 5_000, "stop"), boot("n2", 5_060, END, number=2)],
+    "quality": [missing("unknown", "n2", 5_058, 5_060, number=2)],
+}
+
+
+def test_a_restart_with_routes_has_the_snapshot_that_names_them() -> None:
+    """Its start record is earlier; what it then knew is not in the journal before the snapshot."""
+    assert records(Kind.RESTARTED, **RESTORED) == [("n2", 5_000, "stop", ""), ("n2", 5_060, "snap", "")]
+
+
+def test_a_broker_that_came_with_the_routes_of_a_restart_did_not_register() -> None:
+    away = [up("n1", "b", 0, 4_000, "expired"), up("n2", "b", 0, 4_000, "expired"), up("n2", "b", 5_060, END)]
+    found = records(Kind.DEAD, **RESTORED, broker_intervals=away, departures=[departure("b", "silent", 4_000, 4_000)])
+    assert found[2:] == [("n2", 5_060, "snap", "")]
+
+
+def test_a_difference_since_a_start_has_the_start_and_not_a_deletion() -> None:
+    boots = [boot("n1", 0, END), boot("n2", 0, 5_000, "stop"), boot("n2", 5_000, END, number=2)]
+    windows = [window("t", "b", 5_000, 6_000, "start", {"n1": (4, 4, 6), "n2": None}) | {"opened_by": "n2"}]
+    row = differ("b", 5_000, 6_000, "start", windows=1)
+    stale = only_stale(listed(ns_uptime=boots, incidents=[row], key_windows=windows))
+    assert stale.records == (Record("n2", 2, 5_000 * S, "start"),)
+
+
+def test_a_difference_that_was_there_at_the_beginning_has_no_record() -> None:
+    windows = [window("t", "b", 0, 600, "admin", {"n1": None, "n2": (4, 4, 6), "n3": (4, 4, 6)})]
+    row = differ("b", 0, 600, "admin", windows=1)
+    assert only_stale(listed(incidents=[row], key_windows=windows)).records == ()
+
+
+def only_stale(found: list[Incident]) -> Incident:
+    (one,) = (one for one in found if one.kind is Kind.STALE_ROUTES)
+    return one

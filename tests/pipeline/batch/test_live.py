@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,18 +12,7 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.batch.findings import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING
-from tests.pipeline.batch.live.livefleet import Fleet
-
-LIVE = "ROCKETNS_LIVE"
-takes_long = pytest.mark.skipif(
-    LIVE not in os.environ, reason=f"20 and more audits of a live fleet take ten minutes: {LIVE}=1 runs them"
-)
-
-MOMENTS = 10  # of each healthy fleet
-# Around closing, in the middle of a file, and over hours, each of which has a snapshot.
-STEPS_S = (2, 598, 60, 600, 290, 602, 1800, 30, 1000, 118)
-EVENING_MS = 1_700_000_000_000  # 22:13 UTC
-MIDNIGHT_MS = 1_700_006_400_000
+from tests.pipeline.batch.livefleet import Fleet
 
 Audit = Callable[[Fleet], RunOutcome]
 
@@ -48,26 +36,9 @@ def audited(spark: SparkSession) -> Audit:
     """A whole run over the present files, into the folder of the earlier runs."""
 
     def run_now(fleet: Fleet) -> RunOutcome:
-        fleet.check()
-        return audit(spark, request_of(fleet), lambda _: None)
+        return audit(spark, Request(str(fleet.journal), str(fleet.journal.parent / "out")), lambda _: None)
 
     return run_now
-
-
-def request_of(fleet: Fleet) -> Request:
-    return Request(str(fleet.journal), str(fleet.journal.parent / "out"))
-
-
-@takes_long
-@pytest.mark.parametrize("epoch_ms", [EVENING_MS, MIDNIGHT_MS - 2_000_000], ids=["evening", "midnight"])
-def test_a_healthy_fleet_is_clean_at_any_moment(fleets: Callable[..., Fleet], audited: Audit, epoch_ms: int) -> None:
-    fleet = fleets(epoch_ms=epoch_ms)
-    fleet.live(10)
-    fleet.start()
-    for moment in range(MOMENTS):
-        outcome = audited(fleet)
-        assert outcome.exit_status == EXIT_NOTHING, (moment, fleet.seconds, outcome.lines)
-        fleet.live(STEPS_S[moment])
 
 
 def test_a_cut_that_is_made_while_a_fleet_lives_is_all_that_is_found(
@@ -76,7 +47,6 @@ def test_a_cut_that_is_made_while_a_fleet_lives_is_all_that_is_found(
     """All records of it are in files that are not closed yet. The name server drops the broker after 120 s."""
     fleet = fleets()
     fleet.live(900)
-    fleet.start()
     fleet.cut(1, "n2")
     fleet.live(180)
     outcome = audited(fleet)
@@ -88,7 +58,6 @@ def test_a_cut_that_is_made_while_a_fleet_lives_is_all_that_is_found(
     assert {tuple(one["brokers"]) for one in told} == {("broker-2",)}
 
 
-@takes_long
 def test_a_killed_name_server_is_told_from_one_whose_file_is_not_closed(
     fleets: Callable[..., Fleet], audited: Audit
 ) -> None:

@@ -1,23 +1,25 @@
 """A fleet of three name servers, each a process with the journal's defaults, and brokers that register with all of them
-over sockets. Its time is moved by a thread, faster than real time."""
+over sockets. Its time moves when the test says so.
+
+``python -m tests.pipeline.batch.livefleet HOME EPOCH_MS KEY=VALUE…`` is one name server. Its clock moves only when a
+line on standard input gives a number of ms. It prints its port, and a line after each move.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client
+from tests.support.inprocess import FakeClock, TimedServer
 
 EPOCH_MS = 1_700_000_000_000
 HEARTBEAT_S = 30
-STEP_S = 2
-# Real seconds for a step: 20 times real time.
-PACE_S = 0.1
+PART_S = 2
 # How often a broker gets another topic. Its data version shows how far the clocks differ.
 CHANGE_S = 120
 
@@ -28,7 +30,7 @@ class NameServer:
     def __init__(self, home: Path, journal: Path, ns: str, epoch_ms: int) -> None:
         home.mkdir(parents=True)
         settings = (f"journalPath={journal}", f"journalNs={ns}", "rocketns.reactors=1")
-        command = [sys.executable, "-m", "tests.pipeline.batch.live.clocked", str(home), str(epoch_ms), *settings]
+        command = [sys.executable, "-m", "tests.pipeline.batch.livefleet", str(home), str(epoch_ms), *settings]
         with (home / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1
@@ -53,12 +55,12 @@ class NameServer:
     def stop(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        assert self.process.wait(30) == 0
+        assert self.process.wait(600) == 0
 
     def kill(self) -> None:
         self.is_up = False
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(600)
 
 
 class Broker:
@@ -72,9 +74,9 @@ class Broker:
 
     def act(self, second: int) -> None:
         """Send what is due in this step."""
-        if (second - self.phase) % CHANGE_S < STEP_S:
+        if (second - self.phase) % CHANGE_S < PART_S:
             self.changes += 1
-        if second == 0 or (second - self.phase) % HEARTBEAT_S < STEP_S:
+        if second == 0 or (second - self.phase) % HEARTBEAT_S < PART_S:
             self.register()
 
     def register(self) -> None:
@@ -86,10 +88,7 @@ class Broker:
 
 
 class Fleet:
-    """``ahead_ms``: by how much the clock of each name server is ahead. ``seconds``: how long the fleet has lived.
-
-    After `start` its time goes on in a thread.
-    """
+    """``ahead_ms``: by how much the clock of each name server is ahead. ``seconds``: how long the fleet has lived."""
 
     def __init__(
         self, folder: Path, ahead_ms: Sequence[int] = (0, 0, 0), epoch_ms: int = EPOCH_MS, brokers: int = 4
@@ -101,63 +100,54 @@ class Fleet:
         ]
         self.brokers = [Broker(number, self.servers) for number in range(1, brokers + 1)]
         self.seconds = 0
-        self._stopping = threading.Event()
-        self._turn = threading.Lock()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._live, daemon=True)
 
     def live(self, seconds: int) -> None:
         """Let this much time pass."""
-        for _ in range(0, seconds, STEP_S):
-            self._step()
-
-    def _step(self) -> None:
-        with self._turn:
+        for _ in range(0, seconds, PART_S):
             for broker in self.brokers:
                 broker.act(self.seconds)
             running = [server for server in self.servers if server.is_up]
             for server in running:
-                server.begin(STEP_S)
+                server.begin(PART_S)
             for server in running:
                 server.end()
-            self.seconds += STEP_S
+            self.seconds += PART_S
 
-    def start(self) -> None:
-        """Let time pass in a thread until `stop`."""
-        self._thread.start()
+    def cut(self, broker: int, ns: str) -> None:
+        """From now on the broker's heartbeats do not reach the name server."""
+        self.brokers[broker].deaf.add(ns)
 
-    def _live(self) -> None:
-        try:
-            while not self._stopping.wait(PACE_S):
-                self._step()
-        except BaseException as error:
-            self._failure = error
-
-    def check(self) -> None:
-        """Raise the error that ended the thread."""
-        if self._failure is not None:
-            raise self._failure
-
-    def cut(self, broker: int, ns: str) -> int:
-        """From now on the broker's heartbeats do not reach the name server; returns the second."""
-        with self._turn:
-            self.brokers[broker].deaf.add(ns)
-            return self.seconds
-
-    def kill(self, ns: str) -> int:
-        """End a name server without a stop record; returns the second."""
-        with self._turn:
-            next(server for server in self.servers if server.ns == ns).kill()
-            return self.seconds
+    def kill(self, ns: str) -> None:
+        """End a name server without a stop record."""
+        next(server for server in self.servers if server.ns == ns).kill()
 
     def stop(self) -> None:
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(30)
         for broker in self.brokers:
             for _, client in broker.clients.values():
                 client.close()
         for server in self.servers:
             if server.is_up:
                 server.stop()
-        self.check()
+
+
+# Jobs that run later than a second look like a stall of the process.
+STEP_MS = 1_000
+WRITTEN_WITHIN_S = 600.0
+
+
+def main(home: str, epoch_ms: str, *properties: str) -> None:
+    """Serve until standard input ends; then stop as on SIGTERM."""
+    settings: dict[str, object] = dict(text.split("=", 1) for text in properties)
+    server = TimedServer(Path(home), settings, FakeClock(int(epoch_ms)))
+    print(server.port, flush=True)
+    for line in sys.stdin:
+        for _ in range(0, int(line), STEP_MS):
+            server.advance(STEP_MS)
+        journal = server.controller.journal
+        assert journal is not None
+        print(journal.writer.wait_until_settled(WRITTEN_WITHIN_S), flush=True)
+    server.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

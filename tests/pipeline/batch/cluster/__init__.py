@@ -1,1 +1,0 @@
-"""The audit on a cluster of Spark: a master and workers that may be lost."""

@@ -1,1 +1,0 @@
-"""Audits of a fleet that is running: real name servers on a clock that the test moves."""

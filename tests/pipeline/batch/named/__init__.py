@@ -1,1 +1,0 @@
-"""What a run says beside its tables: the records that incidents name, and doubts."""

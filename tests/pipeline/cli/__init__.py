@@ -1,1 +1,0 @@
-"""The words of ``rocketns audit``, and the page that explains them."""

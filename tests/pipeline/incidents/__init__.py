@@ -1,1 +1,0 @@
-"""The one list of what went wrong."""

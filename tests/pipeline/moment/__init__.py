@@ -1,1 +1,0 @@
-"""`explain`: the routes of one moment."""

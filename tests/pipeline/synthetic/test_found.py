@@ -1,0 +1,225 @@
+"""What happened to a synthetic fleet is what the jobs and whole runs find, and nothing else is: with correct clocks,
+with a clock that is ahead by a multiple of the heartbeat period, and watched from outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from rocketns.pipeline.batch.run import Request, audit
+from rocketns.pipeline.cli.demo import compared
+from rocketns.pipeline.contract.frames import Observation, plain_rows
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.jobs import topics
+from rocketns.pipeline.jobs.brokers import broker_stats
+from rocketns.pipeline.jobs.departures import departures
+from rocketns.pipeline.jobs.earlier import tallies
+from rocketns.pipeline.jobs.fleet import census, growth, storms
+from rocketns.pipeline.jobs.fleet.availability import availability
+from rocketns.pipeline.jobs.fleet.blast import blast_radius, sole_topics
+from rocketns.pipeline.jobs.fleet.ordered import ordered_keys
+from rocketns.pipeline.jobs.history.state import base, broker_intervals, topic_intervals
+from rocketns.pipeline.jobs.missing import missing_topics
+from rocketns.pipeline.moment.answers import explained_route
+from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
+from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+from rocketns.pipeline.synthetic.truth import compare
+from tests.pipeline.frames import cut
+
+Rows = list[dict[str, Any]]
+SPEC = FleetSpec(
+    brokers=6, topics=12, seconds=40 * 3600, groups=1, seed=5, faults=Faults(partitions=4, flaps=2, crashes=2)
+)
+
+
+def test_departures_figures_and_misses_of_a_fleet_are_the_truth(spark: SparkSession, tmp_path: Path) -> None:
+    truth = make_fleet(SPEC, tmp_path)
+    events = read(spark, tmp_path)
+    seen = observed(events)
+    known = base(events, seen, keep=cut)
+    brokers = cut(broker_intervals(events, known, seen))
+    names = cut(topics.system_topics(brokers))
+    there = cut(topic_intervals(events, known, seen))
+    asking = cut(tallies.callers(events, seen))
+    lookups = cut(census.asked(asking))
+    days = cut(growth.sizes(there, seen))
+    callers = cut(census.clients(lookups))
+    alone = cut(sole_topics(there, brokers, known.uptime, names))
+    grown = cut(growth.growth(days))
+    made = {
+        "ns_uptime": known.uptime,
+        "departures": departures(brokers, events, seen),
+        "broker_stats": broker_stats(brokers, tallies.gaps(events, seen), known.uptime, seen),
+        "dead_topics": topics.dead_topics(
+            there, asking, tallies.covered(events, seen), known.uptime, names, seen, dead_days=1
+        ),
+        "hot_topics": topics.hot_topics(asking, names, seen),
+        "missing_topics": missing_topics(tallies.hours(events, seen), names),
+        "clients": callers,
+        "client_census": census.client_census(callers),
+        "missing_askers": census.missing_askers(lookups, names),
+        "availability": availability(brokers, known.uptime, seen),
+        "sole_topics": alone,
+        "blast_radius": blast_radius(alone),
+        "storms": storms.storms(storms.storm_registrations(brokers, there, known.uptime, days)),
+        "ordered_keys": ordered_keys(there, events, names, cut),
+        "growth": grown,
+        "growth_limits": growth.growth_limits(grown, seen),
+    }
+    tables = {name: rows(frame) for name, frame in made.items()} | not_looked_at(truth)
+    verdicts = compare(truth | {"dead": truth["unasked"]}, tables)
+    assert [verdict for verdict in verdicts if not verdict.good] == []
+    assert len(truth["unasked"]) == SPEC.faults.dead_topics
+
+
+def read(spark: SparkSession, journal: Path) -> DataFrame:
+    """The lines that parse."""
+    lines = spark.read.schema(EVENTS).option("basePath", str(journal / "v=1")).json(str(journal / "v=1"))
+    return cut(lines.where("boot is not null"))
+
+
+def observed(events: DataFrame) -> Observation:
+    first, last = events.agg(F.min("ts"), F.max("ts")).collect()[0]
+    return Observation(first, last + 1)
+
+
+def rows(frame: DataFrame) -> Rows:
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def not_looked_at(truth: Truth) -> dict[str, Rows]:
+    """The tables of other jobs, as they are to be."""
+    windows = [window for fault in truth["faults"] for window in fault["windows"]]
+    losses = [(server["ns"], lost) for server in truth["name_servers"] for lost in server["lost"]]
+    return {
+        "key_windows": [
+            {"topic": topic, "broker": window["broker"], "t1": window["t1"], "t2": window["t2"], "doubt": None}
+            for window in windows
+            for topic in window["topics"]
+        ]
+        + [window | {"doubt": "lost_records"} for fault in truth["faults"] for window in fault["doubtful"]],
+        "quality": [
+            {"kind": kind, "ns": ns, "n": lost["lost"]}
+            for ns, lost in losses
+            for kind in {"hole", lost["kind"]} - {"hidden_change"}
+        ],
+    }
+
+
+# Three heartbeat periods, and a tenth of a second.
+AHEAD_S, PERIOD_S = 90, 30
+# Both ends of a broker's life reach all name servers at once, 90 s apart by their clocks; the partition is real.
+ENDS = NO_FAULTS._replace(partitions=2, farewells=1, crashes=1, silent_deaths=1)
+AHEAD = FleetSpec(
+    brokers=6, topics=12, seconds=3 * 3600, heartbeat_s=PERIOD_S, clock_spread_ms=100, ahead_s=(0, AHEAD_S), groups=1,
+    faults=ENDS,
+)  # fmt: skip
+KNOWN = f"known only up to a multiple of {PERIOD_S} s"
+
+
+def test_differences_that_clocks_explain_are_no_findings(spark: SparkSession, tmp_path: Path) -> None:
+    journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
+    truth = make_fleet(replace(AHEAD, seed=3), tmp_path / "journal")
+    assert [server["offset_us"] // 1_000_000 for server in truth["name_servers"]][1] in (AHEAD_S - 1, AHEAD_S)
+    outcome = audit(spark, Request(journal, out, truth["t0"], truth["t1"], truth["min_window"]), lambda _text: None)
+    assert [str(verdict) for verdict in compared(spark, out, truth) if not verdict.good] == []
+    assert outcome.findings["incidents"] == ENDS.partitions
+    assert outcome.findings["departures"] == ENDS.partitions + ENDS.crashes + ENDS.silent_deaths
+
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert summary["figures"]["clock_windows"] > 0
+    for said in (
+        "\n".join(outcome.lines),
+        "\n".join(summary["notes"]["clocks"]),
+        (tmp_path / "out" / "report.md").read_text("utf-8"),
+        (tmp_path / "out" / "report.html").read_text("utf-8"),
+    ):
+        assert KNOWN in said
+    at = (truth["t0"] + truth["t1"]) // 2
+    said = "\n".join(explained_route(None, journal, out, "topic-00001", at))
+    assert f"from heartbeats, known up to a multiple of {PERIOD_S} s" in said
+
+
+SEEN_FAULTS = NO_FAULTS._replace(
+    partitions=2, lost_changes=1, lost_deletions=1, crashes=1, farewells=1, silent_deaths=1, changes=2, restarts=1
+)
+LOOK_S, ROUND_S = 5, 100
+MS_US = 1_000
+
+
+def spec(*observed: int, seed: int = 3) -> FleetSpec:
+    return FleetSpec(brokers=6, topics=12, seconds=6 * 3600, groups=1, observed=observed, look_s=LOOK_S,
+                     round_s=ROUND_S, clock_spread_ms=0, faults=SEEN_FAULTS, seed=seed)  # fmt: skip
+
+
+def told(truth: dict[str, Any]) -> Iterator[tuple[str, str, str, int, int]]:
+    """Kind of fault, topic, broker, and the window that an audit of whole journals finds."""
+    for fault in truth["faults"]:
+        for window in fault["windows"]:
+            for topic in window["topics"]:
+                yield fault["kind"], topic, window["broker"], window["t1"], window["t2"]
+
+
+def test_windows_are_within_the_looks_of_the_truth(spark: SparkSession, tmp_path: Path) -> None:
+    """The second of three name servers writes its own journal."""
+    observed = (0, 2)
+    journal, out = str(tmp_path / "journal"), str(tmp_path / "out")
+    truth = make_fleet(spec(*observed), tmp_path / "journal")
+    outcome = audit(spark, Request(journal, out, truth["t0"], truth["t1"], truth["min_window"]), lambda _text: None)
+    assert outcome.incomplete == []
+    results = Results.published(spark, folder_at(spark, out))
+    windows = [row for row in plain_rows(results.frame("key_windows")) if row["doubt"] is None]
+    known = [row["uncertainty_us"] or 0 for row in plain_rows(results.frame("sources"))]
+    within = MS_US + max(known)  # of the observer's clock beside the others
+    missed = []
+    for kind, topic, broker, t1, t2 in told(truth):
+        found = [
+            row for row in windows if (row["topic"], row["broker"]) == (topic, broker) and _holds(row, t1, t2, within)
+        ]
+        # After a start of a name server its brokers register within seconds of each other.
+        if not found and kind != "restart":
+            missed.append((kind, topic, broker, (t2 - t1) / 1e6))
+        windows = [row for row in windows if row not in found]
+    assert missed == []
+    assert [row for row in windows if not _after_start(row, truth)] == []
+    _says_nothing_of_causes(results, observed, tmp_path / "out")
+
+
+def _holds(row: dict[str, Any], t1: int, t2: int, within: int) -> bool:
+    """Whether the truth lies between the looks that the window came and went between."""
+    begun = row["t1"] - row["t1_early"] - within <= t1 <= row["t1"] + within
+    return bool(begun and row["t2"] - row["t2_early"] - within <= t2 <= row["t2"] + within)
+
+
+def _after_start(row: dict[str, Any], truth: dict[str, Any]) -> bool:
+    """While a name server that was started again has not all brokers, windows of brokers run into each other."""
+    return any(
+        fault["t1"] - LOOK_S * 1_000_000 <= row["t1"] <= fault["t2"] + ROUND_S * 1_000_000
+        for fault in truth["faults"]
+        if fault["kind"] == "restart"
+    )
+
+
+def _says_nothing_of_causes(results: Results, observed: tuple[int, ...], out: Path) -> None:
+    watched = {f"ns-{ns + 1}" for ns in observed}
+    ends = {(row["ns"], row["end_cause"]) for row in plain_rows(results.frame("ns_uptime"))}
+    assert {cause for ns, cause in ends if ns in watched} <= {"open", "unwatched"}
+    kinds = {row["kind"] for row in plain_rows(results.frame("departures")) if set(row["ns"]) <= watched}
+    assert kinds <= {"observed", "partition", "unclear"}
+    clocks = {row["ns"]: row["clock"] for row in plain_rows(results.frame("sources"))}
+    assert {clocks[ns] for ns in watched} == {"observed"}
+    listed = [json.loads(line) for line in (out / "incidents.jsonl").read_text("utf-8").splitlines()]
+    assert not {one["kind"] for one in listed} & {"killed", "stopped", "silent"}
+    page = (out / "report.html").read_text("utf-8")
+    for ns in watched:
+        assert f"{ns} was watched from outside" in page
+    assert "never called an expiry or a graceful stop" in page
+    assert "seen from outside: it began between" in (out / "report.md").read_text("utf-8")

@@ -1,0 +1,264 @@
+"""The command line of `rocketns audit`: arguments and the message for invalid ones, what the collector is asked for,
+and `verify`. No Spark."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rocketns.collect.arguments import parse as collector_parse
+from rocketns.pipeline.cli import audit
+from rocketns.pipeline.cli import spark as spark_options
+from rocketns.pipeline.cli.arguments import parse
+from rocketns.pipeline.cli.audit import main
+from rocketns.pipeline.cli.collecting import arguments, collected, journal_of, with_unread
+from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
+from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
+from rocketns.pipeline.contract.exits import BadInput
+from tests.journal.chained import BOOT_MS, Boot, files, journal, unsealed
+
+
+@pytest.mark.parametrize(
+    ("text", "us"),
+    [
+        ("1970-01-02", 86_400_000_000),
+        ("1970-01-01T00:06:40", 400_000_000),
+        ("1970-01-01 00:00:00.25", 250_000),
+        ("1970-01-01T02:00+02:00", 0),
+        ("2026-11-21T14:03Z", 1_795_269_780_000_000),
+    ],
+)
+def test_a_time_is_utc_unless_it_has_a_zone(text: str, us: int) -> None:
+    assert instant(text) == us
+
+
+@pytest.mark.parametrize(("text", "us"), [("5s", 5_000_000), ("250ms", 250_000), ("2", 2_000_000), ("1.5m", 90_000_000),
+                                          ("7d", 604_800_000_000)])  # fmt: skip
+def test_a_duration_is_seconds_unless_it_has_a_unit(text: str, us: int) -> None:
+    assert duration(text) == duration_or_folder(text) == us
+    assert duration_or_folder(f"./{text}") == f"./{text}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "COMMAND"),
+        ("run --journal j --out o --from yesterday", "'yesterday' is not a time: write 2026-11-21"),
+        ("run --journal j --out o --min-window soon", "'soon' is not a duration: write 5s"),
+        ("run --journal j --out o --from 0001-01-01", "write a time after 1970 and before 9987"),
+        ("explain T --at 9999-12-31 --journal j", "write a time after 1970 and before 9987"),
+        (f"run --journal j --out o --min-window {'9' * 400}", "write a duration of at most 36500d"),
+        (f"run --journal j --out o --days {'9' * 5000}", "write a number of days from 1 to 36500"),
+        ("run --journal j --out=", "the path is empty: name a folder"),
+        ("demo --events 99999999999999", "write a number from 1 to 100000000"),
+        ("run --journal j --out o --groups 1", "from 2 to 64, such as 2,3,4"),
+        ("run --journal j --out o --conf a=b", "write spark.NAME=VALUE"),
+        ("run --journal j --out o --remote sc://host", "--remote"),
+    ],
+)
+def test_an_error_prints_the_usage(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split()) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("usage: rocketns audit")
+    assert said in shown
+    assert "--help' explains every option" in shown
+
+
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(BadInput, match="pip install"):
+        check_extra()
+    assert main(["run", "--journal", "j", "--out", "o"]) == 2
+    assert capsys.readouterr().err == (
+        "rocketns audit run: pyspark is not installed, and the audit needs it. "
+        "Install it with: pip install 'rocketns[spark]'\n"
+    )
+
+
+@pytest.mark.parametrize("words", ["", "--master sc://host"])
+def test_a_spark_connect_server_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    if not words:
+        monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    assert main(["stream", "--journal", "j", "--out", "o", *words.split()]) == 2
+    assert "not a Spark Connect server. Unset SPARK_REMOTE, and name a master" in capsys.readouterr().err
+
+
+def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(BadInput, match=r'openjdk version "11\.0\.2"'):
+        check_java()
+
+
+def test_an_error_nobody_foresaw_is_neither_findings_nor_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> int:
+        raise RuntimeError("first line\n\tat java.lang.Thread.run(Thread.java:840)\nsecond line")
+
+    monkeypatch.setitem(audit.HANDLERS, "run", fails)
+    assert main(["run", "--journal", "j", "--out", "o"]) == 70
+    shown = capsys.readouterr().err
+    assert "RuntimeError: first line\nsecond line\n" in shown
+    assert "java.lang" not in shown
+
+
+@pytest.mark.parametrize(("sizes", "short"), [((), False), ((60, 40), True), ((60, 41), False)])
+def test_a_run_is_short_if_its_journal_is_here_and_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], short: bool
+) -> None:
+    monkeypatch.setattr(spark_options, "SHORT_BYTES", 100)
+    for number, size in enumerate(sizes):
+        path = tmp_path / "v=1" / f"dt={number}" / "ns=a" / "1-000001.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * size)
+    assert is_short(str(tmp_path)) is short
+    assert not any(map(is_short, ("s3a://bucket/journal", "/no/such/folder")))
+
+
+RUN = ("run", "--out", "o")
+TWO = ("--name-servers", "a=ns-1:9876,ns-2:9876")
+
+
+def collecting(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[bool, list[str], str]:
+    """Whether all were read, the collector's command line, and the progress."""
+    asked: list[str] = []
+
+    def collect(words: Sequence[str]) -> int:
+        asked.extend(words)
+        return status
+
+    options = parse([*RUN, *words])
+    is_read = collected(options, journal_of(options), Progress(lambda: 0.0), collect)
+    return is_read, asked, capsys.readouterr().err
+
+
+def test_what_is_seen_goes_below_out_unless_a_journal_is_named() -> None:
+    assert journal_of(parse([*RUN, *TWO])) == "o/collected"
+    assert journal_of(parse([*RUN, *TWO, "--journal", "j"])) == "j"
+    assert journal_of(parse([*RUN, "--journal", "j"])) == "j"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "name the --journal, or with --name-servers"),
+        (("--journal", "j", "--for", "5m"), "--for goes with --name-servers"),
+        (("--journal", "j", "--brokers"), "--brokers goes with --name-servers"),
+        ((*TWO, "--journal", "s3a://bucket/j"), "name another --journal than s3a://bucket/j"),
+    ],
+)
+def test_what_does_not_go_together_is_said(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        journal_of(parse([*RUN, *words]))
+
+
+def test_the_collector_takes_the_options_as_they_are_written() -> None:
+    given = (*TWO, "--for", "90s", "--interval", "2s", "--requests-per-second", "200", "--brokers")
+    settings = collector_parse(arguments(parse([*RUN, *given]), "j"), {})
+    assert [ns for ns, _ in settings.name_servers] == ["a", "ns-2-9876"]
+    assert (settings.journal, settings.for_s, settings.interval_s, settings.per_second, settings.ask_brokers) == (
+        "j", 90, 2, 200, True,
+    )  # fmt: skip
+
+
+def test_a_name_server_that_was_never_read_makes_the_run_incomplete(capsys: pytest.CaptureFixture[str]) -> None:
+    assert collecting(capsys, *TWO, status=1)[0] is False
+    assert [with_unread(status) for status in (0, 1, 2, 3, 70)] == [3, 3, 2, 3, 70]
+
+
+def test_what_the_collector_refuses_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="were not watched"):
+        collecting(capsys, *TWO, status=2)
+
+
+HEAD = re.compile(r"head: (\S+)")
+
+
+def verify(root: Path, *more: str) -> int:
+    return main(["verify", "--journal", str(root), *more])
+
+
+@pytest.fixture
+def head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The head of a journal that goes on afterwards."""
+    journal(tmp_path, ("stop",))
+    assert verify(tmp_path) == 0
+    (printed,) = HEAD.findall(capsys.readouterr().out)
+    Boot(tmp_path, BOOT_MS + 3_600_000).put(60).stop()
+    return str(printed)
+
+
+def test_an_earlier_head_is_still_in_its_chain(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(tmp_path, "--head", head) == verify(tmp_path, "--head", head.rpartition(":")[2]) == 0
+    assert "n1: intact." in capsys.readouterr().out
+
+
+def test_a_chain_that_was_made_anew_lacks_the_earlier_head(
+    tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody wrote all files again, with seals that fit: only a head from elsewhere shows it."""
+    for path in files(tmp_path):
+        path.unlink()
+    Boot(tmp_path, BOOT_MS).put(90).stop()
+    assert verify(tmp_path) == 0
+    assert verify(tmp_path, "--head", head) == 1
+    assert "BROKEN: no chain here has" in capsys.readouterr().out
+
+
+def test_a_changed_line_is_named(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert head
+    path = files(tmp_path)[0]
+    path.write_bytes(path.read_bytes().replace(b'"val":"3"', b'"val":"4"'))
+    assert verify(tmp_path) == 1
+    said = capsys.readouterr().out
+    assert "n1: BROKEN at 1 places" in said
+    assert re.search(rf"{re.escape(str(path))}:\d+: the bytes from line 1 to this seal", said)
+
+
+@pytest.mark.usefixtures("chinese")
+def test_faults_are_said_in_chinese(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *_ = files(tmp_path)
+    first.write_bytes(first.read_bytes().replace(b'"val":"3"', b'"val":"4"'))
+    second.unlink()
+    assert verify(tmp_path, "--language", "zh", "--head", head) == 1
+    said = capsys.readouterr().out
+    assert said.count(".jsonl:") > 1
+    without_paths = re.sub(r"\S+\.jsonl|n1|--head", "", said)
+    assert re.findall(r"[A-Za-z]{2,}", re.sub(r"[0-9a-f]{40}", "", without_paths)) == []
+
+
+def test_nobody_can_tell_of_a_head_whose_files_were_deleted(
+    tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in files(tmp_path):
+        if path.name.startswith(str(BOOT_MS)):
+            path.unlink()
+    assert verify(tmp_path, "--head", head) == 2
+    assert "cannot tell whether" in capsys.readouterr().out
+
+
+def test_nobody_can_tell_of_a_journal_without_seals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in journal(tmp_path, ("stop",)):
+        unsealed(path)
+    assert verify(tmp_path) == 2
+    assert "an older version wrote them" in capsys.readouterr().out
+
+
+def test_a_folder_without_a_journal_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(tmp_path) == 2
+    assert "name the folder that holds v=1" in capsys.readouterr().err
+    assert verify(tmp_path, "--head", "nonsense") == 2
+    assert "is no head" in capsys.readouterr().err

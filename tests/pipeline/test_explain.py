@@ -1,0 +1,346 @@
+"""`rocketns audit explain`: the route that a name server answered at a time, from its journal, however damaged, and
+from those of observers."""
+
+from __future__ import annotations
+
+import json
+import random
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from rocketns.journal.reading.clocks import estimates
+from rocketns.journal.reading.lines import records_of
+from rocketns.pipeline.cli.spark import PLACES_ELSEWHERE, is_here
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.schema import CLOCK_DAYS
+from rocketns.pipeline.moment.answers import explained_route
+from rocketns.pipeline.moment.around import causes, lost_before
+from rocketns.pipeline.moment.reading import of_ingested
+from rocketns.pipeline.moment.recorded import Recorded
+from rocketns.pipeline.moment.routes import Route, routes_at
+from rocketns.pipeline.storage.events.manifest import Manifest, Part, State
+from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.results import clocks_of
+from rocketns.protocol.body.route import queue_data
+from rocketns.routeinfo import topics as topic_requests
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.view import pick_up_route
+from tests.journal.memory import BOOT_MS, memory_journal, run_work
+from tests.journal.wild.damage import damaged
+from tests.pipeline.duck import state as duck
+from tests.pipeline.frames import duck_events, duck_rows
+from tests.pipeline.journals import (
+    DAY_START,
+    SECOND,
+    Broker,
+    Journal,
+    Journals,
+    Record,
+    events_table,
+    random_journals,
+    told_of,
+    topic,
+    worked_example,
+    write_files,
+)
+from tests.routeinfo.manager import READ_ONLY, Manager, table_of
+from tests.routeinfo.manager import Broker as Registering
+
+TOPICS = ("T", "U", "rmq_sys_SYNC_BROKER_MEMBER_ba")
+SNAPSHOT_EVERY = 25  # steps
+# known, queues (broker, r, w, p, s), groups (broker, cluster, ((id, address) …)): ROUTES without the switch
+Answer = tuple[bool, list[tuple[Any, ...]], list[tuple[Any, ...]]]
+
+
+class Served(NamedTuple):
+    """The records, and after each step: its time in us and the answer for each topic."""
+
+    records: list[Record]
+    answers: list[tuple[int, dict[str, Answer]]]
+
+
+def served(seed: int, steps: int) -> Served:
+    chance, manager = random.Random(seed), Manager()
+    journal, writer = memory_journal(manager.tables)
+    epoch_ms = BOOT_MS
+    answers = []
+    for number in range(steps):
+        ms = chance.choice((1, 50, 20_000))
+        manager.now_ms += ms
+        epoch_ms += ms
+        _step(chance, manager)
+        journal.record(list(manager.events), manager.now_ms, epoch_ms)
+        manager.events.clear()
+        if number % SNAPSHOT_EVERY == 0:
+            epoch_ms += 3_600_000
+            journal.tick(epoch_ms)
+            run_work(journal)
+        answers.append((epoch_ms * 1000, {topic: _answer(manager, topic) for topic in TOPICS}))
+    journal.buffer.flush(epoch_ms)
+    return Served(writer.take(), answers)
+
+
+def _step(chance: random.Random, manager: Manager) -> None:
+    name, number = chance.choice(("ba", "bb")), chance.choice((0, 1, 2))
+    broker = Registering(
+        "C", name, f"{name}:{chance.choice((number, 9))}", number, acting=chance.choice((True, True, False))
+    )
+    draw = chance.random()
+    if draw < 0.5:
+        sizes = [queue_data(chance.choice((4, 8)), 4, chance.choice((4, 6)), chance.choice((0, 1))) for _ in TOPICS]
+        wanted = {topic: size for topic, size in zip(TOPICS, sizes, strict=True) if chance.random() < 0.8}
+        is_refused = chance.random() < 0.2  # unless the id is registered; the switches of the group change
+        manager.register(broker.next_version(), table_of("base", **({} if is_refused else wanted)))
+    elif draw < 0.65:
+        manager.unregister(broker)
+    elif draw < 0.75:
+        manager.note(manager.tables.refresh("C", broker.addr, manager.now_ms))
+    elif draw < 0.8:
+        manager.unregister(broker.leaving(Cause.CHANNEL_CLOSE))
+    elif draw < 0.85:
+        manager.now_ms += 121_000
+        manager.scan()
+    elif draw < 0.9:
+        manager.note(topic_requests.delete_topic(manager.tables, chance.choice(TOPICS), None))
+    else:
+        change = chance.choice((topic_requests.wipe_write_perm, topic_requests.add_write_perm))
+        manager.note(change(manager.tables, name)[1])
+
+
+def _answer(manager: Manager, topic: str) -> Answer:
+    route = pick_up_route(manager.tables, manager.config, topic)
+    if route is None:
+        return True, [], []
+    queues = [
+        (name, data.read_queue_nums, data.write_queue_nums, data.perm, data.topic_sys_flag)
+        for name, data in route.queue_datas
+    ]
+    groups = [(g.broker_name, g.cluster, sorted(g.broker_addrs.items())) for g in route.broker_datas]
+    return True, queues, groups
+
+
+@pytest.mark.parametrize("asked", TOPICS)
+def test_the_answer_is_what_the_name_server_answered_then(asked: str) -> None:
+    """The tables of a name server under random requests. Each queried moment is a journal of its own, shifted so
+    that it comes at the same time; every second one begins in the middle, with a snapshot still to come."""
+    chance, at = random.Random(asked), 2_000_000_000 * SECOND
+    history = served(seed=3, steps=300)
+    ends = [r["ts"] for r in history.records if r.get("end")]
+    journals: Journals = {}
+    wanted: dict[str, Answer] = {}
+    for number, (ts, answers) in enumerate(chance.sample(history.answers, 40)):
+        name = f"{number:02}"
+        first = max((end for end in ends if end <= ts), default=0) if number % 2 else 0
+        told = [r for r in history.records if r["ts"] >= first]
+        journals[name] = [{**r, "ts": r["ts"] + at - ts} for r in told]
+        wanted[name] = answers[asked]
+    routes = routes_at(told_of(journals, asked), asked, at, acting_masters=True)
+    found = {r.ns: (r.known, r.queues, [(g.broker, g.cluster, sorted(g.addrs)) for g in r.groups]) for r in routes}
+    assert found == wanted
+    assert len({repr(answer) for answer in wanted.values()}) > 10
+
+
+def test_a_registration_that_was_not_accepted_may_have_ended_an_acting_master() -> None:
+    """A slave shows as master where its group knows acting masters. The last registration decides that, also a refused
+    one."""
+    manager = Manager()
+    journal, writer = memory_journal(manager.tables)
+    slave = Registering("C", "b", "b:1", 1)
+    manager.register(slave, table_of("T", T=READ_ONLY, U=READ_ONLY))
+    journal.record(list(manager.events), manager.now_ms, BOOT_MS)
+    manager.events.clear()
+    result = manager.register(slave.but(addr="b:2", id=2, acting=False), table_of("T"))
+    assert result.refused
+    journal.record(list(manager.events), manager.now_ms, BOOT_MS + 1_000)
+    journal.buffer.flush(BOOT_MS + 2_000)
+    told = told_of({"n1": writer.take()}, "T")
+    shown = [routes_at(told, "T", at * 1_000, acting_masters=True)[0] for at in (BOOT_MS + 500, BOOT_MS + 1_500)]
+    assert [route.groups[0].addrs for route in shown] == [[(0, "b:1")], [(1, "b:1")]]
+
+
+def test_explain_distinguishes_unknown_from_absent() -> None:
+    broker = Broker("broker-a", "10.0.0.1:10911")
+    fleet = {ns: Journal(0, ns) for ns in ("down", "late", "none", "quiet", "silent")}
+    fleet["down"].register(1 * SECOND, broker, [topic("T")])
+    fleet["down"].stop(50 * SECOND)
+    fleet["late"] = Journal(200 * SECOND, "late")
+    fleet["none"].register(1 * SECOND, broker, [topic("U")])
+    fleet["none"].heartbeat(99 * SECOND, broker)
+    fleet["quiet"].register(1 * SECOND, broker, [topic("T")])
+    fleet["quiet"].heartbeat(1000 * SECOND, broker)
+    fleet["silent"].register(1 * SECOND, broker, [topic("T")])
+    told = told_of({ns: journal.records for ns, journal in fleet.items()}, "T")
+    found = {r.ns: (r.known, [q.broker for q in r.queues]) for r in routes_at(told, "T", 130 * SECOND)}
+    assert found == {
+        "down": (False, []),
+        "late": (False, []),
+        "none": (True, []),
+        "quiet": (True, ["broker-a"]),
+        "silent": (False, []),
+    }
+
+
+def test_the_routes_are_those_of_the_independent_version() -> None:
+    journals: Journals = {f"w-{ns}": records for ns, records in worked_example().items()}
+    for seed in range(12):
+        journals |= {f"{seed}-{ns}": records for ns, records in random_journals(seed).items()}
+    db = duck_events(journals)
+    at = DAY_START + 1800 * SECOND
+    routes = routes_at(told_of(journals, "T"), "T", at)
+    found = sorted(((r.ns, r.known, [tuple(q) for q in r.queues]) for r in routes), key=repr)
+    assert found == duck_rows(db, duck.ROUTES.format(topic="T", at=at, silent=SILENT_AFTER_US))
+    assert sum(bool(queues) for _, _, queues in found) > 5
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[bytes]:
+    return [orjson.dumps(record) for record in served(7, 60).records]
+
+
+def explained_lines(lines: list[bytes], *, ingested: bool) -> list[Route]:
+    """As `explain` works. ``ingested``: as from Parquet, where a missing column is None."""
+    recorded = Recorded()
+    records = list(records_of(b"\n".join(lines) + b"\n", "n1", "2023-11-14"))
+    columns = {name: None for record in records for name in record}
+    recorded.add((columns | record if ingested else record for record in records), "T", 0)
+    recorded = recorded.sorted()
+    at = max(record["ts"] for record in records)
+    estimates(recorded.days, recorded.shown(), recorded.heard)
+    causes(recorded, at)
+    lost_before(recorded, at)
+    return routes_at(recorded.corrected({}).until(at), "T", at, acting_masters=True)
+
+
+@pytest.mark.parametrize("ingested", [False, True], ids=["journal", "ingested"])
+def test_any_line_may_be_damaged(lines: list[bytes], ingested: bool) -> None:
+    for seed in range(300):
+        chance, some = random.Random(seed), list(lines)
+        for number in chance.sample(range(len(some)), 3):
+            some[number] = damaged(chance, some[number])
+        assert [route.ns for route in explained_lines(some, ingested=ingested)] == ["n1"], seed
+
+
+def test_lines_of_other_kinds_change_nothing(lines: list[bytes]) -> None:
+    """A later version may have kinds of records and columns that this one does not know."""
+    odd = orjson.dumps(orjson.loads(lines[5]) | {"ev": "other", "unknown": [1]})
+    assert explained_lines([*lines[:5], odd, *lines[6:]], ingested=False)
+
+
+BOOT = DAY_START // 1000
+MEMBER = {"cluster": "c", "broker": "b", "addr": "10.0.0.1:10911", "bid": 0, "acting": False}
+
+
+def at(second: int) -> int:
+    return DAY_START + second * SECOND
+
+
+def watched(*changes: tuple[int, int, dict[str, Any]], stop: tuple[int, int] | None = None) -> list[Record]:
+    """A boot of an observer that begins with topic T on broker b; changes: second, since which second, the record."""
+    told: list[tuple[int, dict[str, Any]]] = [
+        (0, {"ev": "open", "ns": "n", "file": 1, "rotate_s": 600}), (0, {"ev": "start", "ns": "n", "observed": True}),
+        (0, {"ev": "snap", "snap": 3, "part": 0, **MEMBER}),
+        (0, {"ev": "snap", "snap": 3, "part": 1, "broker": "b", "topics": [topic("T")]}),
+        (0, {"ev": "snap", "snap": 3, "part": 2, "end": True}),
+        *((second, {**record, "since": at(since)}) for second, since, record in changes),
+    ]  # fmt: skip
+    told += [(stop[0], {"ev": "stop", "since": at(stop[1])})] if stop else [(600, {"ev": "alive"})]
+    return [{"boot": BOOT, "seq": seq, "ts": at(second), **record} for seq, (second, record) in enumerate(told, 1)]
+
+
+CHANGED = {"ev": "tput", "broker": "b", "cause": "observed", "topics": [topic("T", r=8)]}
+
+
+def explained(tmp_path: Path, second: int, **journals: list[Record]) -> list[str]:
+    write_files(journals, tmp_path)
+    return explained_route(None, str(tmp_path), None, "T", at(second))
+
+
+def test_it_says_between_which_looks_a_route_changed(tmp_path: Path) -> None:
+    lines = explained(tmp_path, 200, n1=watched((100, 95, CHANGED)))
+    assert "times are those of the clock of what watched the name servers from outside" in lines
+    assert "  b: 8 read queues, 4 write queues, perm 6; 0 10.0.0.1:10911" in lines
+    assert any(
+        "since a moment between 2026-01-01T00:01:35.000Z and 2026-01-01T00:01:40.000Z (observed;" in line
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize(("second", "said"), [(95, False), (96, True), (99, True), (100, False)])
+def test_between_the_looks_it_says_that_the_change_may_have_come(tmp_path: Path, second: int, said: bool) -> None:
+    lines = explained(tmp_path, second, n1=watched((100, 95, CHANGED)))
+    assert any("so maybe before this moment" in line for line in lines) is said
+    assert any("8 read queues" in line for line in lines) is (second == 100)
+
+
+def test_after_the_last_look_nothing_is_known(tmp_path: Path) -> None:
+    lines = explained(tmp_path, 298, n1=watched(stop=(300, 295)))
+    assert "n1: not known: it was not watched then, or its journal has nothing of that time" in lines
+    assert "b: 4 read queues" in "\n".join(explained(tmp_path, 294, n1=watched(stop=(300, 295))))
+
+
+def test_events_that_an_older_rocketns_stored_lack_the_columns_of_observers(tmp_path: Path) -> None:
+    table = events_table({"n1": watched()}).drop_columns(["since", "observed", "asked", "ns", "dt"])
+    part = Part("data/batch=1/dt=2026-01-01/ns=n1", "2026-01-01", "n1", 1, 1, at(0), at(600))
+    (tmp_path / part.path).mkdir(parents=True)
+    pq.write_table(table, tmp_path / part.path / "part.parquet")
+    Manifest(None, str(tmp_path)).publish(State(parts=[part]))
+    found = list(of_ingested(None, str(tmp_path), at(0), at(700)))
+    assert len(found) == table.num_rows
+    assert {(record.get("since"), record.get("observed")) for record in found} == {(None, None)}
+
+
+def test_of_a_name_server_that_lists_no_topics_no_route_is_known(tmp_path: Path) -> None:
+    known = [one for one in watched() if not one.get("topics")]
+    records = [one | {"seq": seq} | ({"no_topics": True, "part": 1} if one.get("end") else {})
+               for seq, one in enumerate(known, 1)]  # fmt: skip
+    lines = explained(tmp_path, 100, n1=records)
+    assert "n1: not known: it was watched, but did not list its topics (enableAllTopicList)" in lines
+
+
+GOOD = {"boot": 1, "seq": 2, "ts": 3, "ev": "tput", "broker": "b", "topics": [{"t": "T", "r": 4}], "new": {}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"boot":1,"seq":2', b"[]", b"7", b"\xff", {"seq": None}, {"ts": "3"}, {"seq": 2.5}, {"boot": True},
+        {"topics": {"t": "T"}}, {"topics": ["T"]}, {"topics": [{"t": "T", "r": "4"}]}, {"bid": 2**31},
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_record_is_left_out(line: object) -> None:
+    wrong = line if isinstance(line, bytes) else json.dumps(GOOD | line).encode()  # type: ignore[operator]
+    good = json.dumps(GOOD).encode()
+    found = list(records_of(good + b"\n" + wrong + b"\n" + good, "n", "day"))
+    assert found == [{**GOOD, "ns": "n", "dt": "day"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "master", "conf", "here"),
+    [
+        ("/journal", None, [], True), ("file:///journal", None, [], True), ("s3a://bucket/journal", None, [], False),
+        ("/journal", "spark://spark:7077", [], False), ("/journal", None, [("spark.hadoop.fs.defaultFS", "")], False),
+    ],
+)  # fmt: skip
+def test_spark_starts_only_where_a_path_may_be_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, path: str, master: str | None, conf: list[tuple[str, str]], *, here: bool
+) -> None:
+    for name in PLACES_ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    assert is_here(Namespace(master=master, conf=conf), path, None) is here
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    assert not is_here(Namespace(master=master, conf=conf), path, None)
+
+
+def test_the_clocks_of_a_run_are_read_without_spark(tmp_path: Path) -> None:
+    told = [["2026-01-02", "n1", 7, 9, 0, "versions", "n2", 0], ["2026-01-01", "n1", 5, 9, 0, "versions", "n2", 0]]
+    rows = [dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in told]
+    (tmp_path / "results/r/clock_days").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "results/r/clock_days/part.parquet")
+    (tmp_path / "summary.json").write_text('{"run": "r"}')
+    assert clocks_of(None, folder_at(None, str(tmp_path))) == rows[::-1]
