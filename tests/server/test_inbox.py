@@ -338,8 +338,6 @@ def test_bytes_never_exceed_their_limit_by_more_than_headers(steps: list[tuple[s
     assert waiting.bytes == 0
 
 
-
-
 def test_connections_that_leave_are_passed_over() -> None:
     """Whether they announced a host or not, and whether another of their host is being served."""
     waiting = inbox()

@@ -282,14 +282,3 @@ def test_the_next_job_is_known() -> None:
     assert jobs.next_due_ms() == 70
     jobs.run_due(80)
     assert jobs.next_due_ms() == 110
-
-
-def test_a_job_added_beside_another_wants_no_look_of_its_own() -> None:
-    jobs: Jobs = Jobs()
-    ran: list[str] = []
-    jobs.add("first", lambda: ran.append("first"), first_ms=1000, every_ms=1000)
-    jobs.run_due(2500)
-    jobs.add("second", lambda: ran.append("second"), first_ms=jobs.due_ms("first"), every_ms=1000)
-    jobs.run_due(jobs.next_due_ms())
-    assert ran == ["first", "first", "second"]
-    assert jobs.next_due_ms() == 4000

@@ -12,7 +12,6 @@ import pytest
 
 from rocketns.server.reactors import usage
 from rocketns.server.reactors.balancer import (
-    AGAIN,
     GATHER_AFTER,
     GATHER_AFTER_MAX,
     RECENT_MS,
@@ -68,12 +67,6 @@ def test_reactors_that_have_little_to_do_are_gathered() -> None:
     assert made.active == 2
 
 
-def test_reactors_whose_cores_others_took_are_gathered() -> None:
-    made = balance(2, 2)
-    windows(made, GATHER_AFTER, [0.45, 0.5], 0.0)
-    assert made.active == 1
-
-
 def test_work_just_too_much_for_one_is_tried_less_and_less_often() -> None:
     """One reactor needs 0.95 of a core for this load, two need 0.5 each, so the number would keep changing."""
     made, changes = balance(2, 2), []
@@ -85,20 +78,6 @@ def test_work_just_too_much_for_one_is_tried_less_and_less_often() -> None:
     waits = [after - before for before, after in itertools.pairwise(changes)]
     assert waits[:5] == [1 + min(GATHER_AFTER * 2**number, GATHER_AFTER_MAX) for number in range(1, 6)]
     assert max(waits) == 1 + GATHER_AFTER_MAX
-
-
-def test_gathering_is_quick_again_after_a_long_time_with_fewer() -> None:
-    made = balance(2, 2)
-    for _ in range(3):
-        windows(made, GATHER_AFTER * 4, [0.5, 0.5], 1.0)
-        assert made.active == 1
-        windows(made, 1, [1.0, 0.0], 1.0)
-        assert made.active == 2
-    windows(made, GATHER_AFTER_MAX, [0.5, 0.5], 1.0)
-    windows(made, AGAIN, [0.5, 0.0], 1.0)
-    windows(made, 1, [1.0, 0.0], 1.0)
-    windows(made, GATHER_AFTER, [0.5, 0.5], 1.0)
-    assert made.active == 1
 
 
 def test_connections_that_could_not_move_are_asked_for_again() -> None:
