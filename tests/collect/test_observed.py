@@ -136,6 +136,13 @@ def test_a_group_that_no_broker_could_register_is_left_out(name: str, data: Brok
     assert observed.left_out == 1
 
 
+def test_an_address_has_one_id_in_a_group() -> None:
+    observed = watched()
+    observed.groups({"b": group({2: A, 0: A, 1: "10.0.0.2:10911"})})
+    assert observed.tables.broker_addr_table["b"].broker_addrs == {0: A, 1: "10.0.0.2:10911"}
+    assert observed.left_out == 1
+
+
 def test_a_group_has_so_many_ids_at_most_and_keeps_the_known_ones() -> None:
     observed = Observed()
     observed.groups({"b": group({-1: A})})

@@ -72,16 +72,6 @@ class Peer:
         except ConnectionResetError:
             return True
 
-    def is_silent(self) -> bool:
-        """Whether nothing has come."""
-        self.socket.setblocking(False)
-        try:
-            return not self.socket.recv(1, socket.MSG_PEEK) and False
-        except BlockingIOError:
-            return True
-        finally:
-            self.socket.settimeout(WITHIN_S)
-
     def reset(self) -> None:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()

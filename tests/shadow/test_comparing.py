@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interop.parity.comparing.differences import SAME_SIGN
 from rocketns.shadow.comparing import even, tokens
 from rocketns.shadow.comparing.comparing import NO_FRAME, Cache, Comparing, Finding
 from rocketns.shadow.comparing.even import differ_only_in_order
@@ -37,30 +36,20 @@ def turned(value: Any) -> Any:
     return [turned(item) for item in reversed(value)] if isinstance(value, list) else value
 
 
+ADDRS = {"0": "h:1", "1": "h:2"}
 IN_ANY_ORDER = {
     "topics": (206, {"topicList": ["a", "b", "c"]}, {"topicList": ["c", "a", "b"]}),
     "topics of a cluster": (224, {"topicList": ["a", "b"]}, {"topicList": ["b", "a"]}),
-    "system topics and any broker": (
-        304,
-        {"brokerAddr": "h:1", "topicList": ["a", "b"]},
-        {"brokerAddr": "h:2", "topicList": ["b", "a"]},
-    ),
+    "system topics and any broker": (304, {"brokerAddr": "h:1", "topicList": ["a", "b"]},
+                                     {"brokerAddr": "h:2", "topicList": ["b", "a"]}),
     "brokers and queues of a route": (105, route("a", "b"), route("b", "a")),
-    "brokers, addresses and clusters": (
-        106,
-        INFO,
-        {
-            "brokerAddrTable": {"b": broker("b"), "a": broker("a")},
-            "clusterAddrTable": {"D": ["y", "x"], "C": ["b", "a"]},
-        },
-    ),
+    "brokers, addresses and clusters": (106, INFO, {
+        "brokerAddrTable": {"b": broker("b"), "a": broker("a")},
+        "clusterAddrTable": {"D": ["y", "x"], "C": ["b", "a"]}}),
     "KV items": (219, {"table": {"a": "1", "b": "2"}}, {"table": {"b": "2", "a": "1"}}),
-    "members of a group": (
-        901,
-        {"brokerMemberGroup": {"brokerAddrs": {"0": "h:1", "1": "h:2"}, "brokerName": "a"}},
-        {"brokerMemberGroup": {"brokerAddrs": {"1": "h:2", "0": "h:1"}, "brokerName": "a"}},
-    ),
-}
+    "members of a group": (901, {"brokerMemberGroup": {"brokerAddrs": ADDRS, "brokerName": "a"}},
+                           {"brokerMemberGroup": {"brokerAddrs": turned(ADDRS), "brokerName": "a"}}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", IN_ANY_ORDER)
@@ -198,6 +187,8 @@ def test_bytes_that_are_no_frame_differ_and_are_called_so(data: bytes) -> None:
 RECORDED = [json.loads(line) for line in Path(__file__).with_name("listed.jsonl").read_text("utf-8").splitlines()]
 
 
+# It looks like the other one.
+SAME_SIGN = {"registration-without-address": "entries-without-end"}
 # Pairs of megabytes, which are not recorded, and a flood.
 MADE_HERE = {"mappings-without-end", "lookups-without-a-queue"}
 

@@ -17,7 +17,7 @@ from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import decode
 from rocketns.shadow.comparing.cases import asked
 from rocketns.shadow.counting.counts import Counts
-from rocketns.shadow.counting.telling import TOLD_KEPT_MAX, Listening
+from rocketns.shadow.counting.telling import Listening
 from rocketns.shadow.judge import waiting
 from rocketns.shadow.judge.judging import Judge
 from rocketns.shadow.judge.questions import Again, client_of, may_be_asked_again, question_of, text_of, with_opaque
@@ -157,13 +157,6 @@ def test_more_questions_than_there_is_room_for_are_skipped(monkeypatch: pytest.M
     for name in "abc":
         judging.take(pair(HERE, THERE, request(ext={"topic": name})), 0.0)
     assert (len(judging.questions), judging.counts.skipped) == (2, 1)
-
-
-def test_kept_pairs_that_find_no_room_in_a_message_are_told_in_the_next() -> None:
-    judging = judge()
-    for number in range(TOLD_KEPT_MAX + 3):
-        judging.take(pair(answer(code=1), answer(), request(103, {"n": str(number)})), 0.0)
-    assert [len(judging.take_counts().samples) for _ in range(3)] == [TOLD_KEPT_MAX, 3, 0]
 
 
 OLD, NEW = {"T": "a:4"}, {"T": "a:8"}

@@ -161,18 +161,6 @@ def test_an_end_by_the_half_alone_is_counted_and_the_client_stays(scene: Scene) 
     asked(client, up, request(7))
 
 
-def test_an_end_by_both_is_no_difference(scene: Scene) -> None:
-    client, up, own = scene.connected()
-    own.close()
-    eventually(lambda: scene.counts.given_up == 1)
-    up.close()
-    assert client.ends()
-    client.close()
-    eventually(lambda: not scene.counts.open)
-    scene.advance(4)
-    assert scene.counts.closed == 0
-
-
 def test_garbage_reaches_both_servers(scene: Scene) -> None:
     client = scene.connect()
     up = scene.up.accept()
@@ -192,15 +180,6 @@ def test_tls_passes_unread_and_the_half_gets_nothing_of_it(scene: Scene) -> None
     up.send(b"\x16\x03\x03 server")
     client.expect(b"\x16\x03\x03 server")
     assert (scene.counts.tls, scene.counts.garbage) == (1, 0)
-
-
-def test_a_frame_after_a_proxy_header_is_read(scene: Scene) -> None:
-    client = scene.connect()
-    header = b"PROXY TCP4 10.0.0.1 10.0.0.2 1000 9876\r\n"
-    up = scene.up.accept()
-    client.send(header + request(7))
-    up.expect(header + request(7))
-    eventually(lambda: scene.counts.requests == 1)
 
 
 def test_a_half_that_does_not_run_is_not_missed_and_joins_at_the_next_frame_when_it_does(scene: Scene) -> None:

@@ -8,7 +8,6 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -18,9 +17,9 @@ import pytest
 from rocketns.shadow.cli import write_report
 from rocketns.shadow.counting import kept as keeping
 from rocketns.shadow.counting.counts import NAMES_MAX, OTHERS, Counts
-from rocketns.shadow.counting.kept import KEPT_MAX, PAIR_KEPT_BYTES_MAX, Difference, Samples
+from rocketns.shadow.counting.kept import KEPT_MAX, Difference, Samples
 from rocketns.shadow.counting.standing import READY_AFTER_MS, Mood, Standing, verdict_on
-from rocketns.shadow.counting.summary import exit_status, summary
+from rocketns.shadow.counting.summary import summary
 from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, Listening, told
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.recording.file import Recording
@@ -70,14 +69,6 @@ def test_the_first_questions_are_kept_and_the_others_counted() -> None:
     for number in range(KEPT_MAX + 5):
         samples.add(kept(f"q{number}"))
     assert (len(samples), samples.more) == (KEPT_MAX, 5)
-
-
-def test_a_pair_that_is_too_large_is_kept_without_its_frames() -> None:
-    samples = Samples()
-    samples.add(kept(pair=PAIR._replace(upstream=bytes(PAIR_KEPT_BYTES_MAX))))
-    (one,) = samples
-    assert one.pair is None
-    assert one.differences
 
 
 def test_frames_of_all_kept_pairs_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,19 +125,6 @@ def test_nothing_is_called_ready_that_was_not_shown_for_a_day() -> None:
     assert (warming.judged, warming.unwanted) == (0, 0)
 
 
-def test_what_differs_most_is_named_first() -> None:
-    counts = equal(1000)
-    for number in range(3):
-        counts.add_unwanted(105, Outcome.DIFFERENT, kept(request="GET_ROUTEINFO_BY_TOPIC topic=T", times=2 + number))
-    counts.add_unwanted(103, Outcome.MISSING, kept("other", request="REGISTER_BROKER", differences=(), note="silent"))
-    found = verdict_on(standing(counts, 61_000))
-    assert found.sentence == "10 of 1,010 answers in 1 min 1 s differ: 9 different, 1 missing"
-    assert found.reasons == (
-        "most often GET_ROUTEINFO_BY_TOPIC", "GET_ROUTEINFO_BY_TOPIC topic=T: body.x", "REGISTER_BROKER: silent",
-        "the last one 1 min ago",
-    )  # fmt: skip
-
-
 def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_the_terminal() -> None:
     counts = equal(5)
     counts.listed["limits"] += 2
@@ -161,12 +139,6 @@ def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_th
     assert "clients: GO 4.9.4 1" in text
     assert r"body.a: the upstream has \x1b[2J\r\nT\u202e, rocketns nothing" in text
     assert not set("\x1b\r\u202e") & set(text)
-
-
-def test_requests_without_two_answers_are_said_and_are_no_fault() -> None:
-    found = replace(standing(Counts()), relay={"left": 3})
-    assert "3 requests have nothing to compare: their connection ended" in summary(found)
-    assert exit_status(found) == 0
 
 
 def test_no_text_of_a_peer_becomes_markup_in_the_report_or_the_page() -> None:
