@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
+from rocketns.pipeline.contract.frames import frame_of
 from tests.pipeline.journals import Record, events_table
 
+Row = dict[str, Any]
 
-def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
-    """Sorted tuples; nested rows become tuples as well."""
-    return sorted((plain(row) for row in frame.collect()), key=repr)
+
+def frame(spark: SparkSession, schema: StructType, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """Rows as a frame; a column that a row lacks is null."""
+    return frame_of(spark, [tuple(row.get(name) for name in schema.names) for row in rows], schema)
+
+
+def rows(data: DataFrame, *names: str) -> list[tuple[Any, ...]]:
+    """The rows' columns ``names`` (all of them without) as sorted tuples; nested rows become tuples as well."""
+    chosen = data.select(*names) if names else data
+    return sorted((plain(row) for row in chosen.collect()), key=repr)
 
 
 def duck_rows(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""Divergence in SQL: the value of every name server looked up at every point in time, and stretches made of them."""
+"""Windows, segments and incidents in SQL: the value of every name server at every point in time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ GRID = """
         ) as early
     from times t, servers s
 """
-
 WINDOWS = """
     create or replace temp table key_windows as
     with vectors as (
@@ -122,11 +121,9 @@ WINDOWS = """
         left join knowing comes on comes.ns = opened_by and comes.t1 = f.t1
         left join knowing goes on goes.ns = opened_by and goes.t2 = f.t1
 """
-
 TURNED = """(c.known, c.value, c.known and c.doubted)
             is distinct from (coalesce(c.was_known, false), c.was, coalesce(c.was_known and c.was_doubted, false))
 """
-
 SEGMENTS = """
     with times as (
         select topic, t from grid semi join certain using (topic)
@@ -152,8 +149,6 @@ SEGMENTS = """
     counted as (select *, sum(begins) over (partition by topic order by t1) as segment from marked)
     select topic, min(t1), max(t2), first(views) from counted group by topic, segment
 """
-
-
 NO_DOUBTS = "create or replace temp table topic_doubts (ns text, topic text, broker text, t1 bigint, t2 bigint)"
 EXACT_CLOCKS = """
     create or replace temp table clock_offsets as select distinct ns, 'versions' as method, 0 as uncertainty from uptime
@@ -167,3 +162,51 @@ def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
     windows = WINDOWS.replace("{kind}", kind("f.topic")).replace("{turned}", TURNED)
     db.execute(windows, {"min_window": min_window_us})
     db.execute("create or replace temp view certain as select * from key_windows where doubt is null")
+
+
+INCIDENTS = """
+with told as (
+  select *, {'cause': cause, 'doubt': doubt} as why from key_windows
+), ordered as (
+  select *, row_number() over (partition by broker, why order by t1, topic) as i from told
+), marked as (
+  select *, coalesce((select max(p.t1) from ordered p where p.broker = o.broker and p.why is not distinct from o.why
+    and p.i < o.i) < o.t1 - 10000000, true) as begins
+  from ordered o
+), numbered as (
+  select *, (select count(*) from marked m where m.broker = o.broker and m.why is not distinct from o.why
+    and m.begins and m.t1 <= o.t1) as incident
+  from marked o
+), shown as (
+  select broker, why, incident, topic, i, case when value.present then value.r else 0 end as r
+  from (select broker, why, incident, topic, i, unnest("values") as value from numbered
+    where coalesce(kind, 'user') = 'user')
+), hidden as (
+  select broker, why, incident, topic, max(missing) as missing
+  from (select broker, why, incident, topic, i, max(r) - min(r) as missing from shown group by all)
+  group by broker, why, incident, topic
+), absent as (
+  select broker, why, incident, value.ns as ns
+  from (select broker, why, incident, unnest("values") as value from numbered) where not value.present
+)
+select n.cause, n.broker, min(n.t1), max(n.t2), count(*),
+  count(distinct n.topic), count(distinct n.topic) filter (coalesce(kind, 'user') = 'user'),
+  list_transform(
+    list_slice(list_sort(list(distinct {'o': coalesce(kind, 'user') <> 'user', 't': n.topic})), 1, 5), lambda x: x.t
+  ),
+  coalesce((select sum(missing) from hidden h where h.broker = n.broker and h.why is not distinct from n.why
+    and h.incident = n.incident), 0)::long,
+  coalesce((select list_sort(list(distinct a.ns)) from absent a where a.broker = n.broker
+    and a.why is not distinct from n.why and a.incident = n.incident), []),
+  list_sort(list(distinct n.opened_by)), max(n.t2 - n.t1), max(n.gap),
+  coalesce((select list_sort(list(distinct v.ns))
+    from (select t1, unnest("values").ns as ns, broker, why, incident from numbered) v, events e
+    where e.ev = 'stall' and e.ns = v.ns and v.t1 >= e.ts - 1000 * e.ms and v.t1 <= e.ts + 30000000
+      and v.broker = n.broker and v.why is not distinct from n.why and v.incident = n.incident), []),
+  n.why.doubt,
+  coalesce((select max(t1_early) from numbered f where f.broker = n.broker and f.why is not distinct from n.why
+    and f.incident = n.incident and f.t1 = min(n.t1)), 0),
+  coalesce((select max(t2_early) from numbered f where f.broker = n.broker and f.why is not distinct from n.why
+    and f.incident = n.incident and f.t2 = max(n.t2)), 0)
+from numbered n group by n.broker, n.cause, n.why, n.incident
+"""

@@ -1,4 +1,6 @@
-"""Topics in SQL. Parameters: t0, t1, days. Tables: topic_intervals, broker_intervals, ns_uptime, events."""
+"""Topics and who asks for them in SQL. Parameters: t0, t1, days. Tables: those of a run, and events."""
+
+from __future__ import annotations
 
 
 def kind(topic: str) -> str:
@@ -28,7 +30,6 @@ with names as (
 )
 """
 )
-
 DAYS = (
     COMMON
     + """
@@ -40,7 +41,6 @@ select strftime(make_timestamp(day * 86400000000), '%Y-%m-%d'), kind, count(dist
 from queues join names using (topic) group by all
 """
 )
-
 INVENTORY = (
     COMMON
     + """
@@ -56,7 +56,6 @@ select topic, kind, (select count(*) from now where now.topic = names.topic),
 from names left join removed using (topic) where created is not null
 """
 )
-
 DEAD = (
     COMMON
     + """
@@ -79,7 +78,6 @@ where all_days and queues > 0 and created <= {t1} - {days} * 86400000000
   and coalesce(last_lookup, 0) < {t1} - {days} * 86400000000
 """
 )
-
 HOT = (
     COMMON
     + """
@@ -89,7 +87,6 @@ select topic, kind, rank() over (partition by kind order by n desc, topic), n, m
 from summed join names using (topic)
 """
 )
-
 SKEW = (
     COMMON
     + """
@@ -97,7 +94,6 @@ select topic, kind, count(*), min(r), max(r), avg(r), max(r) / nullif(avg(r), 0)
 from now join names using (topic) group by all
 """
 )
-
 UNCOVERED = (
     COMMON
     + """
@@ -112,3 +108,161 @@ where not exists (select 1 from asked a where a.ns = e.ns and a.ts >= e.d1 and a
 union all select null, ago from days where ago not in (select ago from expected)
 """
 )
+MISSING = """
+with hourly as (
+  select topic, floor((ts - coalesce(iv_ms, 0) * 500) / 3600e6)::long as hour, sum(coalesce(miss, 0))::long as miss,
+    sum(n)::long as n, list_sort(list(distinct ns) filter (miss > 0)) as servers
+  from events where ev = 'lookup' and topic <> '*' and ts >= {t0} and ts < {t1} group by all
+), born as (select topic, min(hour) as first from hourly group by topic
+), busy as (select * from hourly join born using (topic) where miss >= 20
+), hours as (
+  select b.topic, b.hour, unnest(generate_series(greatest(b.first, b.hour - 168), b.hour - 1)) as past from busy b
+), history as (
+  select h.topic, h.hour, coalesce(p.miss, 0) as miss
+  from hours h left join hourly p on p.topic = h.topic and p.hour = past
+), middle as (select topic, hour, count(*) as hours, median(miss) as median from history group by all
+), spread as (
+  select topic, hour, median(abs(miss - median)) as mad from history join middle using (topic, hour) group by all
+), judged as (
+  select b.*, coalesce(hours, 0) as hours, median, mad, median + 5 * greatest(1.4826 * mad, 1) as bound,
+    rank() over (partition by topic order by hour) as place
+  from busy b left join middle using (topic, hour) left join spread using (topic, hour)
+)
+select topic, hour * 3600000000, case when hours < 24 then 'new' else 'anomaly' end, miss, n, servers, hours::int,
+  median, mad, case when hours >= 24 then bound end, {kind}
+from judged where case when hours < 24 then place = 1 else miss > bound end
+""".replace("{kind}", kind("topic"))
+LOAD = (
+    COMMON
+    + """
+, held as (
+  select broker, topic, kind = 'user' as own, max(r) as r from topic_intervals join names using (topic)
+  where t1 < {t1} and t2 > {t0} group by all
+)
+select broker, count(*), count(*) filter (own), coalesce(sum(r) filter (own), 0)::long,
+  coalesce(list_slice(list_sort(list(topic) filter (own)), 1, 5), [])
+from held group by broker
+"""
+)
+CLIENTS = """
+select client, lang, cv, list_sort(list(distinct ns)), count(distinct topic), sum(n)::long,
+  sum(coalesce(miss, 0))::long, case when client is not null then sum(iv_ms) / 1000 / sum(n) end,
+  min(ts - coalesce(iv_ms, 0) * 1000), max(ts)
+from events where ev = 'lookup' and topic <> '*' and ts >= {t0} and ts < {t1} group by client, lang, cv
+"""
+CENSUS = """
+select lang, cv, case when cv between 213 and 1411 and cv % 2 = 1
+    then array_to_string(string_split(((cv + 587) // 2)::varchar, ''), '.') end,
+  count(client), count(distinct client[:-1 - position(':' in reverse(client))]), sum(n)::long, sum(miss)::long,
+  sum(n) / (select sum(n) from clients), median(poll_s), count(*) filter (poll_s < 15)
+from clients group by lang, cv
+"""
+ASKERS = (
+    COMMON
+    + """
+select topic, kind, client, lang, cv, list_sort(list(distinct ns)), sum(n)::long, sum(coalesce(miss, 0))::long,
+  min(ts - coalesce(iv_ms, 0) * 1000), max(ts)
+from asked join names using (topic) group by topic, kind, client, lang, cv having sum(miss) > 0
+"""
+)
+SOLE = (
+    COMMON
+    + """
+, last as (select max(t2) as at from ns_uptime
+), masters as (
+  select broker, max(zone) as zone from broker_intervals where bid = 0 and t2 >= (from last) group by broker
+), held as (
+  select topic, broker, zone, max(case when (p & 2) = 2 then w else 0 end) as w
+  from topic_intervals join masters using (broker) where t2 >= (from last) group by all
+), victims as (
+  select 'broker' as scope, broker as name from masters
+  union select 'zone', zone from masters where zone is not null
+), tried as (
+  select scope, name, topic, bool_or(hit) as touched, bool_and(hit) as all_gone,
+    coalesce(bool_and(hit) filter (w > 0), false) as writes_gone, coalesce(sum(w) filter (w > 0), 0)::long as w
+  from (
+    select scope, name, h.*, case scope when 'broker' then broker = name else zone is not distinct from name end as hit
+    from victims, held h
+  ) group by all
+)
+select scope, name, topic, kind, all_gone, writes_gone, if(writes_gone, w, 0)::long
+from tried join names using (topic) where all_gone or writes_gone
+"""
+)
+RADIUS = """
+select scope, name, count(*) filter (loses_masters), count(*) filter (loses_writes), sum(queues)::long,
+  list_sort(list(topic))[:5]
+from sole_topics where kind = 'user' group by all
+"""
+ORDERED = (
+    COMMON
+    + """
+, used as (select * from topic_intervals where w > 0 and (p & 2) = 2
+), times as (select ns, topic, t1 as t from used union select ns, topic, t2 from used
+), lists as (
+  select ns, topic, t, coalesce((
+      select list(struct_pack(b := broker, w := w) order by broker) from used u
+      where u.ns = times.ns and u.topic = times.topic and u.t1 <= times.t and u.t2 > times.t
+    ), []) as brokers
+  from times
+), turns as (
+  select * from lists qualify brokers is distinct from lag(brokers) over (partition by ns, topic order by t)
+), lasting as (
+  select *, lead(t) over (partition by ns, topic order by t) - t as lasted from turns
+), settled as (
+  select ns, topic, t, brokers, flatten([[e.b || ' ' || q for q in range(e.w)] for e in brokers]) as queues
+  from lasting where lasted >= 30000000 and len(brokers) > 0
+), pairs as (
+  select *, lag(queues) over w as old, lag(brokers) over w as old_brokers from settled
+  window w as (partition by ns, topic order by t)
+), steps as (
+  select *, len(old) as n, len(queues) as m, len([1 for h in range(lcm(len(old), len(queues)))
+      if old[h % len(old) + 1] <> queues[h % len(queues) + 1]]) / lcm(len(old), len(queues)) as moved,
+    list_min([e.b for e in list_concat(old_brokers, brokers)
+      if not (list_contains(old_brokers, e) and list_contains(brokers, e))]) as changed
+  from pairs where old <> queues
+), servers as (
+  select topic, ns, count(*) as n from steps group by all
+)
+select topic, any_value(kind), topic in (
+    select key from events where ns_key = 'ORDER_TOPIC_CONFIG' and val is not null
+  ), (select max(s.n) from servers s where s.topic = steps.topic), list_sort(list(distinct ns)), max(moved),
+  -max((moved, -t))[2], max((moved, -t, n, m, changed))[3], max((moved, -t, n, m, changed))[4],
+  max((moved, -t, n, m, changed))[5], min(t), max(t)
+from steps join names using (topic) group by topic
+"""
+)
+GROWTH = """
+with routes as (select topic, broker, min(t1) as t1, max(t2) as t2 from topic_intervals group by all
+), topics as (select topic, min(t1) as t1, max(t2) as t2 from routes group by all
+), days as (
+  select unnest(generate_series((select min(t1) from routes) // 86400000000, ({t1} - 1) // 86400000000)) as day
+), ends as (select day, (day + 1) * 86400000000 as ended from days
+), of_broker as (
+  select day, broker, count(*) as n, 663 + sum(144 + 2 * strlen(topic)) as bytes
+  from ends join routes on t1 < ended and (t2 >= ended or t2 >= {t1}) group by all
+), of_all as (
+  select day, count(*) as n, 170 + sum(3 + strlen(topic)) as bytes
+  from ends join topics on t1 < ended and (t2 >= ended or t2 >= {t1}) group by all
+)
+select strftime(make_timestamp(day * 86400000000), '%Y-%m-%d'), any_value(a.n), sum(b.n)::long, count(*),
+  max(b.bytes)::long, arg_max(broker, (b.bytes, broker)), any_value(a.bytes)::long
+from of_broker b join of_all a using (day) group by day
+"""
+LIMITS = """
+with points as (
+  select 'registration' as measure, (day::date - date '1970-01-01') as x, registration_bytes::double as y from growth
+  union all select 'topic_list', (day::date - date '1970-01-01'), list_bytes from growth
+), kept as (select * from points where x > ({t1} - 1) // 86400000000 - 90
+), lines as (
+  select measure, arg_max(y, x) as now, count(*) as days,
+    (count(*) * sum(x * y) - sum(x) * sum(y)) / nullif(count(*) * sum(x * x) - sum(x) * sum(x), 0) as slope
+  from (select measure, x - min(x) over () as x, y from kept) group by measure
+), ahead as (
+  select *, case when now >= 16777216 then 0 when days >= 3 and slope > 0 then (16777216 - now) / slope end as left_days
+  from lines
+)
+select measure, now::long, 16777216, now / 16777216, case when days >= 3 then slope end,
+  case when left_days <= 3650 then {t1} + floor(left_days * 86400000000)::long end
+from ahead
+"""

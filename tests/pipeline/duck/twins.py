@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 import pyarrow
 
-from tests.pipeline.duck import brokers, departures, divergence, incidents, load, missing, sources, topics
-from tests.pipeline.duck.fleet import access, availability, blast, census, growth, ordered, storms
-from tests.pipeline.duck.history import clocks, doubts, quality, state
-from tests.pipeline.duck.queues import consumers, imbalance, impact
+from tests.pipeline.duck import brokers, clocks, divergence, queues, state, topics
 from tests.pipeline.frames import duck_rows
 
 Rows = list[tuple[Any, ...]]
@@ -62,7 +60,7 @@ class Run:
         state.prepare(db, asked["t0"], asked["t1"], asked["silent"])
         state.broker_intervals(db)
         state.topic_intervals(db)
-        doubts.topic_doubts(db)
+        state.topic_doubts(db)
         db.register("clock_offsets", self.tables["clock_offsets"])
         return db
 
@@ -100,7 +98,7 @@ def with_windows(sql: str) -> Twin:
 
 def _quality(run: Run) -> Rows:
     db = run.prepared()
-    queries = [quality.QUALITY, quality.HOLES]
+    queries = [state.QUALITY, state.MISSING]
     for name in ("t0", "t1", "silent"):
         queries = [query.replace(f"${name}", str(run.parameters[name])) for query in queries]
     faults = [(kind, ns, boot, n) for kind, ns, boot, _, _, n in duck_rows(db, queries[0])]
@@ -110,14 +108,14 @@ def _quality(run: Run) -> Rows:
 
 TWINS: Mapping[str, Twin] = {
     "key_windows": with_windows("from key_windows"),
-    "incidents": Twin(lambda run: duck_rows(run.with_tables(), incidents.SQL)),
+    "incidents": Twin(lambda run: duck_rows(run.with_tables(), divergence.INCIDENTS)),
     "topic_segments": with_windows(divergence.SEGMENTS),
-    "group_members": from_tables(consumers.SQL),
-    "impact": Twin(from_tables(impact.SQL).rows, MODEL, lambda row: row["assignments"] == "model"),
-    "imbalance": from_tables(imbalance.SQL),
-    "departures": from_tables(departures.SQL),
-    "broker_load": from_tables(load.SQL),
-    "broker_stats": from_tables(brokers.SQL),
+    "group_members": from_tables(queues.MEMBERS),
+    "impact": Twin(from_tables(queues.IMPACT).rows, MODEL, lambda row: row["assignments"] == "model"),
+    "imbalance": from_tables(queues.IMBALANCE),
+    "departures": from_tables(brokers.DEPARTURES),
+    "broker_load": from_tables(topics.LOAD),
+    "broker_stats": from_tables(brokers.STATS),
     "ns_uptime": from_state("from uptime"),
     "broker_intervals": from_state("from broker_intervals"),
     "topic_intervals": from_state("from topic_intervals"),
@@ -128,23 +126,36 @@ TWINS: Mapping[str, Twin] = {
     "dead_topics": from_tables(topics.DEAD),
     "hot_topics": from_tables(topics.HOT),
     "skew": from_tables(topics.SKEW),
-    "missing_topics": from_tables(missing.SQL),
-    "clients": from_tables(census.CLIENTS),
-    "client_census": from_tables(census.CENSUS),
-    "missing_askers": from_tables(census.ASKERS),
-    "availability": from_tables(availability.SQL),
-    "sole_topics": from_tables(blast.SOLE),
-    "blast_radius": from_tables(blast.RADIUS),
-    "storm_registrations": from_tables(storms.REGISTRATIONS),
-    "storms": from_tables(storms.STORMS),
-    "ordered_keys": from_tables(ordered.SQL),
-    "growth": from_tables(growth.GROWTH),
-    "growth_limits": from_tables(growth.LIMITS),
-    "admin_changes": from_tables(access.CHANGES),
-    "refused_requests": from_tables(access.REFUSED),
-    "new_addresses": from_tables(access.ADDRESSES),
+    "missing_topics": from_tables(topics.MISSING),
+    "clients": from_tables(topics.CLIENTS),
+    "client_census": from_tables(topics.CENSUS),
+    "missing_askers": from_tables(topics.ASKERS),
+    "availability": from_tables(brokers.AVAILABILITY),
+    "sole_topics": from_tables(topics.SOLE),
+    "blast_radius": from_tables(topics.RADIUS),
+    "storm_registrations": from_tables(brokers.REGISTRATIONS),
+    "storms": from_tables(brokers.STORMS),
+    "ordered_keys": from_tables(topics.ORDERED),
+    "growth": from_tables(topics.GROWTH),
+    "growth_limits": from_tables(topics.LIMITS),
+    "admin_changes": from_tables(brokers.CHANGES),
+    "refused_requests": from_tables(brokers.REFUSED),
+    "new_addresses": from_tables(brokers.ADDRESSES),
     "clock_days": Twin(lambda run: clocks.of_days(run.events_only())),
     "clock_offsets": Twin(lambda run: [row[1:] for row in clocks.of_days(run.events_only()) if row[0] == run.last_day]),
-    "sources": from_tables(sources.SQL),
+    "sources": from_tables(brokers.SOURCES),
     "quality": Twin(_quality, ("kind", "ns", "boot", "n")),
 }
+
+
+def same(ours: Sequence[tuple[Any, ...]], theirs: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether the rows are equal, floating point numbers to 12 digits; the order of both is that of their values."""
+    return [_rounded(row) for row in ours] == [_rounded(row) for row in theirs]
+
+
+def _rounded(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(_digits(value) if isinstance(value, float) else value for value in row)
+
+
+def _digits(value: float) -> float:
+    return value if value == 0 or not math.isfinite(value) else round(value, 11 - math.floor(math.log10(abs(value))))

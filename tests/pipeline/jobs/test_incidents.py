@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.schema import EVENTS, KEY_WINDOWS
 from rocketns.pipeline.jobs.incidents import incidents
-from tests.pipeline.intervals import Row, frame
+from tests.pipeline.frames import Row, frame
 
 S = 1_000_000
 Case = tuple[list[Row], list[Row]]  # windows, stalls
@@ -95,61 +95,35 @@ def test_windows_that_begin_close_to_each_other_are_one_incident(found: dict[str
         "gap_max": 123_000, "stalled": [], "doubt": None, "t1_early": 0, "t2_early": 0,
     }  # fmt: skip
     assert (second["t1"], second["windows"]) == (121 * S, 1)
+    (chain,) = found["chain"]
+    assert (chain["windows"], chain["topics"], chain["topic_sample"]) == (20, 20, [f"t{i:02}" for i in range(5)])
 
 
-def test_the_looks_of_an_incident_are_those_of_its_first_and_its_last_windows(found: dict[str, list[Row]]) -> None:
-    (row,) = found["looks"]
-    assert (row["t1"], row["t1_early"], row["t2"], row["t2_early"]) == (100 * S, 7 * S, 200 * S, 90 * S)
-
-
-def test_brokers_and_causes_are_kept_apart(found: dict[str, list[Row]]) -> None:
+def test_brokers_causes_and_doubts_are_kept_apart(found: dict[str, list[Row]]) -> None:
     assert [(row["broker"], row["cause"]) for row in found["apart"]] == [
         ("b1", "expired"), ("b1", "unregister"), ("b2", "expired"),
     ]  # fmt: skip
-
-
-def test_a_chain_of_starts_is_followed_however_long(found: dict[str, list[Row]]) -> None:
-    (row,) = found["chain"]
-    assert (row["windows"], row["topics"], row["topic_sample"]) == (20, 20, [f"t{i:02}" for i in range(5)])
-
-
-def test_name_servers_that_all_had_the_broker_are_not_named(found: dict[str, list[Row]]) -> None:
-    (row,) = found["both"]
-    assert (row["ns_without"], row["gap_max"]) == ([], None)
-
-
-@pytest.mark.parametrize("case", STALLS)
-def test_name_servers_that_stalled_when_a_window_began_are_named(found: dict[str, list[Row]], case: str) -> None:
-    assert {row["broker"]: row["stalled"] for row in found[case]} == {"b1": STALLS[case][1], "b9": []}
-
-
-def test_a_window_without_a_cause_has_its_stall_too(found: dict[str, list[Row]]) -> None:
-    (row,) = found["causeless"]
-    assert row["stalled"] == ["n1"]
-
-
-def test_windows_that_may_be_lost_records_make_incidents_of_their_own(found: dict[str, list[Row]]) -> None:
-    first, second = found["lost"]
-    assert (first["windows"], first["doubt"], first["longest"]) == (1, None, 100 * S)
-    assert (second["windows"], second["doubt"]) == (1, "lost_records")
-
-
-def test_windows_that_clocks_alone_may_explain_make_incidents_of_their_own(found: dict[str, list[Row]]) -> None:
+    assert [(row["windows"], row["doubt"], row["longest"]) for row in found["lost"]] == [
+        (1, None, 100 * S), (1, "lost_records", 199 * S),
+    ]  # fmt: skip
     told = sorted((row["doubt"] or "", row["windows"]) for row in found["clocks"])
     assert told == [("", 1), ("clocks", 2), ("lost_records", 1)]
 
 
-def test_system_topics_are_counted_apart_and_named_last(found: dict[str, list[Row]]) -> None:
-    (row,) = found["kinds"]
+def test_figures_of_an_incident(found: dict[str, list[Row]]) -> None:
+    (row,) = found["looks"]  # those of its first and its last windows
+    assert (row["t1"], row["t1_early"], row["t2"], row["t2_early"]) == (100 * S, 7 * S, 200 * S, 90 * S)
+    (row,) = found["both"]  # name servers that all had the broker are not named
+    assert (row["ns_without"], row["gap_max"]) == ([], None)
+    (row,) = found["kinds"]  # system topics are counted apart and named last
     assert (row["windows"], row["topics"], row["user_topics"]) == (4, 4, 2)
     assert row["topic_sample"] == ["orders", "payments", "%RETRY%g", "A_REPLY_TOPIC"]
-
-
-def test_hidden_queues_are_those_that_one_name_server_shows_and_another_does_not(found: dict[str, list[Row]]) -> None:
-    """A topic with two windows in an incident counts once, with its larger number."""
-    (row,) = found["queues"]
+    (row,) = found["queues"]  # a topic with two windows counts once, with its larger number of hidden queues
     assert (row["windows"], row["topics"], row["queues"]) == (2, 1, 4)
 
 
-def test_no_window_is_no_incident(spark: SparkSession) -> None:
-    assert incidents(frame(spark, KEY_WINDOWS, [])).collect() == []
+def test_name_servers_that_stalled_when_a_window_began_are_named(found: dict[str, list[Row]]) -> None:
+    for case, (_, stalled) in STALLS.items():
+        assert {row["broker"]: row["stalled"] for row in found[case]} == {"b1": stalled, "b9": []}, case
+    (row,) = found["causeless"]
+    assert row["stalled"] == ["n1"]

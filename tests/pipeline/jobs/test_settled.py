@@ -169,18 +169,6 @@ def test_a_run_continues_the_settled_windows(spark: SparkSession, seed: int) -> 
     assert earlier.frames["key_windows"].count() < wanted.windows.count() - many, "and much is not"
 
 
-@pytest.fixture(scope="module")
-def run(spark: SparkSession) -> Run:
-    tables = tables_of(spark, until(random_rows(random.Random(SEED)), END))
-    nothing = tables["topic_doubts"].limit(0)
-    return Run(tables, nothing, nothing, nothing)
-
-
-@pytest.fixture(scope="module")
-def mark(run: Run) -> str:
-    return run.mark()
-
-
 CHANGES = {
     "a doubt that is none": ("topic_doubts", "false"),
     "a value": ("topic_intervals", "topic <> 't1' or r = 4"),
@@ -190,26 +178,16 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_the_past_is_seen(run: Run, mark: str, change: str) -> None:
-    name, rest = CHANGES[change]
-    changed = run._replace(tables={**run.tables, name: run.tables[name].where(rest)})
-    assert changed.mark() != mark
-
-
-def test_other_values_change_the_mark(run: Run, mark: str) -> None:
-    other = run.tables["topic_intervals"].withColumn("r", F.col("r") + 1)
-    assert run._replace(tables={**run.tables, "topic_intervals": other}).mark() != mark
-
-
-def test_another_shortest_window_is_another_past(run: Run, mark: str) -> None:
-    assert marks(run.tables, [DAY], MIN_WINDOW + 1) != {DAY: mark}
-
-
-def test_clocks_count_up_to_the_closed_day(run: Run, mark: str) -> None:
-    later = run.tables["clock_days"].withColumn("day", F.lit("2026-01-02"))
-    tables = {**run.tables, "clock_days": run.tables["clock_days"].unionByName(later)}
-    assert run._replace(tables=tables).mark() == mark
+def test_a_change_of_the_past_is_seen(spark: SparkSession) -> None:
+    tables = tables_of(spark, until(random_rows(random.Random(SEED)), END))
+    (mark,) = marks(tables, [DAY], MIN_WINDOW).values()
+    for change, (name, rest) in CHANGES.items():
+        changed = {**tables, name: tables[name].where(rest)}
+        assert marks(changed, [DAY], MIN_WINDOW) != {DAY: mark}, change
+    assert marks(tables, [DAY], MIN_WINDOW + 1) != {DAY: mark}
+    later = tables["clock_days"].withColumn("day", F.lit("2026-01-02"))
+    clocks = {**tables, "clock_days": tables["clock_days"].unionByName(later)}
+    assert marks(clocks, [DAY], MIN_WINDOW) == {DAY: mark}, "clocks count up to the closed day"
 
 
 def test_starts_that_overlap_settle_nothing(spark: SparkSession) -> None:
@@ -275,6 +253,7 @@ def exact_clocks(spark: SparkSession, *servers: str) -> DataFrame:
 def test_each_column_of_the_past_counts(spark: SparkSession) -> None:
     """A row before the edge has another hash if any of its columns that windows rest on is another one."""
     for name, (held, at_end) in PAST.items():
+        assert {*held, *at_end, "t1", "t2"} == set(SCHEMAS[name].names) - NOT_OF_THE_PAST
         columns = (*held, "t1", "t2", *at_end)
         kinds = {column: SCHEMAS[name][column].dataType.simpleString() for column in columns}
         row = {column: {"string": "a", "boolean": False}.get(kinds[column], 1) for column in columns}
@@ -282,12 +261,6 @@ def test_each_column_of_the_past_counts(spark: SparkSession) -> None:
         more = {"string": lambda _: "b", "boolean": lambda _: True}
         others = [{**row, column: more.get(kinds[column], lambda n: n + 1)(row[column])} for column in columns]
         assert len(set(hashes_of(spark, name, [row, *others]))) == len(columns) + 1, name
-
-
-@pytest.mark.parametrize("name", PAST)
-def test_every_column_that_windows_rest_on_is_of_the_past(name: str) -> None:
-    held, at_end = PAST[name]
-    assert {*held, *at_end, "t1", "t2"} == set(SCHEMAS[name].names) - NOT_OF_THE_PAST
 
 
 def test_ends_after_the_edge_do_not_change_the_mark(spark: SparkSession) -> None:

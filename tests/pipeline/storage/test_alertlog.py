@@ -1,10 +1,12 @@
-"""The file of alerts holds each alert once, and an address that does not answer never stops the stream."""
+"""Alerts in the file, at a webhook and at an Alertmanager: each once, and a silent address never stops the stream."""
 
 from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,20 +15,32 @@ from typing import Any
 
 import pytest
 
+from interop.harness.ports import free_port
+from interop.harness.wire import eventually
+from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.storage.alertlog import WAITS_S, AlertLog, Webhook
+from rocketns.pipeline.storage.alertmanager import REPEAT_S, Alertmanager
+from rocketns.pipeline.stream.changes import Condition, changes
 
 
 def lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_batches_are_appended_in_order(tmp_path: Path) -> None:
+def test_a_file_holds_each_batch_once_after_replays_and_crashes(tmp_path: Path) -> None:
     log = AlertLog(tmp_path / "a" / "alerts.jsonl")
     log.write(0, [{"alert": "x"}, {"alert": "ü"}])
     log.write(1, [])
-    log.write(2, [{"alert": "z"}])
-    assert [(line["batch"], line["alert"]) for line in lines(log.path)] == [(0, "x"), (0, "ü"), (2, "z")]
+    for _ in range(2):
+        log.write(2, [{"alert": "z"}])
+        assert [(line["batch"], line["alert"]) for line in lines(log.path)] == [(0, "x"), (0, "ü"), (2, "z")]
+    with log.path.open("ab") as file:
+        file.write(b'{"alert": "y", "ba')
+    log.write(3, [{"alert": "y"}])
+    assert [line["alert"] for line in lines(log.path)] == ["x", "ü", "z", "y"]
+    log.write(0, [{"alert": "all again"}])
+    assert [line["alert"] for line in lines(log.path)] == ["all again"]
 
 
 def test_a_name_cannot_end_a_line_or_disturb_a_terminal(tmp_path: Path) -> None:
@@ -36,31 +50,6 @@ def test_a_name_cannot_end_a_line_or_disturb_a_terminal(tmp_path: Path) -> None:
     log.write(1, [{"broker": "next"}])
     assert log.path.read_bytes().isascii()
     assert [line["broker"] for line in lines(log.path)] == [name, "next"]
-
-
-def test_a_replayed_batch_changes_nothing(tmp_path: Path) -> None:
-    log = AlertLog(tmp_path / "alerts.jsonl")
-    log.write(0, [{"alert": "x"}])
-    log.write(1, [{"alert": "y"}, {"alert": "z"}])
-    before = log.path.read_bytes()
-    log.write(1, [{"alert": "y"}, {"alert": "z"}])
-    assert log.path.read_bytes() == before
-
-
-def test_a_line_that_a_crash_tore_is_made_anew(tmp_path: Path) -> None:
-    log = AlertLog(tmp_path / "alerts.jsonl")
-    log.write(0, [{"alert": "x"}])
-    with log.path.open("ab") as file:
-        file.write(b'{"alert": "y", "ba')
-    log.write(1, [{"alert": "y"}])
-    assert [line["alert"] for line in lines(log.path)] == ["x", "y"]
-
-
-def test_a_file_whose_batches_all_come_again_begins_anew(tmp_path: Path) -> None:
-    log = AlertLog(tmp_path / "alerts.jsonl")
-    log.write(3, [{"alert": "x"}])
-    log.write(0, [{"alert": "y"}])
-    assert [line["alert"] for line in lines(log.path)] == ["y"]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -124,12 +113,11 @@ def test_tries_are_bounded_and_the_failure_is_said(tmp_path: Path) -> None:
     with receiver(*[500] * 9) as server:
         assert not Webhook(server.url, tmp_path / "delivered", said.append, lambda _: None).post(7, [{}, {}])
     assert len(server.bodies) == len(WAITS_S) + 1
-    assert said == [
-        f"webhook: 2 alerts of batch 7 were not delivered to {server.url.removesuffix('/hook')}: answered 500"
-    ]
+    place = server.url.removesuffix("/hook")
+    assert said == [f"webhook: 2 alerts of batch 7 were not delivered to {place}: answered 500"]
 
 
-@pytest.mark.parametrize("answer", [b"garbage\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b""])
+@pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 abc\r\n\r\n", b""])
 def test_an_answer_that_is_not_http_does_not_end_the_stream(tmp_path: Path, answer: bytes) -> None:
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -149,11 +137,6 @@ def _answer(server: socket.socket, answer: bytes, times: int) -> None:
             connection.sendall(answer)
 
 
-def test_a_port_that_is_no_number_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--webhook: the address must begin with"):
-        Webhook("http://host:abc/x", tmp_path / "delivered", pytest.fail)
-
-
 def test_the_secret_of_an_address_is_not_said(tmp_path: Path) -> None:
     """An address of a chat's webhook is a secret as a whole but for its host."""
     said: list[str] = []
@@ -162,53 +145,96 @@ def test_the_secret_of_an_address_is_not_said(tmp_path: Path) -> None:
     assert said[0].startswith("webhook: 1 alert of batch 0 was not delivered to http://127.0.0.1:1: ")
     assert "pass" not in said[0]
     assert "secret" not in said[0]
-    with pytest.raises(BadInput) as refused:
-        Webhook("ftp://host/secret", tmp_path / "delivered", said.append)
-    assert "secret" not in str(refused.value)
+    for wrong in ("ftp://host/secret", "http://host:abc/secret"):
+        with pytest.raises(BadInput, match="--webhook: the address must begin with http:// or https://") as refused:
+            Webhook(wrong, tmp_path / "delivered", said.append)
+        assert "secret" not in str(refused.value)
 
 
-def test_a_refusal_is_not_tried_again(tmp_path: Path) -> None:
-    said: list[str] = []
-    with receiver(404) as server:
-        assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
-    assert "refused with 404" in said[0]
+REDIRECT = ", a redirect, which is not followed"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_an_address_that_moved_got_nothing(tmp_path: Path, status: int) -> None:
+@pytest.mark.parametrize(("status", "why"), [(404, ""), (301, REDIRECT), (307, REDIRECT)])
+def test_a_refusal_and_a_redirect_are_not_tried_again(tmp_path: Path, status: int, why: str) -> None:
     """urllib would ask the other address without the alerts, and take its answer for theirs."""
     said: list[str] = []
     with receiver(status) as server:
         assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
-    assert f"refused with {status}, a redirect, which is not followed" in said[0]
+    assert f"refused with {status}{why}" in said[0]
 
 
-def test_an_answer_that_is_not_http_is_no_reason_to_stop(tmp_path: Path) -> None:
-    said: list[str] = []
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=_greet, args=[listening], daemon=True).start()
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
-    assert "BadStatusLine" in said[0]
+S = 1_000_000
 
 
-def _greet(listening: socket.socket) -> None:
-    """As a server of another protocol does."""
-    for _ in range(len(WAITS_S) + 1):
-        connection, _ = listening.accept()
-        with connection:
-            connection.recv(65536)
-            connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+def partition(key: str = "k") -> Condition:
+    return Condition("partition", key, 5 * S, "n2 does not hear broker-b", {"ns": "n2"})
 
 
-def test_nobody_listening_is_no_reason_to_stop(tmp_path: Path) -> None:
-    said: list[str] = []
+class Shown:
+    """An Alertmanager behind a clock that the test moves, and the alerts that are open."""
+
+    def __init__(self, url: str) -> None:
+        self.seconds = 0.0
+        self.said: list[str] = []
+        self.manager = Alertmanager(url, self.said.append, lambda: self.seconds)
+        self.open: list[Alert] = []
+
+    def batch(self, cut_s: int, *conditions: Condition) -> bool:
+        found = changes(self.open, conditions, {}, cut_s * S)
+        self.open = found.open
+        return self.manager.show(found.lines, found.open)
+
+
+def test_an_alert_is_sent_when_it_opens_every_minute_and_when_it_closes() -> None:
     with receiver() as server:
-        url = server.url
-    assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
-    assert "ConnectionRefusedError" in said[0] or "Connection refused" in said[0]
+        shown = Shown(server.url)
+        assert shown.batch(10, partition())
+        assert shown.batch(20, partition())
+        shown.seconds = REPEAT_S
+        assert shown.batch(30, partition())
+        assert shown.batch(40)
+    opened, repeated, closed = server.bodies
+    assert opened == repeated
+    assert opened[0]["startsAt"] == closed[0]["startsAt"] == "1970-01-01T00:00:05.000Z"
+    assert opened[0]["labels"] == closed[0]["labels"]
+    assert opened[0]["labels"]["alertname"] == "rocketns_partition"
+    assert ("endsAt" in opened[0], closed[0]["endsAt"]) == (False, "1970-01-01T00:00:40.000Z")
 
 
-def test_an_address_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="http:// or https://"):
-        Webhook("ftp://a", tmp_path / "delivered", pytest.fail)
+def test_unsent_alerts_are_sent_with_the_next_batch() -> None:
+    with receiver(503) as server:
+        shown = Shown(server.url)
+        assert not shown.batch(10, partition())
+        assert shown.batch(20, partition())
+    assert server.bodies[0] == server.bodies[1]
+    assert shown.said[0].startswith("alertmanager: 1 alerts were not delivered to ")
+
+
+@pytest.mark.slow
+@pytest.mark.needs("prometheus-alertmanager")
+def test_the_real_alertmanager_shows_an_open_alert_and_resolves_a_closed_one(tmp_path: Path) -> None:
+    config = tmp_path / "config.yml"
+    config.write_text("route:\n  receiver: none\nreceivers:\n  - name: none\n", "utf-8")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    words = [f"--config.file={config}", f"--storage.path={tmp_path}", f"--web.listen-address=127.0.0.1:{port}"]
+    with (tmp_path / "log").open("wb") as log:
+        command = ["prometheus-alertmanager", *words, "--cluster.listen-address="]
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        shown = Shown(url)
+        eventually(lambda: shown.batch(10, partition()))
+        (alert,) = _alerts(url)
+        assert (alert["labels"]["kind"], alert["annotations"]["summary"]) == ("partition", "n2 does not hear broker-b")
+        assert alert["status"]["state"] == "active"
+        assert shown.batch(20)
+        eventually(lambda: _alerts(url) == [])
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _alerts(url: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{url}/api/v2/alerts", timeout=5) as answer:
+        found: list[dict[str, Any]] = json.load(answer)
+    return found

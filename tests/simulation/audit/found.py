@@ -13,8 +13,7 @@ from rocketns.pipeline.contract.defaults import MIN_WINDOW_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident
-from tests.pipeline.duck import departures, divergence, incidents, ingest
-from tests.pipeline.duck.history import doubts, quality, state
+from tests.pipeline.duck import brokers, divergence, ingest, state
 
 Row = Mapping[str, Any]
 DEPARTURES = ("broker", "cluster", "t1", "t2", "kind", "ns", "bids", "stalled", "t1_early", "asked")
@@ -45,10 +44,10 @@ def audit(journal: Path) -> Found:
         t0, t1 = found
         _prepare(db, t0, t1)
         tables = {name: _rows(db, f"from {name}") for name in NAMES}
-        tables["departures"] = _rows(db, departures.SQL.format(t0=t0, t1=t1), DEPARTURES)
-        tables["incidents"] = _rows(db, incidents.SQL, INCIDENTS)
+        tables["departures"] = _rows(db, brokers.DEPARTURES.format(t0=t0, t1=t1), DEPARTURES)
+        tables["incidents"] = _rows(db, divergence.INCIDENTS, INCIDENTS)
         tables |= {name: _rows(db, sql) for name, sql in RECORDS.items()}
-        tables["holes"] = _rows(db, quality.HOLES.replace("$t0", str(t0)).replace("$t1", str(t1)), HOLES)
+        tables["holes"] = _rows(db, state.MISSING.replace("$t0", str(t0)).replace("$t1", str(t1)), HOLES)
     listed = {name: Table.of(rows) for name, rows in tables.items()}
     return Found(tables, incidents_of(listed, t0, t1), t0, t1)
 
@@ -67,7 +66,7 @@ def _prepare(db: duckdb.DuckDBPyConnection, t0: int, t1: int) -> None:
     db.execute("create temp view ns_uptime as from uptime")
     state.broker_intervals(db)
     state.topic_intervals(db)
-    doubts.topic_doubts(db)
+    state.topic_doubts(db)
     db.execute(divergence.EXACT_CLOCKS)
     divergence.key_windows(db, MIN_WINDOW_US)
 

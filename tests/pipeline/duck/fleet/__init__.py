@@ -1,1 +1,0 @@
-"""The jobs of rocketns/pipeline/jobs/fleet once more, in SQL."""

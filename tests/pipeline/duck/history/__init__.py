@@ -1,1 +1,0 @@
-"""The jobs of rocketns/pipeline/jobs/history once more, in SQL."""

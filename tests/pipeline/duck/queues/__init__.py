@@ -1,1 +1,0 @@
-"""The jobs of rocketns/pipeline/jobs/queues once more, in SQL."""

@@ -1,1 +1,0 @@
-"""The audit with its files in an object store."""

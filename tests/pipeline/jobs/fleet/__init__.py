@@ -1,1 +1,0 @@
-"""Jobs about the whole fleet on a few rows each."""

@@ -1,1 +1,0 @@
-"""From records to history: clocks, doubts, gaps and states."""

@@ -1,1 +1,0 @@
-"""What differences do to the queues of consumers and producers."""

@@ -1,0 +1,338 @@
+"""What differences do to the queues of consumers and producers, against the rules of the client in plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType, IntegerType
+
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, GROUP_MEMBERS, TOPIC_SEGMENTS
+from rocketns.pipeline.jobs.earlier.tallies import callers
+from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, owner
+from rocketns.pipeline.jobs.queues.assignments import ASSIGNMENTS_MAX, model_outcome
+from rocketns.pipeline.jobs.queues.consumers import group_members
+from rocketns.pipeline.jobs.queues.imbalance import imbalance
+from rocketns.pipeline.jobs.queues.impact import impact
+from tests.pipeline.draws import seeds
+from tests.pipeline.frames import cut, frame, rows
+from tests.pipeline.journals import SECOND, Journal, events_frame
+
+Queue = tuple[int, int]  # broker's place in name order, queue id; sorted as MessageQueue.compareTo does
+Shape = Sequence[Sequence[int]]  # for each view the read queues of each broker
+Allocate = Callable[[int, Sequence[Queue], int], list[Queue]]
+
+
+def averagely(index: int, mq_all: Sequence[Queue], cid_size: int) -> list[Queue]:
+    mod = len(mq_all) % cid_size
+    average_size = (
+        1
+        if len(mq_all) <= cid_size
+        else (len(mq_all) // cid_size + 1 if mod > 0 and index < mod else len(mq_all) // cid_size)
+    )
+    start_index = index * average_size if mod > 0 and index < mod else index * average_size + mod
+    range_ = min(average_size, len(mq_all) - start_index)
+    return [mq_all[start_index + i] for i in range(range_)]
+
+
+def circle(index: int, mq_all: Sequence[Queue], cid_size: int) -> list[Queue]:
+    return [mq_all[i] for i in range(index, len(mq_all)) if i % cid_size == index]
+
+
+ALLOCATE: dict[str, Allocate] = {"averagely": averagely, "circle": circle}
+
+
+def queues_of(view: Sequence[int]) -> list[Queue]:
+    return [(broker, q) for broker, count in enumerate(view) for q in range(count)]
+
+
+class Outcome(NamedTuple):
+    orphaned: list[Queue]
+    dup: list[Queue]
+
+
+def of_choice(shape: Shape, choice: Sequence[int], strategy: str) -> Outcome:
+    """What nobody gets and what several get when consumer i sees view choice[i]."""
+    return _lost(shape, _allocated(shape, len(choice), strategy), choice)
+
+
+class Model(NamedTuple):
+    orphaned_mean: Fraction
+    orphaned_max: int
+    dup_mean: Fraction
+    dup_max: int
+
+
+def every_assignment(shape: Shape, c: int, strategy: str) -> Model:
+    """Over every non-constant assignment."""
+    allocated = _allocated(shape, c, strategy)
+    outcomes = [_lost(shape, allocated, choice) for choice in non_constant(len(shape), c)]
+    orphaned, dup = ([len(getattr(of_choice, name)) for of_choice in outcomes] for name in Outcome._fields)
+    return Model(Fraction(sum(orphaned), len(orphaned)), max(orphaned), Fraction(sum(dup), len(dup)), max(dup))
+
+
+def non_constant(views: int, c: int) -> Iterator[tuple[int, ...]]:
+    return (choice for choice in itertools.product(range(views), repeat=c) if len(set(choice)) > 1)
+
+
+def _allocated(shape: Shape, c: int, strategy: str) -> list[list[list[Queue]]]:
+    """view, consumer -> queues."""
+    return [[ALLOCATE[strategy](i, queues_of(view), c) for i in range(c)] for view in shape]
+
+
+def _lost(shape: Shape, allocated: Sequence[Sequence[Sequence[Queue]]], choice: Sequence[int]) -> Outcome:
+    union = sorted({queue for view in shape for queue in queues_of(view)})
+    got = Counter(queue for i, view in enumerate(choice) for queue in allocated[view][i])
+    return Outcome([queue for queue in union if got[queue] == 0], [queue for queue in union if got[queue] > 1])
+
+
+BOTH_AND_A = ((4, 0), (4, 4))  # views, sorted: broker-a alone is view 0, both brokers are view 1
+A_VIEW, BOTH_VIEW = 0, 1
+VIEW = ArrayType(IntegerType())
+SHAPE = ArrayType(VIEW)
+Case = tuple[Shape, int, str]  # shape, consumers, strategy
+
+
+def modelled(spark: SparkSession, cases: Sequence[Case]) -> list[Any]:
+    """The outcome of each case, in the order of the cases."""
+    numbered = [(number, *case) for number, case in enumerate(cases)]
+    told = frame_of(spark, numbered, columns("number:int shape:shape c:int strategy:string", shape=SHAPE))
+    outcome = model_outcome(F.col("shape"), F.col("c"), F.col("strategy"), 64)
+    outcomes = told.select("number", outcome.alias("outcome")).collect()
+    return [row.outcome for row in sorted(outcomes, key=lambda row: row.number)]
+
+
+def random_shape(chance: random.Random, views: int, sizes: Sequence[int] = (1, 2, 3, 4, 8)) -> Shape:
+    """Distinct views of a few brokers, in order; every broker is in one of them."""
+    while True:
+        full = [chance.choice(sizes) for _ in range(chance.randint(1, 4))]
+        drawn = {tuple(chance.choice((r, r, 0, chance.choice(sizes))) for r in full) for _ in range(views)}
+        if len(drawn) == views and all(map(any, zip(*drawn, strict=True))):
+            return sorted(drawn)
+
+
+def random_cases(seed: int, count: int) -> list[Case]:
+    """At most 256 assignments each, so that the plain version is quick."""
+    chance, cases = random.Random(seed), []
+    for _ in range(count):
+        views = chance.choice((2, 2, 2, 3, 4))
+        c = chance.randint(2, {2: 8, 3: 5, 4: 4}[views])
+        cases.append((random_shape(chance, views), c, chance.choice(STRATEGIES)))
+    return cases
+
+
+def test_each_queue_has_the_owner_that_the_client_gives_it(spark: SparkSession) -> None:
+    sizes = [(n, c, strategy) for n in range(26) for c in range(1, 13) for strategy in STRATEGIES]
+    told = frame_of(spark, sizes, columns("n:int c:int strategy:string")).where("n > 0")
+    owners = F.transform(
+        F.sequence(F.lit(0), F.col("n") - 1), lambda at: owner(at, F.col("n"), F.col("c"), F.col("strategy"))
+    )
+    for n, c, strategy, found in told.select("n", "c", "strategy", owners).collect():
+        queues = queues_of([n])
+        given_to = {queue: i for i in range(c) for queue in ALLOCATE[strategy](i, queues, c)}
+        assert found == [given_to[queue] for queue in queues], (n, c, strategy)
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_mean_and_maximum_are_those_of_trying_every_assignment(spark: SparkSession, seed: int) -> None:
+    cases = random_cases(seed, 60)
+    for case, outcome in zip(cases, modelled(spark, cases), strict=True):
+        expected = every_assignment(*case)
+        assert not outcome.capped
+        assert figures(outcome) == pytest.approx([float(value) for value in expected], rel=1e-12), case
+        assert outcome.queues == len({queue for view in case[0] for queue in queues_of(view)})
+        for loss, most in zip(outcome.losses, (expected.orphaned_max, expected.dup_max), strict=True):
+            assert len(loss.lost) == min(most, 64), case
+
+
+def test_beyond_the_limit_the_mean_is_exact_and_the_maximum_is_one_that_is_reached(spark: SparkSession) -> None:
+    chance = random.Random(6)
+    cases = [(random_shape(chance, 2), 13, STRATEGIES[i % 2]) for i in range(8)]
+    cases += [(random_shape(chance, 3), 8, STRATEGIES[i % 2]) for i in range(4)]
+    for case, outcome in zip(cases, modelled(spark, cases), strict=True):
+        expected = every_assignment(*case)
+        assert len(case[0]) ** case[1] > ASSIGNMENTS_MAX
+        assert outcome.capped
+        for loss, mean, most in zip(outcome.losses, expected[::2], expected[1::2], strict=True):
+            assert loss.mean == pytest.approx(float(mean), rel=1e-12), case
+            assert 0.75 * most <= loss.max <= most, case
+            assert loss.max >= loss.mean, case
+
+
+def test_a_thousand_queues_and_64_consumers_are_counted(spark: SparkSession) -> None:
+    """125 brokers of 8 queues, one of them missing at one name server. By circle, 8 queues fewer move every later queue
+    by 8 consumers; a queue before the gap has one owner. So what is lost can be said by hand."""
+    full, at = [8] * 125, 60
+    less = [r if i != at else 0 for i, r in enumerate(full)]
+    (outcome,) = modelled(spark, [([less, full], 64, "circle")])
+    orphaned, dup = outcome.losses
+    before, moved, missing = 8 * at, 8 * (124 - at), 8
+    constant = Fraction(2, 2**64)
+    share = 1 - constant
+    assert (outcome.queues, outcome.capped) == (before + moved + missing, True)
+    assert dup.mean == pytest.approx(float(moved * Fraction(1, 4) / share))
+    assert orphaned.mean == pytest.approx(
+        float((moved * Fraction(1, 4) + missing * (Fraction(1, 2) - constant / 2)) / share)
+    )
+    assert moved // 4 < dup.max <= moved
+    assert len(orphaned.lost) == 64
+
+
+def figures(outcome: Any) -> list[float]:
+    """Mean and maximum of the orphaned, then of the dup."""
+    return [value for loss in outcome.losses for value in (loss.mean, loss.max)]
+
+
+# Topic segments: views as {"n1": {"a": 4, "b": (4, 8, 6)}}.
+View = Mapping[str, int | tuple[int, int, int]]  # broker -> r, w, p; a number stands for (number, number, 6)
+Segment = tuple[str, int, int, list[tuple[str, list[tuple[str, int, int, int]]]]]
+
+
+def segment(views: Mapping[str, View], topic: str = "T", start_s: int = 0, end_s: int = 10) -> Segment:
+    known = [(ns, [_entry(broker, view[broker]) for broker in sorted(view)]) for ns, view in sorted(views.items())]
+    return topic, start_s * SECOND, end_s * SECOND, known
+
+
+def segments_frame(spark: SparkSession, segments: Sequence[Segment]) -> DataFrame:
+    return frame_of(spark, segments, TOPIC_SEGMENTS)
+
+
+def _entry(broker: str, value: Any) -> tuple[str, int, int, int]:
+    r, w, p = value if isinstance(value, tuple) else (value, value, 6)
+    return broker, r, w, p
+
+
+BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
+
+
+def impact_of(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[int] = (2,)) -> dict[Any, Any]:
+    """(topic, strategy, c) -> row."""
+    found = impact(segments_frame(spark, segments), groups, keep=cut).collect()
+    return {(row.topic, row.strategy, row.c): row for row in found}
+
+
+# What the name servers show -> whether there is something to report
+DIFFERENT: Mapping[str, tuple[Mapping[str, Any], bool]] = {
+    "all equal": ({"n1": BOTH, "n2": BOTH}, False),
+    "one has no route at all": ({"n1": BOTH, "n2": {}}, False),
+    "write queues and permission to write differ": ({"n1": {"broker-a": 4}, "n2": {"broker-a": (4, 8, 4)}}, False),
+    "a broker without read queues more": ({"n1": A, "n2": {"broker-a": 4, "broker-b": (0, 4, 6)}}, False),
+    "one shows nothing readable": ({"n1": A, "n2": {"broker-a": (4, 4, 2)}}, True),
+    "more read queues than are counted": ({"n1": A, "n2": dict.fromkeys(BOTH, 2**31 - 1)}, False),
+    "read queues differ": ({"n1": A, "n2": {"broker-a": 5}}, True),
+}
+
+
+def test_what_consumers_lose_and_do_twice_where_views_differ(spark: SparkSession) -> None:
+    window = segment({"n1": BOTH, "n2": A}, "order_topic", 185, 302)
+    others = [segment(views, name) for name, (views, _) in DIFFERENT.items()]
+    told = impact_of(spark, [window, *others], (2, 3, 4))
+    averagely = told["order_topic", "averagely", 2]
+    assert (averagely.orphaned_qs_mean, averagely.orphaned_qs_max) == (351, 468)
+    assert (averagely.dup_qs_mean, averagely.dup_qs_max) == (117, 234)
+    assert averagely.orphaned_ids == [f"broker-b:{q}" for q in range(4)]
+    assert averagely.dup_ids == ["broker-a:2", "broker-a:3"]
+    assert (averagely.queues, averagely.assignments, averagely.group, averagely.capped) == (8, "model", None, False)
+    found = {key[1:]: (row.orphaned_mean, row.orphaned_max, row.dup_mean, row.dup_max)
+             for key, row in told.items() if key[0] == "order_topic"}  # fmt: skip
+    assert found == {
+        ("averagely", 2): (3, 4, 1, 2),
+        ("circle", 2): (2, 2, 0, 0),
+        ("averagely", 3): (pytest.approx(8 / 3), 4, pytest.approx(2 / 3), 1),
+        ("circle", 3): (2, 3, 0, 0),
+        ("averagely", 4): (pytest.approx(20 / 7), 5, pytest.approx(6 / 7), 2),
+        ("circle", 4): (2, 3, 0, 0),
+    }
+    assert {topic for topic, _, _ in told} == {"order_topic", *(name for name, (_, told) in DIFFERENT.items() if told)}
+    # The consumer that reads nothing leaves its half to nobody.
+    assert told["one shows nothing readable", "averagely", 2].orphaned_mean == 2
+
+
+TWO: dict[str, View] = {"n1": BOTH, "n2": A}
+# Of a segment whose topic names the case: what the name servers show, when it is, and who asks whom from when to when.
+Asking = tuple[str, str, int, int]
+REAL: Mapping[str, tuple[Mapping[str, View], int, int, list[Asking]]] = {
+    "addresses": (TWO | {"n3": A}, 100, 110, [("10.0.0.1:5", "n1", 0, 999), ("10.0.0.2:5", "n3", 0, 999)]),
+    "agreed": (TWO, 0, 10, [("10.0.0.1:5", "n2", 0, 999)]),
+    "no view": (TWO | {"n3": {}}, 0, 10, [("10.0.0.1:5", "n1", 0, 999), ("10.0.0.2:5", "n3", 0, 999)]),
+    "not compared": (TWO | {"n3": {}}, 0, 10, [("10.0.0.1:5", "n1", 0, 999), ("10.0.0.2:5", "n9", 0, 999)]),
+    "in the middle": (
+        TWO, 100, 200, [("10.0.0.1:5", "n1", 0, 150), ("10.0.0.1:6", "n2", 150, 999), ("10.0.0.2:6", "n2", 150, 999)],
+    ),
+}  # fmt: skip
+
+
+def test_real_assignments_follow_the_members_addresses(spark: SparkSession) -> None:
+    segments = [segment(views, case, start, end) for case, (views, start, end, _) in REAL.items()]
+    members = [
+        ("g", case, ns, client, t1 * SECOND, t2 * SECOND)
+        for case, (*_, asking) in REAL.items()
+        for client, ns, t1, t2 in asking
+    ]
+    found = impact(segments_frame(spark, segments), [], frame_of(spark, members, GROUP_MEMBERS), cut).collect()
+    real = {(row.topic, row.strategy): row for row in found}
+    assert {case for case, _ in real} == {"addresses", "agreed", "in the middle"}, "else a member's view is not known"
+    averagely, circle = real["addresses", "averagely"], real["addresses", "circle"]
+    assert (averagely.assignments, averagely.group, averagely.c, averagely.capped) == ("real", "g", 2, False)
+    assert averagely.orphaned_ids == [f"broker-b:{q}" for q in range(4)]
+    assert averagely.dup_ids == ["broker-a:2", "broker-a:3"]
+    assert (averagely.orphaned_mean, averagely.orphaned_max, averagely.dup_qs_mean) == (4, 4, 20)
+    assert (circle.orphaned_ids, circle.dup_ids) == (["broker-b:1", "broker-b:3"], [])
+    # Members that agree on the smaller view leave the rest to nobody.
+    agreed = [real["agreed", strategy] for strategy in STRATEGIES]
+    assert [(row.c, row.orphaned_mean, row.dup_mean) for row in agreed] == [(1, 4, 0)] * 2
+    # A member counts where it is in the middle of the segment.
+    assert {real["in the middle", strategy].c for strategy in STRATEGIES} == {2}
+
+
+def test_a_member_is_a_client_that_asks_for_the_topic_and_its_groups_retry_topic(spark: SparkSession) -> None:
+    journal = Journal(0)
+    for second in (60, 120):
+        for client, topic in [
+            ("10.0.0.1:5", "T"), ("10.0.0.1:5", "%RETRY%g"), ("10.0.0.2:5", "T"), ("*", "T"), ("*", "%RETRY%g"),
+        ]:  # fmt: skip
+            journal.lookup(second * SECOND, topic, 1, client=client, iv_ms=60_000)
+    found = group_members(callers(events_frame(spark, {"n1": journal.records}), Observation(0, 2**60))).collect()
+    assert [tuple(row) for row in found] == [("g", "T", "n1", "10.0.0.1:5", 0, 150 * SECOND)]
+
+
+def test_how_unevenly_producers_write(spark: SparkSession) -> None:
+    """A view without write queues has no share and is named. A broker counts only while it has a master: n2 has a
+    replica of "later" all the time, and its master from the fourth second on."""
+    read_only = {"n1": {"broker-a": (4, 4, 4)}, "n2": {"broker-a": (2, 2, 4)}}
+    late = {"soon": 4, "later": 4}
+    windows = segments_frame(spark, [
+        segment({"n1": BOTH, "n2": {"broker-a": (4, 4, 4)}, "n3": {}}, "split"), segment(read_only, "none"),
+        segment({"n1": {"broker-a": 4, "broker-b": 12}, "n2": BOTH}, "larger"),
+        segment({"n1": late, "n2": late}, "late"),
+    ])  # fmt: skip
+    lives = [(ns, broker, 0, 0) for ns in ("n1", "n2", "n3") for broker in BOTH]
+    lives += [("n1", broker, 0, 0) for broker in late]
+    lives += [("n2", "soon", 0, 0), ("n2", "later", 1, 0), ("n2", "later", 0, 4)]
+    members = frame(spark, BROKER_INTERVALS, [
+        {"ns": ns, "cluster": "c", "broker": broker, "bid": bid, "addr": f"{broker}:{bid}", "t1": t1 * SECOND,
+         "t2": 100 * SECOND, "end_cause": "open"}
+        for ns, broker, bid, t1 in lives
+    ])  # fmt: skip
+    found = [(row[0], row[1] // SECOND, *row[2:]) for row in rows(
+        imbalance(windows, members), "topic", "t1", "broker", "share", "fair", "tvd", "peak", "no_share_ns"
+    )]  # fmt: skip
+    assert [row for row in found if row[0] in ("split", "none")] == [
+        ("none", 0, "broker-a", None, None, None, None, ["n1", "n2"]),
+        ("split", 0, "broker-a", 0.5, 0.5, 0, 1, ["n2"]),
+        ("split", 0, "broker-b", 0.5, 0.5, 0, 1, ["n2"]),
+    ]
+    assert [row[:5] for row in found if row[0] == "larger"] == [
+        ("larger", 0, "broker-a", 0.375, 0.25), ("larger", 0, "broker-b", 0.625, 0.75),
+    ]  # fmt: skip
+    assert sorted(row[1:4] for row in found if row[0] == "late") == [
+        (0, "later", 0.25), (0, "soon", 0.75), (4, "later", 0.5), (4, "soon", 0.5),
+    ]  # fmt: skip

@@ -1,1 +1,0 @@
-"""What is ingested of a journal: files, lines, records that came twice, and the manifest."""

@@ -1,1 +1,0 @@
-"""Alerts while problems last."""
