@@ -9,7 +9,6 @@ from typing import Any
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.model import ReportInput
-from tests.pipeline.report.report_fleet import fleet_tables
 
 T0 = 1_785_715_200_000_000  # 2026-08-03 00:00 UTC
 MINUTE = 60_000_000
@@ -18,7 +17,6 @@ T1 = T0 + 24 * HOUR
 SERVERS = ("n1", "n2", "n3")
 BROKERS = tuple(f"broker-{letter}" for letter in "abcdefgh")
 HOSTILE = "<script>alert('x')</script>\"'&{{7*7}}$\\frac{1}{0}$\u202e\x00\n#0b1d01 https://evil.example/x.js"
-
 Rows = list[dict[str, Any]]
 
 
@@ -296,14 +294,8 @@ def uneven(name: str, most: int) -> dict[str, Any]:
 
 def topic(index: int) -> dict[str, Any]:
     """One line of the inventory."""
-    return {
-        "topic": f"topic_{index:04}",
-        "kind": "user",
-        "brokers": 8,
-        "queues": 32,
-        "created": T0 + MINUTE,
-        "removed": None,
-    }
+    return {"topic": f"topic_{index:04}", "kind": "user", "brokers": 8, "queues": 32, "created": T0 + MINUTE,
+            "removed": None}  # fmt: skip
 
 
 def source(ns: str) -> dict[str, Any]:
@@ -330,3 +322,44 @@ def _renamed_value(value: Any, name: str) -> Any:
     if isinstance(value, list):
         return [_renamed_row(v, name) if isinstance(v, dict) else _renamed_value(v, name) for v in value]
     return value
+
+
+def fleet_tables() -> dict[str, Table]:
+    """A row or two of each."""
+    java = {"lang": "JAVA", "cv": 495, "n": 5_000, "miss": 12}
+    asker = {"client": "10.0.0.7:40001", "ns": ["n1"], "t1": T0, "t2": T0 + HOUR} | java
+    storm = {"ns": "n2", "trigger": "start", "topics": 640, "bytes": 107_520}
+    lost = {"scope": "zone", "name": "east", "queues": 16}
+    group = {"level": "group", "cluster": "shop", "broker": "broker-b", "failed_s": 2_340.0, "budget_s": 259.2,
+             "left": -8.03, "availability": 0.991, "failures": 1, "listed_s": 256_860.0}  # fmt: skip
+    return {
+        "client_census": Table.of(
+            [java | {"release": "5.4.1", "clients": 40, "hosts": 12, "share": 1.0, "poll_p50": 30.0}]
+        ),
+        "clients": Table.of([asker | {"poll_s": 3.0, "topics": 4}]),
+        "missing_askers": Table.of([asker | {"topic": "order_topci", "kind": "user"}]),
+        "availability": Table.of([group, group | {"level": "cluster", "broker": None, "left": 0.4}]),
+        "sole_topics": Table.of([lost | {"topic": "log_topic", "kind": "user", "loses_writes": True}]),
+        "blast_radius": Table.of([lost | {"no_write": 3, "no_master": 2, "sample": ["log_topic"]}]),
+        "storms": Table.of([storm | {"t1": T0, "t2": T0 + 9_000_000, "registrations": 8, "brokers": 8, "peak_s": 3}]),
+        "storm_registrations": Table.of([storm | {"storm": T0, "t": T0, "place": 1, "broker": "broker-c"}]),
+        "ordered_keys": Table.of(
+            [{"topic": "order_topic", "kind": "user", "ordered": True, "steps": 2, "moved_max": 0.75, "at": T0}]
+        ),
+        "growth": Table.of([{"day": "2026-08-03", "topics": 5_000, "entries": 40_000, "registration_bytes": 900_000}]),
+        "admin_changes": Table.of([{
+            "t": T0, "host": "10.0.0.9", "principal": "ops", "code": 100, "what": "key=k", "before": "v", "after": "w",
+            "result": 0, "n": 1, "ns": "n1",
+        }]),
+        "refused_requests": Table.of([{
+            "host": "10.0.0.8", "access": "admin", "code": 216, "reason": "not_granted", "enforced": True, "n": 3,
+            "t1": T0, "t2": T0 + HOUR, "ns": ["n1"], "principals": [], "access_keys": ["key-1"],
+        }]),
+        "new_addresses": Table.of([{
+            "t": T0, "cluster": "c", "broker": "broker-c", "bid": 0, "host": "10.0.0.7", "before": "10.0.0.3",
+            "hosts": 1, "addr": "10.0.0.7:10911", "ns": "n2",
+        }]),
+        "growth_limits": Table.of([{
+            "measure": "registration", "now": 900_000, "limit": 16_777_216, "used": 0.054, "reached": T0 + 999 * HOUR,
+        }]),
+    }  # fmt: skip

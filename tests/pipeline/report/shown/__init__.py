@@ -1,1 +1,0 @@
-"""The page in a browser, and in Chinese."""
