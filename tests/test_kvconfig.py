@@ -62,13 +62,6 @@ def test_a_missing_key_is_not_found_and_may_be_deleted(
     assert loaded(path) == {"ns": {"k": "v"}}
 
 
-def test_a_null_value_is_held_but_neither_found_nor_written(manager: KVConfigManager, path: Path) -> None:
-    """B096."""
-    write(manager, manager.put("ns", "k", None))
-    assert (manager.get("ns", "k"), manager.namespace("ns"), manager.namespace("x")) == (None, {"k": None}, None)
-    assert loaded(path) == {"ns": {}}
-
-
 @pytest.mark.parametrize(
     ("content", "table"),
     [

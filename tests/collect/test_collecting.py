@@ -400,19 +400,6 @@ def test_a_broker_that_vanished_is_asked_whether_it_runs(tmp_path: Path) -> None
         answering.close()
 
 
-@pytest.mark.slow
-def test_the_journal_of_another_process_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server = RocketnsServer(tmp_path / "server")
-    collecting = Collecting(tmp_path / "c", f"a={addr(server)}")
-    try:
-        collecting.until("a", "start")
-        assert main(["collect", "--name-servers", f"a={addr(server)}", "--journal", str(collecting.journal)]) == 2
-        assert "another process writes the journal of a" in capsys.readouterr().err
-    finally:
-        collecting.kill()
-        server.kill()
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -431,11 +418,6 @@ def test_a_wrong_option_is_named(
 ) -> None:
     assert main(["collect", "--journal", str(tmp_path / "j"), *words]) == 2
     assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["a:1,b:2", "a:1;b:2", "a:1 b:2", " a:1 ,; b:2\n", "a:1;;b:2,"])
-def test_lists_have_commas_semicolons_or_spaces(text: str) -> None:
-    assert parse_names(text) == [Named("a-1", "a:1"), Named("b-2", "b:2")]
 
 
 def test_a_name_server_has_a_name_or_gets_one() -> None:

@@ -214,14 +214,6 @@ def test_a_whole_round_is_what_the_server_shows(rounds: list[Shown], begins_late
     assert observed.left_out == 0
 
 
-@given(states(), states())
-def test_the_same_answers_again_change_nothing(first: Shown, second: Shown) -> None:
-    observed = Observed()
-    for shown in (first, second):
-        read_all(observed, shown)
-        assert read_all(observed, shown) == []
-
-
 ENDS = st.sampled_from(("close", "lost", "kill"))
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from interop.harness.wire import frame, json_header
 from rocketns.doctor.asking.brokers import bodies, groups, one
-from rocketns.doctor.asking.brokers.reading import LARGE_BYTES, may_be_large
 from rocketns.doctor.asking.brokers.requests import BROKERS_MAX
 from rocketns.doctor.facts.brokers import Clock
 from rocketns.doctor.facts.reach import Outcome
@@ -80,12 +79,6 @@ def test_consumption_that_is_switched_off_is_switched_on_and_all_else_is_kept() 
     (finding,) = found(broker(groups={"readers": group("readers", consumeEnable=False, retryMaxTimes=3)}))
     assert finding.weight is Weight.PRECISELY
     assert "-s true -m true -d true -q 1 -r 3 -i 0 -w 1 -a true -o false" in finding.commands[0]
-
-
-def test_broker_without_consumers_while_others_have_them() -> None:
-    (finding,) = found(broker(), broker("broker-b", consumers={}))
-    assert finding.weight is Weight.PARTLY
-    assert "broker-b" in finding.sentence
 
 
 def test_consumers_that_subscribe_another_topic() -> None:
@@ -222,19 +215,6 @@ def test_system_group_is_never_asked_for_by_name() -> None:
     asyncio.run(scene())
 
 
-def test_old_broker_is_asked_for_its_table_of_topics_only_if_the_topic_is_missing() -> None:
-    async def scene() -> None:
-        broker, name_server = full_broker(version=V4_9_7), FakeNameServer()
-        async with listening(broker, name_server):
-            name_server.shows(broker)
-            await examine(name_server, topics=("Orders",))
-            assert broker.received[21] == 0
-            await examine(name_server, topics=("Missing",))
-            assert broker.received[21] == 1
-
-    asyncio.run(scene())
-
-
 def test_of_a_large_fleet_some_brokers_of_each_cluster_are_asked() -> None:
     async def scene() -> None:
         broker, name_server = FakeBroker(), FakeNameServer()
@@ -293,17 +273,6 @@ def test_entry_of_a_table_is_found_without_decoding_the_others() -> None:
 def test_entry_without_an_end_is_none() -> None:
     assert bodies.entry(b'{"a":{' + b"[" * 1000, "a") is None
     assert bodies.entry(b'{"a":{"b":"' + b"x" * 1_000_000 + b'"}}', "a") is None
-
-
-def test_similar_groups_are_the_nearest_names() -> None:
-    table = as_json({name: group(name) for name in ("readers", "Reader", "writers", "re_ader")})
-    assert set(bodies.similar_groups(table, "reader")) == {"readers", "Reader", "re_ader"}
-
-
-def test_many_topics_may_be_a_large_registration() -> None:
-    assert not may_be_large(f"topic-{n}" for n in range(10_000))
-    assert may_be_large(f"topic-{n}" for n in range(60_000))
-    assert may_be_large(["x" * LARGE_BYTES])
 
 
 FRAME_BYTES = 16_777_216
@@ -436,18 +405,6 @@ def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
 
     (broker,) = asyncio.run(asked_about(slowly, tuple(f"topic-{n}" for n in range(50)))).facts.brokers
     assert 0 < len(broker.topics) < 50
-
-
-def test_table_of_100_000_topics_is_measured_and_searched_in_little_time() -> None:
-    async def scene() -> Report:
-        many = {f"orders-{n}": topic(f"orders-{n}") for n in range(100_000)}
-        broker, name_server = FakeBroker(topics=many), FakeNameServer()
-        async with listening(broker, name_server):
-            return await examine(name_server, brokers=(broker.addr,), topics=("orders-99999",))
-
-    report = asyncio.run(scene())
-    (broker,) = report.facts.brokers
-    assert (broker.topics_bytes or 0) > FRAME_BYTES
 
 
 def test_many_clients_of_a_group_are_counted_and_few_are_kept() -> None:

@@ -15,7 +15,7 @@ from rocketns.doctor.checks.brokers.unregistered_topic import unregistered_topic
 from rocketns.doctor.checks.brokers.version import version
 from rocketns.doctor.facts.brokers import BrokerFacts, Clock
 from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
+from rocketns.doctor.facts.name_servers import NameServerFacts
 from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import AddressFacts, Outcome, Place
 from rocketns.doctor.finding import Finding, Weight
@@ -169,14 +169,6 @@ def test_broker_that_no_name_server_shows_is_the_cause_where_none_has_another() 
     assert finding.weight is Weight.PRECISELY
 
 
-@pytest.mark.parametrize(("tls", "uses"), [(True, "false"), (False, "true")])
-def test_broker_with_another_transport_is_told_apart(tls: bool, uses: str) -> None:
-    settings = own_list(NAME_SERVER, useTLS=uses)
-    (finding,) = elsewhere(facts(broker(configuration=settings), servers=(name_server(groups={}),), tls=tls))
-    assert f"useTLS={uses}" in finding.evidence[-1]
-    assert "tls" in finding.commands[1]
-
-
 @pytest.mark.parametrize(
     ("size", "settings", "weight"),
     [(None, {}, None), (1_000_000, {}, None), (14_000_000, {}, Weight.NOTE), (16_777_216, {}, Weight.NOTE),
@@ -186,23 +178,6 @@ def test_broker_with_another_transport_is_told_apart(tls: bool, uses: str) -> No
 def test_size_of_a_registration(size: int | None, settings: dict[str, str], weight: Weight | None) -> None:
     found = registration_size(facts(broker(topics_bytes=size, configuration=own_list(NAME_SERVER, **settings))))
     assert [one.weight for one in found] == ([] if weight is None else [weight])
-
-
-@pytest.mark.parametrize(("kind", "version", "named"), [(Kind.JAVA, 513, True), (Kind.JAVA, 407, False),
-                                                       (Kind.ROCKETNS, 513, False)])  # fmt: skip
-def test_registration_that_java_cannot_inflate_is_named(kind: Kind, version: int, named: bool) -> None:
-    settings = own_list(NAME_SERVER, compressedRegister="true")
-    made = facts(broker(version=version, configuration=settings), servers=(name_server(groups={}, kind=kind),))
-    (finding,) = elsewhere(made)
-    assert ("compresses" in finding.sentence) == named
-
-
-def test_too_large_registration_stands_before_what_follows_from_it() -> None:
-    given = broker(is_announced=False, topics_bytes=20_000_000)
-    made = facts(given, servers=(name_server(groups={}),))
-    (cause,), (effect,) = registration_size(made), elsewhere(made)
-    assert cause.weight > effect.weight
-    assert cause.check in effect.follows
 
 
 def at(name: str, from_s: float, to_s: float) -> BrokerFacts:

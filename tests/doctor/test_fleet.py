@@ -17,7 +17,7 @@ from interop.harness.ports import free_port
 from rocketns.client.name_server import UnusableError
 from rocketns.doctor.asking import watching
 from rocketns.doctor.asking.name_servers import outcome_of
-from rocketns.doctor.asking.requests import LOOK_EVERY_S, Budget, OverBudgetError, name_server_budget
+from rocketns.doctor.asking.requests import LOOK_EVERY_S, OverBudgetError, name_server_budget
 from rocketns.doctor.checks.showing import setting
 from rocketns.doctor.facts.brokers import BrokerFacts
 from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
@@ -25,7 +25,6 @@ from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import Outcome
 from rocketns.doctor.finding import State
 from rocketns.logtext import escape
-from rocketns.protocol.codes import RequestCode
 from tests.client.peers import CLOSED as REFUSING
 from tests.client.peers import Serve
 from tests.doctor.standin import CREATION, DIGESTS, ONE, SYSTEM, TWO, StandIn, examined, found, gathered, ill, well
@@ -231,22 +230,6 @@ def test_the_kind_is_told_by_a_request_that_only_rocketns_knows(is_rocketns: boo
     assert only(one.serve).kind is kind
 
 
-def test_tables_are_read() -> None:
-    facts = only(well().serve, topics=("Orders", "Nothing"))
-    assert facts.groups is not None
-    assert set(facts.groups) == {"broker-a", "broker-b"}
-    assert facts.clusters == {"c": {"broker-a", "broker-b"}}
-    assert (facts.has("Orders"), facts.lacks("Nothing"), facts.version) == (True, True, 513)
-    assert facts.topics == {"Orders", "SELF_TEST_TOPIC", "TBW102"}
-
-
-def test_a_name_server_that_lists_no_topics_still_has_routes() -> None:
-    one = well()
-    one.wrong = {codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1}
-    facts = only(one.serve, topics=("Orders",))
-    assert (facts.topics, facts.has("Orders"), facts.codes) == (None, True, {206: 1})
-
-
 def test_looks_that_show_the_same_are_kept_once() -> None:
     (server,) = gathered(well().serve, watch_s=100 * LOOK_EVERY_S).name_servers
     assert len(server.looks) == 100
@@ -278,14 +261,6 @@ def test_nothing_that_changes_or_costs_may_be_sent() -> None:
     for code in NEVER:
         with pytest.raises(OverBudgetError):
             budget.spend("a:1", code)
-
-
-def test_a_budget_holds_for_each_address() -> None:
-    budget = Budget({RequestCode.GET_NAMESRV_CONFIG: 1})
-    budget.spend("a:1", 319)
-    budget.spend("b:1", 319)
-    with pytest.raises(OverBudgetError):
-        budget.spend("a:1", 319)
 
 
 MARK = "owned"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import os
 import pty
@@ -23,13 +22,8 @@ import pytest
 from interop.harness import codes, payloads
 from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
-from rocketns.client.tls import client_context
 from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
 from rocketns.doctor.asking.addresses import UnreachedError, place_of, resolve
-from rocketns.doctor.asking.brokers.one import FIRST as FIRST_ASKED
-from rocketns.doctor.asking.brokers.requests import broker_budget
-from rocketns.doctor.asking.call import Line
-from rocketns.doctor.asking.speaking import reach
 from rocketns.doctor.checks.catalogue import CHECKS
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.facts.name_servers import NameServerFacts
@@ -37,15 +31,14 @@ from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.output.as_json import report_json
-from rocketns.doctor.output.colours import RESET, Colour, Palette
+from rocketns.doctor.output.colours import RESET, Palette
 from rocketns.doctor.output.text import report_text
 from rocketns.doctor.running import FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
-from rocketns.protocol.command import decode
 from tests.client.peers import CLOSED as REFUSING
-from tests.client.peers import Peer, Serve, serving
+from tests.client.peers import Peer, serving
 from tests.doctor.counting import (
     FakeBroker,
     FakeNameServer,
@@ -54,7 +47,6 @@ from tests.doctor.counting import (
 )
 from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, written
 from tests.doctor.standin import StandIn, examined, well
-from tests.server.tls_configs import config
 from tests.support.certificates import Files, authority
 
 
@@ -154,11 +146,6 @@ def test_a_name_of_a_megabyte_is_cut_and_no_command_with_it_is_left() -> None:
     assert json.loads(json.dumps(report_json(report)))
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def text(report: Report, *, is_on: bool = False) -> str:
     return report_text(report, Palette(is_on=is_on))
 
@@ -166,18 +153,6 @@ def text(report: Report, *, is_on: bool = False) -> str:
 @pytest.fixture(scope="module")
 def missing() -> Report:
     return examined(well(), topics=("orders",))
-
-
-def test_findings_are_numbered_with_how_they_are_known_and_what_mends_them(missing: Report) -> None:
-    lines = text(missing).splitlines()
-    (addr,) = [one.addr for one in missing.facts.name_servers]
-    assert [line[:2] for line in lines if line[:1].isdigit()][:2] == ["1.", "2."]
-    assert f"     {addr} lists the topic Orders (request 206)" in lines
-    assert f"     mqadmin updateTopic -n {addr} -c c -t orders" in lines
-
-
-def test_a_well_fleet_is_said_to_be_well_first() -> None:
-    assert text(examined(well())).startswith("All is well: ")
 
 
 def test_names_from_the_network_control_no_terminal() -> None:
@@ -189,14 +164,6 @@ def test_names_from_the_network_control_no_terminal() -> None:
 
 def test_colours_are_closed_on_each_line(missing: Report) -> None:
     assert all(line.count("\x1b[") == 2 * line.count(RESET) for line in text(missing, is_on=True).splitlines())
-
-
-def test_colours_are_for_terminals_without_no_color() -> None:
-    palettes = [
-        Palette.of(Terminal(), {}), Palette.of(Terminal(), {"NO_COLOR": "1"}), Palette.of(io.StringIO(), {}),
-        Palette.of(Terminal(), {"TERM": "dumb"}),
-    ]  # fmt: skip
-    assert [palette.paint(Colour.RED, "x") != "x" for palette in palettes] == [True, False, False, False]
 
 
 def test_a_check_that_cannot_tell_has_status_2() -> None:
@@ -235,14 +202,6 @@ def test_what_is_no_address_is_refused_with_its_name(item: str) -> None:
 def test_without_a_list_the_environment_is_asked_then_this_machine() -> None:
     assert options(NAMESRV_ADDR="x:1;y:2").name_servers == ("x:1", "y:2")
     assert options().name_servers == ("127.0.0.1:9876",)
-
-
-@pytest.mark.parametrize(
-    "words", [("--client-version", "6.0"), ("--topic", ""), ("--topic", "x" * 256), ("--watch", "601")]
-)
-def test_wrong_values_are_refused(words: tuple[str, ...]) -> None:
-    with pytest.raises(WrongListError):
-        options("a", *words)
 
 
 @pytest.mark.parametrize("option", ["--topic", "--group"])
@@ -292,20 +251,6 @@ async def only_tls(broker: FakeBroker, files: Files, **verify: ssl.VerifyMode) -
             writer.close()
 
 
-def only_plain(broker: FakeBroker) -> Serve:
-    """As Java's server with tls.server.mode=disabled: it ends a connection that begins with a TLS handshake."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
-            size = await reader.readexactly(4)
-            if size[0] == 0x16:
-                writer.close()
-                return
-            writer.write(broker.answer(decode(size + await reader.readexactly(int.from_bytes(size)))))
-
-    return serve
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files.write(tmp_path_factory.mktemp("tls"), authority("broker"))
@@ -320,23 +265,6 @@ def test_broker_that_speaks_only_tls_is_told_apart(files: Files) -> None:
         assert report.facts.addresses[broker.addr].outcome is Outcome.SPEAKS_TLS
         assert not broker.received
         assert "tls" in [one.check for one in report.of(State.ILL)]
-
-    asyncio.run(scene())
-
-
-def test_broker_that_speaks_only_plain_is_told_apart(files: Files) -> None:
-    async def scene() -> None:
-        broker, name_server = FakeBroker(), FakeBroker(name="it speaks TLS")
-        line = Line(client_context(config(tls_enable="true")), None, 20.0)
-        async with listening(broker, serve=only_plain(broker)), only_tls(name_server, files):
-            budget = broker_budget(Options(()))
-            plain = await reach(broker.addr, FIRST_ASKED, line, budget)
-            tls = await reach(name_server.addr, FIRST_ASKED, line, budget)
-        assert plain.facts.outcome is Outcome.SPEAKS_PLAIN
-        assert broker.received == {28: 1}
-        assert tls.facts.outcome is Outcome.ANSWERED
-        assert tls.call is not None
-        tls.call.close()
 
     asyncio.run(scene())
 

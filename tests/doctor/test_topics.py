@@ -63,11 +63,6 @@ def test_the_next_one_of_a_series_is_no_misspelling(typed: str, other: str) -> N
     assert ill(report) == ["topic-missing", "misspelt"]
 
 
-def test_a_name_that_no_topic_can_have_is_named() -> None:
-    report = examined(well(), topics=("my topic",))
-    assert ill(report)[0] == "misspelt"
-
-
 def test_near_names_cannot_be_told_where_topics_are_not_listed() -> None:
     one = well()
     one.wrong = {codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1}
@@ -113,16 +108,6 @@ def test_a_read_only_topic_is_told_from_a_wiped_broker() -> None:
     report = examined(well(Archive={"broker-a": {"perm": 4}, "broker-b": {"perm": 4}}), topics=("Archive",))
     assert ill(report) == ["topic-read-only"]
     assert found(report, "topic-read-only").commands[0].endswith(f"-b {ONE} -t Archive -p 6")
-
-
-def test_a_topic_that_cannot_be_read_is_named() -> None:
-    report = examined(well(Sink={"broker-a": {"perm": 2}}), topics=("Sink",))
-    assert "cannot be read" in found(report, "topic-read-only").sentence
-
-
-def test_a_topic_without_queues_to_write_is_named() -> None:
-    report = examined(well(Shrunk={"broker-a": {"writeQueueNums": 0}}), topics=("Shrunk",))
-    assert "updateTopic" in found(report, "topic-read-only").commands[0]
 
 
 def test_a_topic_that_automatic_creation_put_on_one_broker_is_noted() -> None:

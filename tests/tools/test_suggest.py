@@ -312,6 +312,15 @@ def test_addresses_are_joined_by_networks_if_asked(access: Run, tmp_path: Path) 
     assert decision(policy, sent("10.0.2.1", 105)).is_refused
 
 
+def test_what_was_before_is_left_out(access: Run, tmp_path: Path) -> None:
+    journal(tmp_path, lines([LOOKUP.event()]), "1-000001.jsonl")
+    folder = journal(tmp_path, lines([BROKER.event()], FIRST_US + 86_400_000_000), "1-000002.jsonl")
+    text = suggested(access, folder, "--since", "2025-11-21")
+    assert "It allows what 1 requests asked for" in text
+    assert "10.0.0.1" not in text
+    assert access("suggest", "--journal", folder, "--since", "2025-12-01")[0] == 1
+
+
 LEFT = [
     (Sent("…", None, 0).event("not_granted"), "counted them together with those of others"),
     (Sent("10.0.0.1", "…", 0).event(), "counted them together with those of others"),
