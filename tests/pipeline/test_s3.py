@@ -112,7 +112,7 @@ QUICK = SMALL_BATCHES | SHORT_SETTINGS | LESS_PLANNING | {
 @pytest.mark.needs("java", "mvn")
 @pytest.mark.timeout(2 * RUN_TIMEOUT_S)
 def test_an_audit_in_s3_has_the_tables_of_one_in_folders(example: Path, tmp_path: Path) -> None:
-    """Its Java has the s3_settings of the command line. What it left in the bucket is what the other left in its folder;
+    """Its Java has the settings of the command line. What it left in the bucket is what the other left in its folder;
     nothing temporary stays."""
     with s3_store() as store:
         store.put(example / "journal", "journal")

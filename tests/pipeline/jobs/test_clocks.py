@@ -141,7 +141,9 @@ CASES: dict[str, tuple[Callable[[], Journals], dict[str, Clock]]] = {
     "two registrations are too few for an observer": (
         lambda: watched(600, 5, 2), {"w0": (0, "observed", "n1", None)},
     ),
-    "random journals have nothing in common": (lambda: random_journals(3, watched=0), {"n1": N1}),
+    "random journals have nothing in common": (
+        lambda: random_journals(3, watched=0), {"n1": N1, "n2": (0, "none", "n1", None)},
+    ),
 }  # fmt: skip
 # The same with a word of the operator that clocks are within a second.
 GIVEN: dict[str, tuple[Callable[[], Journals], dict[str, Clock]]] = {

@@ -59,11 +59,6 @@ class Outcome(NamedTuple):
     dup: list[Queue]
 
 
-def of_choice(shape: Shape, choice: Sequence[int], strategy: str) -> Outcome:
-    """What nobody gets and what several get when consumer i sees view choice[i]."""
-    return _lost(shape, _allocated(shape, len(choice), strategy), choice)
-
-
 class Model(NamedTuple):
     orphaned_mean: Fraction
     orphaned_max: int
@@ -94,8 +89,6 @@ def _lost(shape: Shape, allocated: Sequence[Sequence[Sequence[Queue]]], choice: 
     return Outcome([queue for queue in union if got[queue] == 0], [queue for queue in union if got[queue] > 1])
 
 
-BOTH_AND_A = ((4, 0), (4, 4))  # views, sorted: broker-a alone is view 0, both brokers are view 1
-A_VIEW, BOTH_VIEW = 0, 1
 VIEW = ArrayType(IntegerType())
 SHAPE = ArrayType(VIEW)
 Case = tuple[Shape, int, str]  # shape, consumers, strategy
@@ -155,8 +148,8 @@ def test_mean_and_maximum_are_those_of_trying_every_assignment(spark: SparkSessi
 
 def test_beyond_the_limit_the_mean_is_exact_and_the_maximum_is_one_that_is_reached(spark: SparkSession) -> None:
     chance = random.Random(6)
-    cases = [(random_shape(chance, 2), 13, STRATEGIES[i % 2]) for i in range(8)]
-    cases += [(random_shape(chance, 3), 8, STRATEGIES[i % 2]) for i in range(4)]
+    cases = [(random_shape(chance, 2), 13, STRATEGIES[i % 2]) for i in range(2)]
+    cases += [(random_shape(chance, 3), 8, STRATEGIES[i % 2]) for i in range(2)]
     for case, outcome in zip(cases, modelled(spark, cases), strict=True):
         expected = every_assignment(*case)
         assert len(case[0]) ** case[1] > ASSIGNMENTS_MAX

@@ -116,7 +116,8 @@ def a_stop_closes_everything_and_a_start_begins_empty(journal: Journal) -> None:
         ("broker-a", 30, 100, "unwatched", None),
     ],
     topics=[
-        (4, 1, 20, "snapshot", "observed"), (4, 120, 140, "snapshot", "observed"), (4, 31, 100, "observed", "unwatched"),
+        (4, 1, 20, "snapshot", "observed"), (4, 120, 140, "snapshot", "observed"),
+        (4, 31, 100, "observed", "unwatched"),
         (8, 140, 400, "observed", "open"),
     ],
     early=[
@@ -257,8 +258,8 @@ def harmed(journals: Journals, seed: int) -> Journals:
 
 
 def test_state_is_that_of_the_independent_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 random fleets at once: name servers have nothing to do with each other here. `explain` finds the same holes and
-    snapshots."""
+    """40 random fleets at once: name servers have nothing to do with each other here. `explain` finds the same holes
+    and snapshots."""
     monkeypatch.setattr(holes, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
     journals: Journals = {}
     for seed in range(40):
@@ -385,7 +386,8 @@ def test_the_reach_is_that_of_the_last_settled_run(spark: SparkSession) -> None:
     journals = {ns: written(ns, times).records for ns, (times, _) in REACHED.items()}
     found = reaches(events_frame(spark, journals))
     assert found.schema.simpleString() == REACHES.simpleString()
-    assert {row["ns"]: row["last"] / SECOND for row in found.collect()} == {ns: last for ns, (_, last) in REACHED.items()}
+    last = {row["ns"]: row["last"] / SECOND for row in found.collect()}
+    assert last == {ns: expected for ns, (_, expected) in REACHED.items()}
 
 
 def test_the_last_boot_counts_with_its_stop_and_its_rotation(spark: SparkSession) -> None:

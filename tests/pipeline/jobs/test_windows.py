@@ -41,7 +41,7 @@ from tests.pipeline.journals import (
 
 def test_topics_of_a_name_server_that_lists_none_are_never_compared(spark: SparkSession) -> None:
     """n1 and n2 differ from 100 s on. n3 is watched and shows no topic, n4 is watched and has none."""
-    held = {"topic": "T", "broker": "broker-a", "r": 4, "w": 4, "p": 6, "t1": 0, "cause": "register", "end_cause": "open"}
+    held = {"topic": "T", "broker": "a", "r": 4, "w": 4, "p": 6, "t1": 0, "cause": "register", "end_cause": "open"}
     topics = frame(spark, TOPIC_INTERVALS, [
         {**held, "ns": ns, "t2": t2 * SECOND} for ns, t2 in (("n1", 400), ("n2", 100))
     ])  # fmt: skip
