@@ -1,5 +1,5 @@
 """`rocketns doctor` on a machine, in a process that is forked from one which has imported it: that takes a fifth of the
-CPU time of `python -m rocketns doctor`, which `tests/doctor/test_cli.py` runs."""
+CPU time of `python -m rocketns doctor`, which `tests/doctor/test_output.py` runs."""
 
 from __future__ import annotations
 
