@@ -20,7 +20,6 @@ from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import HOUR_US
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.moment.reading import files_between
-from rocketns.pipeline.moment.reading import of_journal as records_of_journal
 from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER
 from tests.pipeline.journals import DAY_START, SECOND, Broker, Journal, topic, write_files
@@ -108,12 +107,6 @@ def test_ingested_events_give_the_same_answer(
     assert found[1:] == of_journal[1:]
 
 
-def test_a_journal_that_only_spark_reaches_gives_the_same_answer(
-    spark: SparkSession, fleet: Fleet, of_journal: list[str]
-) -> None:
-    assert explained_route(spark, str(fleet.journal), None, "T", CHANGE + 20 * SECOND) == of_journal
-
-
 def with_open_files(fleet: Fleet, folder: Path) -> Path:
     """The journal while the files of the change are still being written, each with half a line at its end."""
     shutil.copytree(fleet.journal, folder)
@@ -131,15 +124,6 @@ def test_a_file_that_is_still_being_written_tells_too(fleet: Fleet, of_journal: 
     journal = with_open_files(fleet, tmp_path / "journal")
     found = explained_route(None, str(journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
     assert found[1:] == of_journal[1:]
-
-
-def test_a_file_that_gets_its_name_meanwhile_is_read(fleet: Fleet, tmp_path: Path) -> None:
-    journal = with_open_files(fleet, tmp_path / "journal")
-    reading = records_of_journal(None, str(journal), CHANGE + 50 * SECOND, CHANGE + 120 * SECOND)
-    first = next(reading)
-    (still_open,) = journal.rglob("ns=n2/.open-*")
-    still_open.rename(still_open.with_name(f"{still_open.name.removeprefix('.open-')}.jsonl"))
-    assert {record["ns"] for record in (first, *reading)} == {"n1", "n2"}
 
 
 def test_a_day_after_the_last_run_is_corrected_by_the_clocks_of_its_last_day(fleet: Fleet, tmp_path: Path) -> None:
@@ -168,8 +152,3 @@ def test_a_time_without_records_is_wrong_usage(fleet: Fleet) -> None:
     for hours in (-30, 100):
         with pytest.raises(BadInput, match="no record of the time around"):
             explained_route(None, str(fleet.journal), None, "T", DAY_START + hours * HOUR_US)
-
-
-def test_a_journal_or_an_earlier_run_has_to_be_named() -> None:
-    with pytest.raises(BadInput, match="--journal, or the --out"):
-        explained_route(None, None, None, "T", CHANGE)

@@ -20,7 +20,7 @@ from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
 from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
 from rocketns.pipeline.contract.exits import BadInput
-from tests.journal.chained import BOOT_MS, Boot, files, journal, unsealed
+from tests.journal.chained import BOOT_MS, Boot, files, journal
 
 
 @pytest.mark.parametrize(
@@ -82,16 +82,6 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     )
 
 
-@pytest.mark.parametrize("words", ["", "--master sc://host"])
-def test_a_spark_connect_server_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
-) -> None:
-    if not words:
-        monkeypatch.setenv("SPARK_REMOTE", "sc://host")
-    assert main(["stream", "--journal", "j", "--out", "o", *words.split()]) == 2
-    assert "not a Spark Connect server. Unset SPARK_REMOTE, and name a master" in capsys.readouterr().err
-
-
 def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -145,26 +135,6 @@ def collecting(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0)
     return is_read, asked, capsys.readouterr().err
 
 
-def test_what_is_seen_goes_below_out_unless_a_journal_is_named() -> None:
-    assert journal_of(parse([*RUN, *TWO])) == "o/collected"
-    assert journal_of(parse([*RUN, *TWO, "--journal", "j"])) == "j"
-    assert journal_of(parse([*RUN, "--journal", "j"])) == "j"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "name the --journal, or with --name-servers"),
-        (("--journal", "j", "--for", "5m"), "--for goes with --name-servers"),
-        (("--journal", "j", "--brokers"), "--brokers goes with --name-servers"),
-        ((*TWO, "--journal", "s3a://bucket/j"), "name another --journal than s3a://bucket/j"),
-    ],
-)
-def test_what_does_not_go_together_is_said(words: tuple[str, ...], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        journal_of(parse([*RUN, *words]))
-
-
 def test_the_collector_takes_the_options_as_they_are_written() -> None:
     given = (*TWO, "--for", "90s", "--interval", "2s", "--requests-per-second", "200", "--brokers")
     settings = collector_parse(arguments(parse([*RUN, *given]), "j"), {})
@@ -177,11 +147,6 @@ def test_the_collector_takes_the_options_as_they_are_written() -> None:
 def test_a_name_server_that_was_never_read_makes_the_run_incomplete(capsys: pytest.CaptureFixture[str]) -> None:
     assert collecting(capsys, *TWO, status=1)[0] is False
     assert [with_unread(status) for status in (0, 1, 2, 3, 70)] == [3, 3, 2, 3, 70]
-
-
-def test_what_the_collector_refuses_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BadInput, match="were not watched"):
-        collecting(capsys, *TWO, status=2)
 
 
 HEAD = re.compile(r"head: (\S+)")
@@ -204,18 +169,6 @@ def head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_an_earlier_head_is_still_in_its_chain(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify(tmp_path, "--head", head) == verify(tmp_path, "--head", head.rpartition(":")[2]) == 0
     assert "n1: intact." in capsys.readouterr().out
-
-
-def test_a_chain_that_was_made_anew_lacks_the_earlier_head(
-    tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Somebody wrote all files again, with seals that fit: only a head from elsewhere shows it."""
-    for path in files(tmp_path):
-        path.unlink()
-    Boot(tmp_path, BOOT_MS).put(90).stop()
-    assert verify(tmp_path) == 0
-    assert verify(tmp_path, "--head", head) == 1
-    assert "BROKEN: no chain here has" in capsys.readouterr().out
 
 
 def test_a_changed_line_is_named(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,13 +201,6 @@ def test_nobody_can_tell_of_a_head_whose_files_were_deleted(
             path.unlink()
     assert verify(tmp_path, "--head", head) == 2
     assert "cannot tell whether" in capsys.readouterr().out
-
-
-def test_nobody_can_tell_of_a_journal_without_seals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for path in journal(tmp_path, ("stop",)):
-        unsealed(path)
-    assert verify(tmp_path) == 2
-    assert "an older version wrote them" in capsys.readouterr().out
 
 
 def test_a_folder_without_a_journal_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,28 +5,19 @@ from __future__ import annotations
 
 import json
 import random
-from argparse import Namespace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from rocketns.journal.reading.clocks import estimates
 from rocketns.journal.reading.lines import records_of
-from rocketns.pipeline.cli.spark import PLACES_ELSEWHERE, is_here
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.moment.around import causes, lost_before
-from rocketns.pipeline.moment.reading import of_ingested
 from rocketns.pipeline.moment.recorded import Recorded
 from rocketns.pipeline.moment.routes import Route, routes_at
-from rocketns.pipeline.storage.events.manifest import Manifest, Part, State
-from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import clocks_of
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo import topics as topic_requests
 from rocketns.routeinfo.events import Cause
@@ -42,7 +33,6 @@ from tests.pipeline.journals import (
     Journal,
     Journals,
     Record,
-    events_table,
     random_journals,
     told_of,
     topic,
@@ -226,12 +216,6 @@ def test_any_line_may_be_damaged(lines: list[bytes], ingested: bool) -> None:
         assert [route.ns for route in explained_lines(some, ingested=ingested)] == ["n1"], seed
 
 
-def test_lines_of_other_kinds_change_nothing(lines: list[bytes]) -> None:
-    """A later version may have kinds of records and columns that this one does not know."""
-    odd = orjson.dumps(orjson.loads(lines[5]) | {"ev": "other", "unknown": [1]})
-    assert explained_lines([*lines[:5], odd, *lines[6:]], ingested=False)
-
-
 BOOT = DAY_START // 1000
 MEMBER = {"cluster": "c", "broker": "b", "addr": "10.0.0.1:10911", "bid": 0, "acting": False}
 
@@ -284,17 +268,6 @@ def test_after_the_last_look_nothing_is_known(tmp_path: Path) -> None:
     assert "b: 4 read queues" in "\n".join(explained(tmp_path, 294, n1=watched(stop=(300, 295))))
 
 
-def test_events_that_an_older_rocketns_stored_lack_the_columns_of_observers(tmp_path: Path) -> None:
-    table = events_table({"n1": watched()}).drop_columns(["since", "observed", "asked", "ns", "dt"])
-    part = Part("data/batch=1/dt=2026-01-01/ns=n1", "2026-01-01", "n1", 1, 1, at(0), at(600))
-    (tmp_path / part.path).mkdir(parents=True)
-    pq.write_table(table, tmp_path / part.path / "part.parquet")
-    Manifest(None, str(tmp_path)).publish(State(parts=[part]))
-    found = list(of_ingested(None, str(tmp_path), at(0), at(700)))
-    assert len(found) == table.num_rows
-    assert {(record.get("since"), record.get("observed")) for record in found} == {(None, None)}
-
-
 def test_of_a_name_server_that_lists_no_topics_no_route_is_known(tmp_path: Path) -> None:
     known = [one for one in watched() if not one.get("topics")]
     records = [one | {"seq": seq} | ({"no_topics": True, "part": 1} if one.get("end") else {})
@@ -318,29 +291,3 @@ def test_a_line_that_is_no_record_is_left_out(line: object) -> None:
     good = json.dumps(GOOD).encode()
     found = list(records_of(good + b"\n" + wrong + b"\n" + good, "n", "day"))
     assert found == [{**GOOD, "ns": "n", "dt": "day"}] * 2
-
-
-@pytest.mark.parametrize(
-    ("path", "master", "conf", "here"),
-    [
-        ("/journal", None, [], True), ("file:///journal", None, [], True), ("s3a://bucket/journal", None, [], False),
-        ("/journal", "spark://spark:7077", [], False), ("/journal", None, [("spark.hadoop.fs.defaultFS", "")], False),
-    ],
-)  # fmt: skip
-def test_spark_starts_only_where_a_path_may_be_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, path: str, master: str | None, conf: list[tuple[str, str]], *, here: bool
-) -> None:
-    for name in PLACES_ELSEWHERE:
-        monkeypatch.delenv(name, raising=False)
-    assert is_here(Namespace(master=master, conf=conf), path, None) is here
-    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
-    assert not is_here(Namespace(master=master, conf=conf), path, None)
-
-
-def test_the_clocks_of_a_run_are_read_without_spark(tmp_path: Path) -> None:
-    told = [["2026-01-02", "n1", 7, 9, 0, "versions", "n2", 0], ["2026-01-01", "n1", 5, 9, 0, "versions", "n2", 0]]
-    rows = [dict(zip(CLOCK_DAYS.names, row, strict=True)) for row in told]
-    (tmp_path / "results/r/clock_days").mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "results/r/clock_days/part.parquet")
-    (tmp_path / "summary.json").write_text('{"run": "r"}')
-    assert clocks_of(None, folder_at(None, str(tmp_path))) == rows[::-1]

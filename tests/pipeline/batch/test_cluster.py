@@ -57,10 +57,6 @@ class Cluster:
         self.workers.append(worker)
         return worker
 
-    def add_ready_worker(self) -> None:
-        """Add one, and wait until it has registered."""
-        _wait_until_registered(self.add_worker())
-
     def kill_worker(self, number: int) -> list[int]:
         """SIGKILL to a worker and its processes, as when a machine is lost; returns the ids of its executors."""
         worker = psutil.Process(self.workers[number].pid)
@@ -210,7 +206,7 @@ def test_two_workers_come_to_what_one_process_does_though_both_are_lost(
     try:
         eventually(lambda: any(events.rglob("*.parquet")), TIMEOUT_S)
         assert len(standalone.kill_worker(0)) == 1
-        standalone.add_ready_worker()
+        _wait_until_registered(standalone.add_worker())
         eventually(lambda: any(results.glob("*/broker_intervals/_SUCCESS")), TIMEOUT_S)
         assert len(standalone.kill_worker(1)) == 1
     except BaseException:

@@ -59,15 +59,6 @@ def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
     assert fine.lines == ["Nothing is wrong.", "Nothing found.", "report: report.html"]
 
 
-def test_findings_in_incomplete_input_are_listed_behind_what_is_missing() -> None:
-    outcome = RunOutcome(Verdict.INCOMPLETE, {"incidents": 2, "flaps": 0}, [HOLE], "report.html")
-    first, head, found, report = outcome.lines
-    assert (first, head, report) == (f"incomplete: {HOLE}", "Found in what is there:", "report: report.html")
-    assert found.split()[:2] == ["2", "divergences:"]
-    nothing = RunOutcome(Verdict.INCOMPLETE, {"incidents": 0}, [HOLE], "report.html")
-    assert nothing.lines[1] == "Nothing found in what is there."
-
-
 DOUBTS = (None, LOST_RECORDS, CLOCKS)
 
 

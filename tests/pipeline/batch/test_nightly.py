@@ -14,18 +14,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch import run
-from rocketns.pipeline.batch.run import Request, computed, in_parts, ingest_only, read_part, stored_in
+from rocketns.pipeline.batch.run import computed, ingest_only, read_part, stored_in
 from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.earlier import fingerprints, fitting
 from rocketns.pipeline.storage.events.openfiles import open_texts
-from rocketns.pipeline.storage.events.stored import read_files
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import HOUR, MIDNIGHT, SEED, Whole, request_of
 from tests.pipeline.chosen import reading_records, with_inputs
 from tests.pipeline.draws import seeds
 from tests.pipeline.frames import plain, rounded
-from tests.pipeline.journals import DAY_START, Journal, write_files
+from tests.pipeline.journals import Journal, write_files
 
 Tables = Mapping[str, list[Any]]
 DAY = "2026-01-01"
@@ -94,29 +93,6 @@ def test_the_night_after_a_closed_day_has_the_tables_of_one_run_over_everything(
     assert nights.closed() == [DAY]
     write_files({"late": Journal(MIDNIGHT - HOUR, "late").records}, nights.journal)
     assert nights.closed() == []
-
-
-def test_a_run_of_the_last_days_reads_them_and_the_day_before_and_later_runs_go_on_from_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """A name server of 20 days, of which one file was left open by a crash on the first."""
-    days = [DAY_START + number * 24 * HOUR for number in range(20)]
-    journals = {"n1": [record for day in days for record in Journal(day).records]}
-    files = write_files(journals, tmp_path / "journal")
-    left = files[0].with_name(f".open-{files[0].stem}")
-    files[0].rename(left)
-    request = Request(str(tmp_path / "journal"), str(tmp_path / "out"), days=3)
-    texts = open_texts(spark, [request.journal])
-    ingest_only(spark, request.journal, request.out, lambda _text: None)
-    part = read_part(spark, request, texts)
-    assert part.request.t0 == DAY_START + 14 * 24 * HOUR  # a Thursday, as the first day of STEP_DAYS is
-    assert [part.since, *part.texts] == ["2026-01-14"]
-    assert not in_parts(part.request)
-    stored = stored_in(request.out)
-    expected = [f"2026-01-{number}" for number in range(14, 21)]
-    assert list(fingerprints(spark, stored, part.texts, since=part.since)) == expected
-    assert [row["dt"] for row in read_files(spark, stored, since=part.since).collect()] == expected
-    assert read_part(spark, request._replace(days=None), texts) == (request._replace(days=None), "", texts)
 
 
 def begin_of(file: Path) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from rocketns.pipeline.batch.closing import DayEnd, closable
 from rocketns.pipeline.batch.horizon import STEP_DAYS, horizon, last_day
-from rocketns.pipeline.batch.observing import Extent, Reach, by_own_clocks, common_end, observed, reach_of, too_short
+from rocketns.pipeline.batch.observing import Reach, common_end, observed, reach_of, too_short
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
@@ -100,13 +100,6 @@ def test_a_time_that_the_journals_do_not_have_is_refused(t0: int, t1: int | None
         observed(t0 * S, None if t1 is None else t1 * S, 10 * S, 90 * S)
 
 
-def test_clocks_are_estimated_up_to_the_newest_end_and_not_up_to_a_stray_record() -> None:
-    known = Extent(10 * S, 10**15, ("1970-01-01",), frozenset())
-    ends = [row(), row(last=120 * S)]
-    assert by_own_clocks(None, None, known, ends) == Observation(10 * S, 120 * S + 1)
-    assert by_own_clocks(20 * S, 50 * S, known, ends) == Observation(20 * S, 50 * S)
-
-
 NOVEMBER = [f"2026-11-{number:02}" for number in range(1, 31)]
 
 
@@ -135,12 +128,6 @@ def test_the_beginning_moves_once_in_a_step() -> None:
     assert all(begin is not None and begin.endswith("T00:00:00.000Z") for begin in moved)
 
 
-def test_the_day_before_the_beginning_is_read_for_the_state_at_midnight() -> None:
-    found = horizon(stored(days_of_two(NOVEMBER)), 10)
-    assert found is not None
-    assert (exact_text(found.t0)[:10], found.since) == ("2026-11-19", "2026-11-18")
-
-
 @pytest.mark.parametrize("days", [11, 30, 36_500])
 def test_nothing_is_left_out_of_a_journal_that_begins_later(days: int) -> None:
     assert begins(NOVEMBER[18:], days) is None
@@ -152,11 +139,6 @@ def test_neither_a_clock_that_is_ahead_nor_a_silent_name_server_decides() -> Non
     assert last_day(stored(files)) == "2026-11-20"
     files["2027-12-24"] = {"n3": 2}
     assert last_day(stored(files)) == "2026-11-20"
-
-
-def test_a_file_of_a_wrong_day_does_not_decide_after_a_file_of_the_right_one_came() -> None:
-    files = {"2026-11-02": {"n1": 3}, "2026-11-01": {"n1": 1}, "2027-12-24": {"n1": 2}}
-    assert last_day(stored(files)) == "2026-11-02"
 
 
 MINUTE_US = 60_000_000

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier, Event, Lock
-from time import monotonic
 from typing import Any
 
 import pytest
 
-from rocketns.pipeline.batch.promises import Promises, Turns
+from rocketns.pipeline.batch.promises import Promises
 
 WAIT_S = 600  # against hangs
 
@@ -31,13 +29,6 @@ class Counted:
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self.now -= 1
-
-
-def until(there: Callable[[], bool]) -> None:
-    """Wait for what another thread is about to do."""
-    deadline = monotonic() + WAIT_S
-    while not there():
-        assert monotonic() < deadline
 
 
 def test_a_value_is_made_once_for_all_threads() -> None:
@@ -88,19 +79,6 @@ def test_a_thread_that_waits_for_a_value_leaves_its_turn_to_another() -> None:
 
     # With two turns the third work is done only if one of the others leaves its turn.
     promises.together([partial(promises.get, "slow", slow), waits, free.set], 2)
-
-
-def test_a_free_turn_goes_to_the_first_in_order() -> None:
-    turns, order, threads = Turns(1), list[int](), ThreadPoolExecutor(5)
-
-    def first() -> None:
-        for rank in (4, 2, 5, 1, 3):
-            threads.submit(turns.work, partial(order.append, rank), rank)
-        until(lambda: len(turns._waiting) == 5)
-
-    turns.work(first, 0)
-    threads.shutdown()
-    assert order == [1, 2, 3, 4, 5]
 
 
 def test_an_error_ends_the_rest_and_is_the_one_that_is_raised() -> None:

@@ -4,7 +4,6 @@ worked example, whose hand-computed results come out exactly."""
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +19,11 @@ from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.contract.catalogue import LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind
-from rocketns.pipeline.storage.events.openfiles import open_texts, tail_after
-from rocketns.pipeline.storage.events.stored import read_events
-from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import SMALL, Whole
 from tests.pipeline.evidence import invented, journals_in, named_records
-from tests.pipeline.journals import SECOND, Broker, Journal, write_files
+from tests.pipeline.journals import SECOND
 
 
 @pytest.fixture(scope="module")
@@ -119,13 +115,6 @@ def test_impact(example: Path) -> None:
     assert in_time[0] == (2, "averagely", 351, 468)
 
 
-def test_the_broker_that_all_see_gets_more_than_its_share(example: Path) -> None:
-    assert table(example, "imbalance", "broker", "t1", "t2", "share", "fair", "tvd", "peak", "no_share_ns") == [
-        ("broker-a", 185, 302, 0.75, 0.5, 0.25, 1.5, []),
-        ("broker-b", 185, 302, 0.25, 0.5, 0.25, 1.5, []),
-    ]
-
-
 def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(example: Path) -> None:
     stats = table(example, "broker_stats", "ns", "broker", "up_s", "availability", "failures", "mtbf_s", "gap_max")
     assert stats[3] == ("n2", "broker-b", 281, 0.7025, 1, 281, 30_000)
@@ -172,16 +161,6 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")
 
 
-def test_the_page_can_be_written_again(
-    example: Path,
-) -> None:
-    page = example / "out" / "report.html"
-    before = page.read_bytes()
-    page.unlink()
-    assert main(["report", "--out", str(example / "out"), *SMALL]) == 0
-    assert page.read_bytes() == before
-
-
 def test_a_route_of_the_past_is_explained(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["explain", "order_topic", "--at", "1970-01-01T00:04", "--journal", str(example / "journal"), *SMALL]
     assert main(asked) == 0
@@ -193,36 +172,6 @@ def test_a_route_of_the_past_is_explained(example: Path, capsys: pytest.CaptureF
     assert "broker-b" not in n2
 
 
-def test_the_commands_of_the_page_answer_in_any_working_directory(
-    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They name the folder of the run too: it has the clocks, and records that the journal has no more."""
-    monkeypatch.chdir(tmp_path)
-    lines = (example / "out" / "incidents.jsonl").read_text("utf-8").splitlines()
-    for asked in {json.loads(line)["command"] for line in lines}:
-        words = shlex.split(asked)
-        assert words[:5] == ["rocketns", "audit", "explain", "--journal", str(example / "journal")]
-        assert main(words[2:]) == 0
-        assert "order_topic at 1970-01-01T00:04" in capsys.readouterr().out
-        assert f"--out {example / 'out'} " in asked
-
-
-def test_a_file_that_was_closed_takes_the_place_of_what_was_read_of_it(spark: SparkSession, tmp_path: Path) -> None:
-    """The open file is read before the ingest, which then finds it closed."""
-    source, out = str(tmp_path / "journal"), str(tmp_path / "out")
-    journal = Journal(0)
-    journal.open_file(2 * SECOND)
-    journal.register(31 * SECOND, Broker("broker-a", "10.0.0.1:10911"))
-    _, last = write_files({"n1": journal.records}, tmp_path / "journal")
-    being_written = last.rename(last.with_name(".open-" + last.stem))
-    texts = open_texts(spark, [source])
-    assert len(texts) == 1
-    being_written.rename(last)
-    ingest(spark, source, out)
-    assert tail_after(spark, out, texts).events.count() == 0
-    assert read_events(spark, out).count() == len(journal.records)
-
-
 def test_a_time_without_records_is_wrong_usage(
     example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,9 +180,6 @@ def test_a_time_without_records_is_wrong_usage(
     places = ("--journal", str(example / "journal"), "--out", str(copy))
     assert main(["run", *places, "--from", "1970-01-02", "--to", "1970-01-03", *SMALL]) == 2
     assert "the journals have no record of that time" in capsys.readouterr().err
-
-
-
 
 
 def effects(incidents: list[Incident]) -> list[tuple[int, int, int]]:

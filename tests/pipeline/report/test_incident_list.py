@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.contract.tables import Table
-from rocketns.pipeline.incidents.lanes import gaps, merged, painted
-from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
 from tests.pipeline.report.incident_tables import (
     END,
@@ -148,16 +145,6 @@ def test_a_change_that_one_name_server_missed_is_wrong_there_and_not_where_it_ca
     assert without.ns == ("n1",)  # as the window began
 
 
-def test_a_new_broker_is_missing_only_where_it_is_not_registered_soon() -> None:
-    """n1 hears it first, n2 a second later, n3 never."""
-    there = [up("n1", "new", 1_000, END), up("n2", "new", 1_001, END)]
-    windows = [window("orders", "new", 1_000, END, "register", {"n1": (4, 4, 6), "n2": None, "n3": None})]
-    kept = [held("n1", "orders", "new", 1_000, END), held("n2", "orders", "new", 1_001, END)]
-    row = differ("new", 1_000, END, "register", ("n2", "n3"))
-    one = only(listed(broker_intervals=there, incidents=[row], key_windows=windows, topic_intervals=kept))
-    assert (one.kind, one.ns) == (Kind.MISSING, ("n3",))
-
-
 def test_views_that_differ_in_permissions_only() -> None:
     windows = [window("t", "b", 1_000, 3_000, "perm", {"n1": (4, 4, 4), "n2": (4, 4, 6), "n3": (4, 4, 4)})]
     row = differ("b", 1_000, 3_000, "perm", (), queues=0)
@@ -192,12 +179,6 @@ def test_a_broker_that_is_still_lost_is_the_worst_of_all() -> None:
         incidents=[differ("c", 1_000, 9_990)],
     )
     assert (first.kind, span(first), first.level) == (Kind.CRASH, (9_000, END, True), Level.SEVERE)
-
-
-def test_a_loss_whose_end_was_cut_from_the_table_is_not_said_to_go_on() -> None:
-    gone = Table.of([up(ns, "b", 0, 9_000, "channel_close") for ns in SERVERS], total=99_999)
-    tables = {"broker_intervals": gone, "departures": Table.of([departure("b", "crash", 9_000, 9_005)])}
-    assert span(incidents_of(tables, 0, END * S)[0]) == (9_000, 9_005, False)
 
 
 def test_a_lost_slave_harms_no_topic() -> None:
@@ -259,13 +240,6 @@ def test_a_name_server_that_did_not_come_back(end_cause: str, expected: Kind) ->
     assert one.lanes[0].spans[-1] == (5_000 * S, END * S, State.DOWN)
 
 
-def test_a_restart_after_the_clock_was_set_back_does_not_end_before_it_begins() -> None:
-    boots = [boot("n1", 0, 2_000, "stop"), boot("n1", 1_970, END, number=2), boot("n2", 0, END)]
-    one = only(listed(ns_uptime=boots))
-    assert (span(one), one.away_us) == ((1_970, 1_970, False), 0)
-    assert [record.ev for record in one.records] == ["start"]
-
-
 def test_an_incident_at_the_first_moment_may_have_begun_before() -> None:
     parted = [up("n1", "b", 0, END), up("n2", "b", 500, END), up("n3", "b", 0, END)]
     early, late = differ("b", 0, 500, "register"), differ("b", 1_000, 3_340)
@@ -281,12 +255,6 @@ def test_hours_of_a_missing_topic_that_follow_each_other_are_one_incident() -> N
     ]  # fmt: skip
     assert {one.kind for one in found} == {Kind.MISSING_TOPIC}
     assert only(listed(t1=2 * 3600, missing_topics=[misses("typo", 1)])).going_on
-
-
-def test_misses_of_system_topics_are_no_incident_as_they_are_no_finding() -> None:
-    """Clients look up TBW102 by themselves where a topic is missing."""
-    rows = [misses("TBW102", 0) | {"topic_kind": "system"}, misses("typo", 1) | {"topic_kind": "user"}]
-    assert only(listed(missing_topics=rows)).topic == "typo"
 
 
 def test_a_broker_that_comes_and_goes_is_one_incident() -> None:
@@ -315,14 +283,6 @@ def test_open_incidents_come_first_then_the_worse_then_the_later() -> None:
         )
     ]
     assert order == [("open", True), ("long", False), ("later", False), ("earlier", False), ("short", False)]
-
-
-def test_stretches_of_a_lane() -> None:
-    assert merged([(5, 7), (1, 3), (2, 4), (8, 8)]) == [(1, 4), (5, 7)]
-    assert gaps([(2, 3), (5, 20)], (0, 10)) == [(0, 2), (3, 5)]
-    assert painted((0, 10), [(2, 4)], [(3, 6), (8, 10)], State.GONE) == (
-        (0, 2, State.UP), (2, 4, State.DOWN), (4, 6, State.GONE), (6, 8, State.UP), (8, 10, State.GONE),
-    )  # fmt: skip
 
 
 DAY = 86_400
@@ -354,13 +314,6 @@ def test_a_record_has_the_clock_of_its_day_and_not_of_the_last_one() -> None:
     found = listed(t1=2 * DAY, broker_intervals=parted, incidents=rows, clock_days=clocks, sources=last)
     times = sorted(record.ts // S for one in found for record in one.records)
     assert times == [early[0] + 5, early[1] + 5, cut[0] + 9, cut[1] + 9]
-
-
-def test_a_broker_that_only_a_snapshot_shows_gone_has_the_snapshot() -> None:
-    """Its down was lost."""
-    parted = [*broken("n2", "b", CUT, cause="snapshot"), *broken("n1", "b"), *broken("n3", "b")]
-    found = records(Kind.MISSING, broker_intervals=parted, incidents=[differ("b", *CUT, "snapshot")])
-    assert found == [("n2", 1_000, "snap", ""), ("n2", 3_340, "reg", "")]
 
 
 def test_a_registration_after_lost_records_is_not_named_as_it_may_be_among_them() -> None:
@@ -395,12 +348,6 @@ def test_a_difference_since_a_start_has_the_start_and_not_a_deletion() -> None:
     row = differ("b", 5_000, 6_000, "start", windows=1)
     stale = only_stale(listed(ns_uptime=boots, incidents=[row], key_windows=windows))
     assert stale.records == (Record("n2", 2, 5_000 * S, "start"),)
-
-
-def test_a_difference_that_was_there_at_the_beginning_has_no_record() -> None:
-    windows = [window("t", "b", 0, 600, "admin", {"n1": None, "n2": (4, 4, 6), "n3": (4, 4, 6)})]
-    row = differ("b", 0, 600, "admin", windows=1)
-    assert only_stale(listed(incidents=[row], key_windows=windows)).records == ()
 
 
 def only_stale(found: list[Incident]) -> Incident:

@@ -13,12 +13,11 @@ from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.beside.markdown import escaped, markdown
-from rocketns.pipeline.report.grid import CELL_MAX, Column, grid
+from rocketns.pipeline.report.beside.markdown import markdown
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.page import render, script
-from rocketns.pipeline.report.scripts import LETTERS, in_html, isolated, strict, visible
-from rocketns.pipeline.report.spans import BINS, broker_rows, down_spans, merged
+from rocketns.pipeline.report.page import render
+from rocketns.pipeline.report.scripts import in_html, isolated, strict, visible
+from rocketns.pipeline.report.spans import broker_rows, down_spans
 from rocketns.pipeline.report.text import short, short_strict
 from rocketns.pipeline.report.words.shell import quoted
 from tests.pipeline.report.sample import sample
@@ -40,28 +39,6 @@ def test_queue_ids_are_put_together_by_broker_and_in_runs() -> None:
     ids = ["b:10", "b:2", "b:1", "b:0", "a:3", "x:y:0"]
     assert text.queue_ids(ids) == "a 3; b 0-2, 10; x:y 0"
     assert text.queue_ids([]) == text.queue_ids(None) == "-"
-
-
-def test_views_put_name_servers_together_that_said_the_same() -> None:
-    there = {"present": True, "r": 4, "w": 2, "p": 4}
-    values = [
-        {"ns": "n1", **there},
-        {"ns": "n2", "present": False, "r": None, "w": None, "p": None},
-        {"ns": "n3", **there},
-    ]
-    assert text.views(values) == "n1, n3: 4 read, 2 write, r-; n2: absent"
-
-
-def test_a_name_shows_what_cannot_be_seen() -> None:
-    assert text.visible("ordér_主题") == "ordér_主题"
-    assert text.visible("a\u202eb\x00\n\ud800\u200b") == "a\\u202eb\\x00\\n\\ud800\\u200b"
-
-
-def test_a_grid_leaves_out_columns_without_a_value_and_cuts_cells() -> None:
-    columns = (Column("a", "A"), Column("b", "B"))
-    made = grid("caption", columns, Table.of([{"a": "x" * 5_000, "b": None}]))
-    assert [column.key for column in made.columns] == ["a"]
-    assert len(made.open_rows[0][0]) == CELL_MAX
 
 
 def input_of(**tables: list[dict[str, Any]]) -> ReportInput:
@@ -90,14 +67,6 @@ def test_the_timeline_of_the_hand_computed_example() -> None:
         assert (row.failed, row.down) == ([], down)
     boots = [{"ns": "n", "t1": 10 * S, "t2": 100 * S}, {"ns": "n", "t1": 160 * S, "t2": END}]
     assert down_spans(input_of(ns_uptime=boots), "n") == [(0, 10 * S), (100 * S, 160 * S)]
-
-
-def test_stretches_are_cut_widened_and_joined_but_never_more_than_can_be_seen() -> None:
-    least = 10_000 // BINS
-    assert merged([(-50, 100), (9_000, 20_000)], 0, 10_000) == [(0, 100), (9_000, 10_000)]
-    assert merged([(500, 501)], 0, 10_000) == [(500, 500 + least)]
-    assert merged([(0, 100), (100 + least - 1, 200)], 0, 10_000) == [(0, 200)]
-    assert len(merged([(i, i + 1) for i in range(0, 10_000, 2)], 0, 10_000)) <= BINS
 
 
 HEBREW, ARABIC = "הזמנות", "طلبات"
@@ -160,10 +129,6 @@ def test_terminals_drawings_and_commands_have_no_such_letters() -> None:
     assert quoted(HEBREW).isascii()
 
 
-def test_markdown_isolates_with_characters() -> None:
-    assert escaped(f"{HEBREW} | 2") == f"\u2068{HEBREW}\u2069 \\| 2"
-
-
 def test_the_page_shows_such_names_as_they_are() -> None:
     data = sample()
     missing = Incident(
@@ -177,14 +142,3 @@ def test_the_page_shows_such_names_as_they_are() -> None:
     assert "<bdi>" not in page[page.index("<title>") : page.index("</title>")]
     assert "\\u05d4" not in page.split("Look closer")[0].split("<code>")[0]
     assert f"\u2068{HEBREW}\u2069" in markdown(replace(data, listed=[missing]))
-
-
-def test_the_script_of_the_page_knows_the_same_letters() -> None:
-    assert f'"{"".join(map(in_script, LETTERS))}"' in script()
-
-
-def in_script(c: str) -> str:
-    """A character as the script of the page writes it for a regular expression."""
-    if c.isascii():
-        return c
-    return f"\\\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\\\u{{{ord(c):x}}}"

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane, State
 from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.cards import cards, when
-from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.scripts import visible
 from rocketns.pipeline.report.summary import headline, summary
@@ -24,7 +22,7 @@ from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.outside import outside_notes
 from rocketns.pipeline.report.words.shell import command, quoted
 from rocketns.pipeline.report.words.titles import title
-from tests.pipeline.report.incident_tables import boot, broken, departure, differ, listed, up
+from tests.pipeline.report.incident_tables import boot, broken, differ, listed, up
 from tests.pipeline.report.sample import HOSTILE, hostile, sample
 
 S = 1_000_000
@@ -36,27 +34,6 @@ HARM = Harm(14, ("orders",), 37)
 BASE = Incident(Kind.MISSING, NINE + 2 * MINUTE, T1, True, ns=("n2",), brokers=("broker-b",), cause="expired",
                 away_us=T1 - NINE, topic="orders", harm=HARM, lanes=LANES)  # fmt: skip
 OVER = replace(BASE, going_on=False, t2=NINE + 41 * MINUTE, away_us=39 * MINUTE)
-
-
-def test_the_beginning_names_the_next_incidents_that_go_on() -> None:
-    """Whoever reads only the first one would not know that another broker is missing, too."""
-    data = empty()
-    going_on = [replace(BASE, brokers=(f"b{number}",), t1=BASE.t1 + number) for number in range(7)]
-    data.__dict__["incidents"] = [going_on[0], replace(OVER, kind=Kind.CRASH), *going_on[1:]]
-    top = summary(data)
-    assert [other.title for other in top.others] == [
-        f"b{number} is missing at n2 since 09:02 (still)" for number in range(1, 5)
-    ]
-    assert [other.anchor for other in top.others] == [card.identity for card in cards(data)[2:6]]
-    assert top.more_others == 2
-    page = render(data)
-    assert f'<b>Minor:</b> <a href="#{top.others[0].anchor}">' in page
-    assert "and 2 more, in the list below" in page
-
-
-def test_a_name_server_that_did_not_run_is_looked_at_first() -> None:
-    assert first(replace(BASE, stalled=("n2",))).startswith("Find out why n2 did not run for a while")
-    assert first(replace(BASE, stalled=("n1",))) == first(BASE)
 
 
 @pytest.mark.parametrize(
@@ -111,20 +88,6 @@ def test_every_kind_has_words_with_and_without_an_end(kind: Kind) -> None:
             assert text
             assert "{" not in text
         assert ("still" in title(told, T1)) is one.going_on
-
-
-def test_the_command_asks_about_a_moment_within_the_incident() -> None:
-    assert command(BASE, {"journal": "/var/journal"}) == (
-        "rocketns audit explain --journal /var/journal --at 2026-08-03T09:03:00.000Z -- orders"
-    )
-    short = replace(OVER, t2=OVER.t1 + 10 * S)
-    assert "09:02:05.000Z" in command(short, {})
-
-
-@pytest.mark.parametrize("topic", ["", "a\0b", "t" * 200_000])
-def test_there_is_no_command_for_a_topic_that_a_shell_cannot_be_given(topic: str) -> None:
-    """bash ends a word at NUL, and takes no longer ones than 128 KiB."""
-    assert command(replace(BASE, topic=topic), {}) == ""
 
 
 @pytest.mark.parametrize("name", ["it's", "$(reboot)", "-x", "`id`", "a\nb", "\u202eabc", "\u3164", HOSTILE])
@@ -186,10 +149,6 @@ def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
     assert len(first(crafted)) < 300
 
 
-def empty(**tables: Any) -> ReportInput:
-    return ReportInput(0, T1, Verdict.NOTHING, tables={name: Table.of(rows) for name, rows in tables.items()})
-
-
 def test_a_list_from_a_part_of_the_rows_does_not_say_that_nothing_goes_on() -> None:
     data = sample()
     rows = data["departures"].rows
@@ -244,20 +203,6 @@ def test_the_lane_of_a_name_server_that_nobody_watched_says_so() -> None:
     assert one.lanes[0].says == "was not watched"
     assert State.UNWATCHED in {state for _, _, state in one.lanes[0].spans}
     assert one.lanes[2].says == "lists it"
-
-
-def test_an_observed_departure_from_everywhere_is_one_incident_with_what_the_broker_said() -> None:
-    rows = [row | {"asked": "refused", "t2_early": 5 * S} for ns in ("n1", "n2") for row in
-            broken(ns, "b", CUT, cause="observed")]  # fmt: skip
-    back = [row | {"t1_early": 7 * S} for row in rows if row["t1"] == CUT[1] * S]
-    went = departure("b", "observed", CUT[0], CUT[0], ["n1", "n2"]) | {"asked": ["refused"], "t1_early": 5 * S}
-    (one,) = listed(
-        ns_uptime=[watched(ns, 0, 10_000) for ns in ("n1", "n2")],
-        broker_intervals=[*(row for row in rows if row["t1"] != CUT[1] * S), *back], departures=[went],
-    )  # fmt: skip
-    assert (one.kind, one.cause, one.asked, one.t1_early, one.t2_early) == (
-        Kind.GONE, "observed", ("refused",), 5 * S, 7 * S,
-    )  # fmt: skip
 
 
 def test_the_page_and_what_is_beside_it_carry_the_times_between_looks() -> None:

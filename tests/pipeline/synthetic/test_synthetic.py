@@ -15,9 +15,7 @@ import pytest
 
 from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
-from rocketns.pipeline.synthetic.journal.heartbeats import TIME_SHIFT
-from rocketns.pipeline.synthetic.journal.write import with_signs_of_life
-from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS, TIMEOUT_MS
+from rocketns.pipeline.synthetic.scenario.spec import TIMEOUT_MS
 from tests.pipeline.intervals import read_journal
 
 Record = dict[str, Any]
@@ -114,23 +112,6 @@ def test_order_is_that_of_seq_and_only_the_told_losses_leave_holes(small: Journa
         assert small.corrupt[server["ns"]] == sum(lost["kind"] == "corrupt" for lost in server["lost"])
 
 
-def test_signs_of_life_are_a_minute_apart_and_only_where_nothing_else_is() -> None:
-    at = [ms << TIME_SHIFT for ms in (1_000, 50_000, 300_000)]
-    told = [item >> TIME_SHIFT for item in with_signs_of_life(at, 400_000)]
-    assert told == [1_000, 50_000, 110_000, 170_000, 230_000, 290_000, 300_000, 360_000]
-    assert [item >> TIME_SHIFT for item in with_signs_of_life([], 130_000)] == [60_000, 120_000]
-    assert with_signs_of_life(at[:2], 60_000) == at[:2]
-
-
-def test_drop_records_tell_what_a_full_buffer_lost(small: Journals) -> None:
-    drops = [(name, record["lost"]) for name, record in small.of("drop")]
-    planned = [
-        (s["ns"], lost["lost"]) for s in small.truth["name_servers"] for lost in s["lost"] if lost["kind"] == "drop"
-    ]
-    assert drops == planned
-    assert planned
-
-
 def test_members_come_and_go_as_the_contract_says_and_snapshots_are_the_state(small: Journals) -> None:
     (fault,) = small.faults("hidden_change")
     for name, records in small.records.items():
@@ -208,24 +189,6 @@ def assert_snapshot(snapped: list[Record], members: set[Any], topics: dict[str, 
     assert values == {broker: table for broker, table in topics.items() if table}
 
 
-def test_heartbeats_come_with_the_time_since_the_one_before(small: Journals) -> None:
-    for records in small.records.values():
-        last: dict[tuple[int, str], int] = {}
-        for record in records:
-            if record["ev"] in ("reg", "hb", "down"):
-                before = last.get((record["boot"], record["addr"]))
-                if record["ev"] != "reg" and before is not None and not lost_between(small, before, record):
-                    assert record["ts"] - before == record["gap"] * 1000
-                last[record["boot"], record["addr"]] = record["ts"]
-
-
-def lost_between(small: Journals, before: int, record: Record) -> bool:
-    """Heartbeats that the journal lost make the gap between records longer than the one that was measured."""
-    return record["ts"] - before > record["gap"] * 1000 and any(
-        lost["boot"] == record["boot"] for server in small.truth["name_servers"] for lost in server["lost"]
-    )
-
-
 def test_the_same_spec_makes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
     spec = FleetSpec(seconds=6 * 3600, faults=Faults(bursts=0))
     other = FleetSpec(seconds=6 * 3600, faults=Faults(bursts=0), seed=2)
@@ -240,35 +203,6 @@ def digest(folder: Path) -> str:
     for path in sorted(folder.rglob("*.jsonl")):
         whole.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     return whole.hexdigest()
-
-
-@pytest.mark.parametrize("events", [100_000, 17_000_000])
-def test_a_fleet_of_so_many_events_has_about_so_many(events: int) -> None:
-    assert FleetSpec.of_events(events).events() == pytest.approx(events, rel=0.02)
-
-
-def test_faults_that_have_no_room_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no room"):
-        make_fleet(FleetSpec(seconds=6 * 3600, faults=Faults(bursts=0, partitions=200)), tmp_path)
-
-
-WATCHED_FAULTS = NO_FAULTS._replace(
-    partitions=2, lost_changes=1, lost_deletions=1, crashes=1, farewells=1, silent_deaths=1, changes=2, restarts=1
-)
-
-
-def watched(*observed: int, seed: int = 3) -> FleetSpec:
-    return FleetSpec(brokers=6, topics=12, seconds=6 * 3600, groups=1, observed=observed, look_s=5,
-                     round_s=100, clock_spread_ms=0, faults=WATCHED_FAULTS, seed=seed)  # fmt: skip
-
-
-def test_a_journal_of_an_observer_holds_what_the_contract_says(tmp_path: Path) -> None:
-    make_fleet(watched(0, 1, 2), tmp_path)
-    lines = [json.loads(line) for path in tmp_path.rglob("*.jsonl") for line in path.read_bytes().splitlines()]
-    assert {line["ev"] for line in lines} == {"open", "start", "snap", "reg", "down", "tput", "tdel", "alive", "stop"}
-    changes = [line for line in lines if line["ev"] in ("reg", "down", "tput", "tdel", "stop")]
-    assert all(0 < line["ts"] - line["since"] <= 100 * 1_000_000 for line in changes if line["ev"] != "reg")
-    assert {line.get("cause") for line in changes if line["ev"] not in ("reg", "stop")} == {"observed"}
 
 
 UNKNOWN, ABSENT = "unknown", None
