@@ -98,7 +98,7 @@ HEARD: dict[str, Heard] = {
     "missed sooner, as it is heard every 10 s": (92, 72, 10, None, (72, "late")),
     "closed here, and heard elsewhere since": (92, 62, 30, (70, "channel_close"), (62, "channel_close")),
     "closed just now": (92, 62, 30, (97, "channel_close"), None),
-    "closed here, and kept elsewhere": (62, 62, 30, (94, "channel_close"), (62, "channel_close")),
+    "closed here, and kept elsewhere": (63, 63, 30, (94, "channel_close"), (63, "channel_close")),
     "unregistered here": (92, 62, 30, (70, "unregister"), None),
 }
 
@@ -204,13 +204,10 @@ def test_a_divergence_counts_topics_of_users_apart_from_what_each_broker_makes_f
     assert "disagree about 1 user topic of broker-b" in alert["text"]
 
 
-MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
-
-
-def followed(spark: SparkSession, folder: Path, clocks: str | int | None = None) -> list[dict[str, Any]]:
+def followed(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
     """Process the present files like a restarted process; returns every line so far."""
     journal, out = str(folder / "journal"), str(folder / "out")
-    following = Following(journal, out, None, None, 1_000_000, Limits(), once=True, clocks=clocks)
+    following = Following(journal, out, None, None, 1_000_000, Limits(), once=True)
     follow(spark, following, lambda _: None)
     return [json.loads(line) for line in (folder / "out" / "alerts.jsonl").read_text("utf-8").splitlines()]
 
