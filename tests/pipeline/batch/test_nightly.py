@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,42 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch import run
-from rocketns.pipeline.batch.run import computed, ingest_only, read_part, stored_in
+from rocketns.pipeline.batch.inputs import inputs_of
+from rocketns.pipeline.batch.run import Request, computed, ingest_only, options, read_part, stored_in
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
 from rocketns.pipeline.contract.job import Job
 from rocketns.pipeline.storage.earlier import fingerprints, fitting
 from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import HOUR, MIDNIGHT, SEED, Whole, request_of
-from tests.pipeline.chosen import reading_records, with_inputs
 from tests.pipeline.draws import seeds
 from tests.pipeline.frames import plain, rounded
 from tests.pipeline.journals import Journal, write_files
 
 Tables = Mapping[str, list[Any]]
 DAY = "2026-01-01"
+
+
+# Inputs that come from tables or options, not from records.
+FROM_TABLES = {"system_topics", "read_segments", "sizes"}
+NO_RECORDS = {"observation", "keep", "hold", *options(Request("", "")), *FROM_TABLES, *BY_NAME}
+
+
+def with_inputs(tables: Iterable[str]) -> list[Job]:
+    """The jobs of these tables, and of the tables they are computed from."""
+    wanted = set(tables)
+    todo = list(wanted)
+    while todo:
+        more = set(inputs_of(BY_NAME[todo.pop()])) & BY_NAME.keys() - wanted
+        wanted |= more
+        todo += more
+    return [job for job in JOBS if job.name in wanted]
+
+
+def reading_records() -> list[str]:
+    """The tables whose jobs read more than tables and options."""
+    return [job.name for job in JOBS if set(inputs_of(job)) - NO_RECORDS]
 
 
 class Nights:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,7 @@ from rocketns.pipeline.incidents.model import Harm, Incident, Kind
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import SMALL, Whole
-from tests.pipeline.evidence import invented, journals_in, named_records
-from tests.pipeline.journals import SECOND
+from tests.pipeline.journals import SECOND, Journals, Record
 
 
 @pytest.fixture(scope="module")
@@ -200,3 +200,47 @@ def test_the_whole_tables_tell_what_the_list_tells_where_it_has_all_rows(
     ) == effects(made)
     lost = Incident(Kind.SILENT, 0, 1, going_on=True, ns=("n1",))
     assert counted(results, [lost]) == [lost]
+
+
+LAST = "last record"  # of a boot, whatever it is
+
+
+def journals_in(folder: Path) -> Journals:
+    """The records of each name server as its files hold them; lines that do not parse are left out."""
+    found: Journals = {}
+    for path in sorted(folder.glob("v=1/dt=*/ns=*/*.jsonl")):
+        records = found.setdefault(path.parent.name.removeprefix("ns="), [])
+        records.extend(_parsed(path.read_text("utf-8").splitlines()))
+    return found
+
+
+def named_records(lines: str) -> list[tuple[str, Record]]:
+    """Kind of the incident and record, of every line of incidents.jsonl."""
+    told = [json.loads(line) for line in lines.splitlines()]
+    return [(one["kind"], record) for one in told for record in one["records"]]
+
+
+def invented(lines: str, journals: Journals) -> list[tuple[str, Record]]:
+    """The named records that no journal has."""
+    return [(kind, record) for kind, record in named_records(lines) if not _is_there(record, journals)]
+
+
+def _is_there(named: Record, journals: Journals) -> bool:
+    boot = [record for record in journals[named["ns"]] if record["boot"] == named["boot"]]
+    if named["ev"] == LAST:
+        return max(record["ts"] for record in boot) == named["ts"]
+    return any(_fits(named, record) for record in boot if record["ts"] == named["ts"])
+
+
+def _fits(named: Record, record: Record) -> bool:
+    """The end of a snapshot names no broker, though it shows that one is gone."""
+    of_broker = record["ev"] == "snap" or named["broker"] in ("", record.get("broker"))
+    return record["ev"] == named["ev"] and of_broker and named["cause"] in ("", record.get("cause"))
+
+
+def _parsed(lines: list[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue

@@ -16,7 +16,7 @@ import pytest
 from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from rocketns.pipeline.synthetic.scenario.spec import TIMEOUT_MS
-from tests.pipeline.intervals import read_journal
+from tests.pipeline.journals import read_journal
 
 Record = dict[str, Any]
 
