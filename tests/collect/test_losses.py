@@ -148,16 +148,6 @@ def test_one_that_gives_no_names_of_topics_has_its_brokers_and_kv_items_watched(
 
 
 @pytest.mark.parametrize("code", [219, 319])
-def test_one_that_refuses_its_settings_is_watched_without_them(code: int) -> None:
-    async def test(bench: Bench) -> None:
-        bench.server.script.wrong[code] = 16
-        await watched(bench)
-        assert len(bench.upstream.refused) == 1
-
-    on(lambda: Bench(script()), test)
-
-
-@pytest.mark.parametrize("code", [219, 319])
 def test_one_whose_settings_cannot_be_read_is_watched_without_them(code: int, caplog: pytest.LogCaptureFixture) -> None:
     """Too large, for example, or too busy each time."""
 

@@ -31,7 +31,7 @@ from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.output.as_json import report_json
-from rocketns.doctor.output.colours import RESET, Palette
+from rocketns.doctor.output.colours import Palette
 from rocketns.doctor.output.text import report_text
 from rocketns.doctor.running import FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.fleet.group_view import GroupView
@@ -160,10 +160,6 @@ def test_names_from_the_network_control_no_terminal() -> None:
     report = examined(one, topics=("T",))
     assert "\x1b" not in text(report)
     assert "broker\\x1b[2J" in text(report)
-
-
-def test_colours_are_closed_on_each_line(missing: Report) -> None:
-    assert all(line.count("\x1b[") == 2 * line.count(RESET) for line in text(missing, is_on=True).splitlines())
 
 
 def test_a_check_that_cannot_tell_has_status_2() -> None:

@@ -246,44 +246,6 @@ def of(access: Run, folder: Path, *requests: Sent, words: tuple[str, ...] = ()) 
     return suggested(access, journal(folder, lines(one.event() for one in requests)), *words)
 
 
-WHOLE = """
-# Requests: 42, senders: 2, 2025-11-20T00:00:00Z to 2025-11-20T00:00:01Z; no_evidence (42)
-# Codes: 105 GET_ROUTEINFO_BY_TOPIC (42)
-[principals."hosts 10.0.0.1 and 1 more"]
-networks = [
-    "10.0.0.1",
-    "10.0.0.3",
-]
-may = [
-    "lookup",
-]
-
-# Requests: 1, senders: 1, 2025-11-20T00:00:02Z to 2025-11-20T00:00:02Z; no_evidence (1)
-# Codes: 103 REGISTER_BROKER (1)
-[principals."hosts 10.0.1.1"]
-networks = [
-    "10.0.1.1",
-]
-may = [
-    "broker",
-]
-broker_names = [
-    "broker-a",
-]
-addresses = [
-    "10.0.1.1",
-]
-kv_namespaces = []
-"""
-
-
-def test_those_who_need_the_same_are_one_principal(access: Run, tmp_path: Path) -> None:
-    events = [LOOKUP.event(), sent("10.0.0.3", 105).event(count=41), BROKER.event()]
-    text = suggested(access, journal(tmp_path, lines(events)))
-    assert text.startswith("# Written by `rocketns access suggest`. It allows what 43 requests asked for")
-    assert text.endswith(WHOLE)
-
-
 def test_a_key_is_named_and_its_secret_left_to_be_filled_in(access: Run, tmp_path: Path) -> None:
     text = of(access, tmp_path, sent("10.0.0.1", 105, "k1"))
     assert '[principals."key k1 10.0.0.1"]' in text
