@@ -22,7 +22,7 @@ from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.views import have_registered
 from interop.harness.wire import eventually
-from tests.behaviour.process.test_listening_addresses import IPV6, has_ipv6
+from tests.behaviour.test_process import IPV6, has_ipv6
 
 # Only a broker with acting master on tells its timeout (the others get 120 s), and it beats once a second.
 TIMEOUT_S, BEAT_S, SCAN_S = 5.0, 1.0, 0.5

@@ -12,44 +12,37 @@ import sys
 import tempfile
 from pathlib import Path
 
-from interop.parity.comparing.playing import play_until_seen
-from interop.parity.generated import sequences
+from interop.parity import sequences
+from interop.parity.groups import GROUPS, SCENARIOS, pair_of, play, recorded_forms, wrong
 from interop.parity.language import JSON_513, Form, Scenario
-from interop.parity.pairs.pair import Pair
-from interop.parity.pairs.setups import SETUPS
-from interop.parity.scenarios import cases
 
-Case = tuple[Scenario, Form]
+Case = tuple[str, Scenario, Form]
 
 
 def chosen(names: list[str]) -> list[Case]:
-    """The cases of the names; a name without a form stands for all of them. KeyError for one that is not there."""
-    every = {f"{scenario.name}[{form}]": (scenario, form) for scenario, form in cases()}
-    found = [key for name in names for key in every if name in (key, re.sub(r"\[.*", "", key))]
-    missing = [name for name in names if not any(key.startswith(name) for key in found)]
-    if missing:
-        raise KeyError(f"no scenario {', '.join(missing)}")
-    return [every[key] for key in found]
+    """The cases of the names, in the recorded form unless they name another. KeyError for one that is not there."""
+    groups = {scenario.name: group for group, scenarios in GROUPS.items() for scenario in scenarios}
+    found = []
+    for text in names:
+        name, form = re.fullmatch(r"(.+?)(?:\[(.+)\])?", text).groups()  # type: ignore[union-attr]
+        scenario = SCENARIOS[name]
+        found.append((groups[name], scenario, Form.of(form) if form else recorded_forms(scenario)[0]))
+    return found
 
 
 def run(every: list[Case]) -> int:
-    """Play all; the number of those that differ."""
+    """Play all, each on fresh servers; the number of those that differ."""
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for setup in dict.fromkeys(scenario.setup for scenario, _ in every):
-            pair = Pair(SETUPS[setup], Path(folder) / setup)
+    for group, scenario, form in every:
+        with tempfile.TemporaryDirectory() as folder:
+            pair = pair_of(group, Path(folder), with_java=True)
             try:
-                failed += sum(_differs(pair, *case) for case in every if case[0].setup == setup)
+                found = wrong(scenario, form, play(pair, scenario, form))
             finally:
                 pair.stop()
+        failed += bool(found)
+        print(f"{scenario.name}[{form}]: {found or 'as it should be'}", flush=True)
     return failed
-
-
-def _differs(pair: Pair, scenario: Scenario, form: Form) -> bool:
-    others, unseen = play_until_seen(pair, scenario, form)
-    result = "differs" if others else f"does not show {unseen}" if unseen else "as it should be"
-    print(f"{scenario.name}[{form}]: {result}", *map(str, others), sep="\n\n" if others else "\n", flush=True)
-    return bool(others or unseen)
 
 
 def main() -> int:
@@ -60,12 +53,12 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names of all scenarios")
     options = parser.parse_args()
     if options.list:
-        print(*(f"{scenario.name}[{form}]" for scenario, form in cases()), sep="\n")
+        print(*SCENARIOS, sep="\n")
         return 0
     every = chosen(options.names)
     if options.seed is not None:
         numbers = sequences.from_text(options.steps) if options.steps else list(range(sequences.STEPS))
-        every.append((sequences.scenario(options.seed, numbers), JSON_513))
+        every.append(("base-headers", sequences.scenario(options.seed, numbers), JSON_513))
     return 1 if run(every) else 0
 
 

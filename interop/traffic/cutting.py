@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from interop.golden.compare import settle
+from interop.parity.compare import settled
 from interop.harness.wire import ROCKETMQ, decode_binary_header
 from rocketns.protocol.command import decode
 from rocketns.shadow.pairs import Pair
@@ -22,7 +22,7 @@ def cut(pairs: Iterable[Pair], home: Path) -> list[Pair]:
     for pair in pairs:
         command = decode(pair.request)
         if pair.upstream is not None or command.is_oneway:
-            upstream = None if pair.upstream is None else settle(pair.upstream, home)
+            upstream = None if pair.upstream is None else settled(pair.upstream, home)
             kept.setdefault((pair.peer, _settled(pair.request), _settled(upstream)), pair._replace(upstream=upstream))
     return list(_in_order(kept.values()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from interop.access.policies import SIGNING_PROGRAM
+from interop.access.guarded import SIGNING_PROGRAM
 from interop.harness import views
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD

@@ -1,6 +1,6 @@
-"""The rows of the Java server's behaviour (B001 …) in docs/rows.md, and which tests and recorded steps name them.
+"""The rows of the Java server's behaviour (B001 …) in docs/rows.md, and which tests and scenarios name them.
 
-``python -m tests.check.rows B219 B220`` prints these rows with their tests, recorded steps and scenarios, or all rows.
+``python -m tests.check.rows B219 B220`` prints these rows with their tests and scenarios, or all rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from interop.golden import store
-from interop.parity.rows import compared
+from interop.parity.groups import SCENARIOS
+from interop.parity.starts import STARTS
 from tests.check.source import ROOT, Source, sources
 
 PAGE = ROOT / "docs" / "rows.md"
@@ -58,24 +58,22 @@ def _test_functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunct
             yield node
 
 
-def recorded() -> dict[str, list[str]]:
-    """Row → ``file: step`` of every recorded step that shows it; tests/golden/test_golden.py plays them all."""
+def compared() -> dict[str, list[str]]:
+    """Row → the scenarios and starts that name it; tests/golden/test_golden.py plays them all."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in store.NAMES:
-        for step in store.load(name).steps:
-            for number in ROW.findall(step.shows):
-                found[f"B{number}"].append(f"tests/golden/{name}.txt: {step.name}")
+    for one in (*SCENARIOS.values(), *STARTS):
+        for row in one.rows.split():
+            found[row].append(one.name)
     return found
 
 
 def described(numbers: list[str]) -> Iterator[str]:
-    """The rows of these numbers, or all of them, with their tests, recorded steps and scenarios."""
-    tests, steps, scenarios = named(ROOT), recorded(), compared()
+    """The rows of these numbers, or all of them, with their tests and scenarios."""
+    tests, scenarios = named(ROOT), compared()
     for row in rows():
         if not numbers or row.number in numbers:
             yield f"{row.number}  {row.stimulus}\n      {row.required}"
             yield from (f"      test      {test}" for test in sorted({*tests.get(row.number, ())}))
-            yield from (f"      recorded  {step}" for step in steps.get(row.number, ()))
             yield from (f"      scenario  {name}" for name in scenarios.get(row.number, ()))
 
 

@@ -21,8 +21,8 @@ from interop.parity.language import (
     Write,
 )
 from interop.parity.language import Handshake as Tls
-from interop.parity.pairs.setups import tls_properties
 from interop.parity.phrases import cluster_info, register, route, route_of
+from interop.parity.setups import tls_properties
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 ADDRESSES = bytes([10, 1, 1, 1, 10, 2, 2, 2]) + struct.pack(">HH", 4444, 9876)

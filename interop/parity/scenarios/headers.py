@@ -250,6 +250,26 @@ def _oneway() -> Iterator[Scenario]:
     )
 
 
+# As clients in other languages write them: %s is the header fields with a topic.
+OF_CLIENTS = (
+    '{"code":105,"extFields":%s,"flag":0,"language":5,"opaque":0,"remark":"","version":317}',
+    '{"code":105,"language":3,"version":1,"opaque":1,"flag":0,"extFields":%s}',
+    '{"code":105,"languageCode":2,"version":317,"opaque":1,"flag":0,"remark":null,"extFields":%s}',
+    '{"code":105,"extFields":%s,"flag":0,"language":"DOTNET","opaque":1,"serializeTypeCurrentRPC":"JSON","version":407}',
+    '{"code":105,"language":"other","flag":0,"opaque":1,"version":373,"extFields":%s,"remark":""}',
+    '{"code":105,"opaque":1,"extFields":%s,"flag":0,"language":"ERLANG","serializeTypeCurrentRPC":"JSON","version":401}',
+)
+
+
+def _of_clients() -> Iterator[Scenario]:
+    fields = (
+        '{"topic":"%s","sysFlag":64,"logicalQueueIdsFilter":null}',
+        '{"AccessKey":"key","Signature":"bm8=","SecurityToken":"t","OnsChannel":"ALIYUN","topic":"%s"}',
+    )
+    asked = (raw(header % (ext % (name + NAME))) for header in OF_CLIENTS for ext in fields for name in ("T", "none"))
+    yield Scenario("headers-of-other-clients", "B197 B198 B199 B251", (register(), *asked), forms=BOTH_ENCODINGS)
+
+
 def _types() -> Iterator[Scenario]:
     for kind in (2, 3, 128, 255):
         data = frame(json_header(106), serialize_type=kind)
@@ -266,4 +286,5 @@ SCENARIOS = (
     *_answers(),
     *_oneway(),
     *_types(),
+    *_of_clients(),
 )

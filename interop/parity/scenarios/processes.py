@@ -95,4 +95,14 @@ def _leaving() -> Iterator[Scenario]:
     yield Scenario("shutdown-gracefully", "B080 B081", steps, setup="differences", forms=ONE_FORM, state=False)
 
 
-SCENARIOS = (*_binary_answers(), *_cluster_test(), *_files(), *_leaving())
+def _next_release() -> Iterator[Scenario]:
+    """Every answer has the version, and code 17 an address: in both encodings."""
+    for form in BOTH_ENCODINGS:
+        asked = (
+            register(), *lists(), *routes("T", "none"), route("none"), cluster_info(), members(), query_version(),
+            put(), get(), get("none"), kv_list(), wipe(), ask(9999), ask(103), show(), unregister(), Settle(),
+        )  # fmt: skip
+        yield Scenario(f"answers-of-5.5.1-{form}", "", asked, setup="release-5.5.1", forms=(form,))
+
+
+SCENARIOS = (*_next_release(), *_binary_answers(), *_cluster_test(), *_files(), *_leaving())

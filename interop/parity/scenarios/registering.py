@@ -148,6 +148,9 @@ def _deflated() -> Iterator[Scenario]:
     yield Scenario("deflated", "B126 B128", (register(("T", "U"), deflated=True), *AFTERWARDS))
     yield Scenario("deflated-with-filters", "B126 B128 B161",
                    (register(deflated=True, filters=("f1:1", "f2:2")), *AFTERWARDS))  # fmt: skip
+    older = register(body=compressed_body(TOPICS, mapping=None), form=Form(False, 412))
+    marked = (register(body=body) for body in (zlib.compress(PLAIN), zlib.compress(PLAIN)[:-9], b"x" + PLAIN))
+    yield Scenario("deflated-marked-plain", "B130", (older, *marked, *AFTERWARDS))
     good = zlib.decompress(compressed_body(TOPICS))
     short = zlib.decompress(compressed_body(TOPICS, mapping=None))
     bodies: dict[str, tuple[str, bytes | Deflated]] = {

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from interop.golden import store
 from interop.harness.wire import JSON
+from interop.parity.groups import SCENARIOS
+from interop.parity.language import EVERY_FORM, Ask, Request
+from interop.parity.requests import Writer
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.versions import RELEASES
 from rocketns.shadow.comparing.frames import split
 from tests.compiled.parts import answer, recognise
-from tests.fast.clients import CLIENTS, look_up
+from tests.fast.clients import CLIENTS, GET_ROUTE, look_up
 from tests.fast.frames import any_frames
 from tests.fast.worlds import CLOSES, PublishedWorld, populated
 
@@ -83,8 +85,14 @@ def is_ordinary(frame: bytes) -> bool:
     )
 
 
-def test_every_ordinary_look_up_of_the_recorded_ones_is_recognised() -> None:
-    frames = [step.request for name in store.NAMES for step in store.load(name).steps if step.request]
+def test_every_ordinary_look_up_of_the_scenarios_is_recognised() -> None:
+    asked = [step.what for one in SCENARIOS.values() for step in one.steps if isinstance(step, Ask)]
+    frames = [
+        Writer(form, 0).frame(what, 7)
+        for what in asked
+        if isinstance(what, Request) and what.code == GET_ROUTE
+        for form in EVERY_FORM
+    ]
     ordinary = [frame for frame in frames if is_ordinary(frame)]
     assert len(ordinary) > 50
     assert [frame for frame in ordinary if recognise(frame) is None] == []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from interop.parity.generated.shrink import shrink
+from interop.parity.sequences import shrink
 from tests.journal.wild import grammar
 from tests.journal.wild.answers import Entry, Said, answers, live_entries, questions
 from tests.journal.wild.reading import Readers

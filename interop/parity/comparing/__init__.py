@@ -1,1 +1,0 @@
-"""Plays scenarios on both servers, and compares what they answer."""

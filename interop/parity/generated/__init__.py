@@ -1,1 +1,0 @@
-"""Random scenarios, and how a failing one is made short."""

@@ -1,0 +1,105 @@
+"""The setups of the pairs of servers. Scenarios of one setup share a pair."""
+
+from __future__ import annotations
+
+from interop.parity.language import Setup
+
+HOME = "HOME"
+PEM = "pem:"
+
+# Scans for overdue brokers come often, so that expiry is quick; one selector thread, so that Java sees closes in order.
+QUICK = {"scanNotActiveBrokerInterval": 200, "serverSelectorThreads": 1}
+
+
+def tls_properties(certificate: str, *, client_auth: str = "none", auth_client: str = "false") -> str:
+    """The text of the file that tls.config.file names; ``certificate`` is the name of two files in the folder."""
+    lines = {
+        "tls.test.mode.enable": "false",
+        "tls.server.need.client.auth": client_auth,
+        "tls.server.authClient": auth_client,
+        "tls.server.certPath": f"HOME/{certificate}.crt",
+        "tls.server.keyPath": f"HOME/{certificate}.key",
+        "tls.server.trustCertPath": "HOME/trust.crt",
+    }
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+SETUPS = {
+    setup.name: setup
+    for setup in (
+        Setup("base", QUICK, long_key=True),
+        Setup(
+            "enforcing",
+            QUICK,
+            # The file wins over the system property: without it the certificate would be the test mode's.
+            ("-Dtls.server.mode=enforcing", "-Dtls.config.file=HOME/tls.properties", "-Dtls.test.mode.enable=true"),
+            files={
+                "tls.properties": tls_properties("reloaded"),
+                "reloaded.crt": "pem:server-first.crt",
+                "reloaded.key": "pem:server-first.key",
+                "trust.crt": "pem:authority.crt",
+            },
+            plain=False,
+        ),
+        Setup(
+            "narrow",
+            QUICK
+            | {
+                "clientRequestThreadPoolNums": 1,
+                "clientRequestThreadPoolQueueCapacity": 1,
+                "defaultThreadPoolNums": 1,
+                "defaultThreadPoolQueueCapacity": 1,
+                "unRegisterBrokerQueueCapacity": 1,
+            },
+            ("-Dtls.server.mode=disabled", "-Dcom.rocketmq.remoting.frameMaxLength=65536"),
+            narrow=True,
+        ),
+        # The folder of the KV file is a file; rocketns' bounds are small.
+        Setup(
+            "kv-differences",
+            QUICK
+            | {
+                "kvConfigPath": "HOME/blocked/kv.json",
+                "rocketns.kvBytesMax": 1500,
+                "rocketns.kvValueBytesMax": 1000,
+            },
+            files={"blocked": "no folder"},
+        ),
+        Setup(
+            "full-tables",
+            QUICK | {"rocketns.routesMax": 9, "rocketns.brokerRoutesMax": 3, "rocketns.brokersMax": 2},
+        ),
+        # rocketns restores its routes. Java does not know these properties.
+        Setup("restoring", QUICK | {"journalPath": "HOME/journal", "journalNs": "n1"}),
+        # Its last scenario asks both servers to leave.
+        Setup("differences", QUICK | {"enableShutdownGracefully": "true", "shutdownWaitTimeSeconds": 30}),
+        Setup(
+            "binary",
+            QUICK,
+            (
+                "-Drocketmq.serialize.type=ROCKETMQ",
+                "-Dtls.server.mode=Enforcing",
+                "-Dtls.test.mode.enable=false",
+                "-Dtls.server.certPath=HOME/missing.crt",
+                "-Dtls.server.keyPath=HOME/missing.key",
+            ),
+            {"ROCKETMQ_SERIALIZE_TYPE": "JSON"},
+        ),
+        # What Java answers with the libraries of the next release.
+        Setup("release-5.5.1", QUICK | {"rocketns.compatibleVersion": "5.5.1"}, release="5.5.1"),
+        Setup(
+            "cluster-test", QUICK | {"clusterTest": "true"}, env={"ROCKETMQ_SERIALIZE_TYPE": "ROCKETMQ"}, plain=False
+        ),
+        Setup(
+            "files",
+            {
+                "customUnknown": "abc",
+                "customEmpty": "",
+                "configBlackList": "productEnvName;customUnknown",
+                "kvConfigPath": "HOME/kv.json",
+            },
+            env={"ROCKETMQ_SERIALIZE_TYPE": "  "},
+            files={"kv.json": '{"configTable":{"kept":{"k":"v","u":"ü"}},"other":1}'},
+        ),
+    )
+}

@@ -1,0 +1,63 @@
+"""rocketns beside the real Java name server: every scenario in a form that is not recorded, starts, random sequences.
+
+tests/golden replays all scenarios without Java.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from interop.harness.servers import JavaNameServer, RocketnsServer
+from interop.parity import sequences
+from interop.parity.differences import Difference
+from interop.parity.groups import GROUPS, live, pair_of, play
+from interop.parity.language import JSON_513
+from interop.parity.sequences import SEEDS, STEPS, as_text, shrink
+from interop.parity.starts import STARTS, Start, differing, start
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("java", "javac", "mvn"), pytest.mark.timeout(1800)]
+TRIES_MAX = 30
+
+
+def _of(group: str) -> pytest.param:  # type: ignore[valid-type]
+    return pytest.param(group, marks=pytest.mark.xdist_group(f"parity-{group}"))
+
+
+@pytest.mark.parametrize("group", [_of(group) for group in GROUPS])
+def test_both_servers_answer_alike(group: str, tmp_path: Path) -> None:
+    """The rows that the scenarios name."""
+    seed = random.randrange(1 << 32)
+    print(f"forms of seed {seed}")
+    for wrong in live(group, tmp_path, random.Random(seed)):
+        assert not wrong, wrong
+
+
+@pytest.mark.parametrize("one", STARTS, ids=lambda one: one.name)
+def test_both_programs_start_alike(one: Start, tmp_path: Path) -> None:
+    """The rows that the start names."""
+    found = differing(one, *(start(one, kind, tmp_path / kind.kind) for kind in (JavaNameServer, RocketnsServer)))
+    assert bool(found) == bool(one.differs), f"{one.name}: {found}, listed as {one.differs or 'none'}"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_servers_stay_alike(seed: str, tmp_path: Path) -> None:
+    """Every answer, and everything that can be asked, after any of 200 random steps."""
+    pair = pair_of("base-headers", tmp_path, with_java=True)
+
+    def differences(numbers: list[int]) -> list[Difference]:
+        return play(pair, sequences.scenario(seed, numbers), JSON_513)
+
+    try:
+        if found := differences(list(range(STEPS))):
+            short = shrink(range(STEPS), lambda numbers: bool(differences(numbers)), TRIES_MAX)
+            again = f"python -m interop.parity --seed {seed} --steps {as_text(short)}"
+            pytest.fail(f"play it again: {again}\n\n" + "\n\n".join(map(str, differences(short) or found)))
+    finally:
+        pair.stop()
+
+
+def test_a_failing_sequence_shrinks_to_what_makes_it_fail() -> None:
+    assert set(shrink(range(STEPS), {11, 12, 150}.issubset, 10_000)) == {11, 12, 150}

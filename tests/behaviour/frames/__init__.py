@@ -1,1 +1,0 @@
-"""The parts of every request: frames, headers, PROXY headers and bodies. Also order, dispatch and overload."""

@@ -1,1 +1,0 @@
-"""The program: start, listening addresses, stop, and what a restart keeps."""

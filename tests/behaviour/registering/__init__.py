@@ -1,1 +1,0 @@
-"""What brokers do: register, send versions and heartbeats, unregister, close their connection."""

@@ -1,1 +1,0 @@
-"""Requests of clients and tools: routes, topics, permissions, clusters."""

@@ -1,0 +1,214 @@
+"""TLS: what is negotiated, records and ends of connections, and the files that properties name.
+
+Scenarios of interop/parity have modes, client certificates and files that are replaced.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually, frame, json_header
+from tests.behaviour.calls import get_kv
+from tests.behaviour.conftest import Names, running
+from tests.behaviour.steps import configs, registered
+from tests.behaviour.views import group
+from tests.support.certificates import Files, Identity, authority
+from tests.support.tlsclient import REFUSED, TlsClient, TlsPeer, answers, any_server, is_served, only
+from tests.support.tlsfiles import as_options, served_certificate, tls_properties, write_properties
+
+Start = Callable[..., NameServer]
+ONEWAY = 2
+TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+CBC128, ANY12 = "ECDHE-RSA-AES128-SHA256", "ECDHE-*"
+
+
+
+@dataclass
+class Case:
+    """System properties, and a pattern of the cipher that clients of both versions get. None: the client is refused."""
+
+    options: list[str]
+    tls12: str | None
+    tls13: str | None
+CASES = {
+    "one protocol": Case(["-Dtls.protocols=TLSv1.2"], ANY12, None),
+    "a cipher of 1.2": Case(["-Dtls.ciphers=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256"], CBC128, None),
+    "the server's order": Case(
+        ["-Dtls.ciphers=TLS_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,"
+         "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_AES_256_GCM_SHA384"], CBC128, "TLS_AES_128_GCM_SHA256",
+    ),
+    "an unknown cipher beside a good one": Case(["-Dtls.ciphers=TLS_NONSENSE,TLS_AES_128_GCM_SHA256"], None, None),
+    "an unknown protocol beside a good one": Case(["-Dtls.protocols=TLSv9,TLSv1.3"], None, None),
+}  # fmt: skip
+
+
+def agreed(server: NameServer, version: ssl.TLSVersion) -> str | None:
+    """The cipher that the server and a client of one protocol version agree on; None where there is no TLS."""
+    try:
+        with TlsClient(server.port, context=only(version)) as client:
+            assert answers(client)
+            cipher = client.tls.cipher()
+            return cipher and cipher[0]
+    except REFUSED:
+        return None
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_protocols_and_ciphers(start_server: Start, case: Case) -> None:
+    """B064: Java's names. One unknown name disables TLS; plain connections are still served."""
+    server = start_server(options=case.options)
+    for version, expected in ((TLS12, case.tls12), (TLS13, case.tls13)):
+        cipher = agreed(server, version)
+        assert cipher is None if expected is None else fnmatchcase(cipher or "", expected), cipher
+    with server.connect() as client:
+        assert answers(client)
+
+
+def ends(client: Client) -> bool:
+    """True if the server closes, possibly after sending bytes; TimeoutError if it does not."""
+    try:
+        while client.socket.recv(1 << 16):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\x16" + b"garbage" * 10, b"\x16\x03\x01\x00\x10" + b"\xff" * 40, b"\x16\x03\x01\xff\xff" + bytes(70_000)],
+    ids=["no version", "no hello", "too long a record"],
+)
+def test_garbage_instead_of_a_handshake(client: Client, garbage: bytes) -> None:
+    """B064: closes the connection, possibly after an alert."""
+    client.send(garbage)
+    assert ends(client)
+
+
+def test_garbage_instead_of_a_record(server: NameServer) -> None:
+    """B064: after the handshake too."""
+    peer = TlsPeer()
+    with server.connect() as client:
+        peer.connect(client)
+        client.send(b"no record of TLS at all")
+        assert ends(client)
+
+
+def test_a_hello_in_fragments(server: NameServer) -> None:
+    """B064: in pieces of one byte."""
+    peer = TlsPeer(any_server())
+    with server.connect() as client:
+        for byte in peer.shake_hands():
+            client.send(bytes([byte]))
+        while not peer.handshaken:
+            client.send(peer.shake_hands(client.socket.recv(1 << 16)))
+
+
+@pytest.fixture(scope="module")
+def enforcing(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+    with running(server_class(tmp_path_factory.mktemp("enforcing"), options=["-Dtls.server.mode=enforcing"])) as server:
+        yield server
+
+
+def test_large_frames_over_tls(enforcing: NameServer, names: Names) -> None:
+    """B067: frames of many TLS records in both directions, and several requests at once."""
+    with TlsClient(enforcing.port) as client:
+        registered(client, names, [f"{'x' * 100}{number}" for number in range(1_000)])
+        asked = [client.post(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) for _ in range(5)]
+        received = [client.receive() for _ in asked]
+        assert sorted(answer.opaque for answer in received) == asked
+        assert all(len(answer.body or b"") > 100_000 for answer in received)
+
+
+def test_the_end_of_a_tls_connection(enforcing: NameServer, names: Names) -> None:
+    """B067: close_notify and FIN; a broker on the connection is unregistered."""
+    peer = TlsPeer()
+    with TlsClient(enforcing.port) as client, enforcing.connect() as plain:
+        peer.connect(plain)
+        body = register_body(configs(names, ["T", "U"]))
+        ext = register_ext(names.cluster, names.broker, names.addr(), 0, body)
+        plain.send(peer.encrypt(frame(json_header(codes.REGISTER_BROKER, ext), body)))
+        eventually(lambda: group(client, names.broker) is not None)
+        plain.send(peer.end())
+        plain.close()
+        eventually(lambda: group(client, names.broker) is None)
+
+
+def test_a_request_together_with_the_end_of_tls(enforcing: NameServer, names: Names) -> None:
+    """B067: the request is executed, as at the end of a plain connection."""
+    put = {"namespace": names.cluster, "key": "k", "value": "v"}
+    peer = TlsPeer()
+    with enforcing.connect() as plain, TlsClient(enforcing.port) as client:
+        peer.connect(plain)
+        plain.send(peer.encrypt(frame(json_header(codes.PUT_KV_CONFIG, put, flag=ONEWAY))) + peer.end())
+        eventually(lambda: get_kv(client, names.cluster, "k").code == codes.SUCCESS)
+
+
+@pytest.fixture(scope="module")
+def identity() -> Identity:
+    return authority("tests").issue("one")
+
+
+def test_an_encrypted_key_of_system_properties(start_server: Start, tmp_path: Path, identity: Identity) -> None:
+    """B069: PKCS#8 with tls.server.keyPassword, all given as system properties."""
+    files = Files.write(tmp_path, identity, password="secret word")
+    server = start_server(options=as_options(tls_properties(files, keyPassword="secret word")))
+    assert served_certificate(server) == identity.der
+
+
+def test_the_tls_file_overrides_system_properties(start_server: Start, tmp_path: Path, identity: Identity) -> None:
+    """B069: for the properties that the file has. The mode counts only as a system property."""
+    other = authority("others").issue("two")
+    system = tls_properties(Files.write(tmp_path / "system", other)) | {"tls.server.mode": "enforcing"}
+    files = Files.write(tmp_path / "file", identity)
+    named = {"tls.server.certPath": str(files.certificate), "tls.server.keyPath": str(files.key)}
+    config = write_properties(tmp_path / "tls.properties", named | {"tls.server.mode": "disabled"})
+    server = start_server(options=[*as_options(system), f"-Dtls.config.file={config}"])
+    assert served_certificate(server) == identity.der
+    assert not is_served(server.connect)
+
+
+def test_a_key_of_another_certificate(start_server: Start, tmp_path: Path, identity: Identity) -> None:
+    """B074: TLS is closed, plain connections are served."""
+    files = Files.write(tmp_path, identity)
+    files.key.write_bytes(authority("others").key_pem())
+    server = start_server(options=as_options(tls_properties(files)))
+    assert not is_served(lambda: TlsClient(server.port))
+    assert is_served(server.connect)
+
+
+@pytest.mark.parametrize("mode", ["permissive", "enforcing"])
+def test_a_missing_file(start_server: Start, tmp_path: Path, identity: Identity, mode: str) -> None:
+    """B074: TLS is closed; plain connections are served if the mode allows it."""
+    given = tls_properties(Files.write(tmp_path, identity)) | {"tls.server.mode": mode}
+    (tmp_path / "key.pem").unlink()
+    server = start_server(options=as_options(given))
+    assert not is_served(lambda: TlsClient(server.port))
+    assert is_served(server.connect) is (mode == "permissive")
+    assert server.process.popen.poll() is None
+
+
+def test_a_key_that_is_none(start_server: Start, tmp_path: Path, identity: Identity) -> None:
+    """B074: as in Java the server does not start (the row does not mention this). rocketns names the file."""
+    files = Files.write(tmp_path, identity)
+    files.key.write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+    with pytest.raises(ProcessFailed) as failed:
+        start_server(options=as_options(tls_properties(files)))
+    assert failed.value.status == 255
+
+
+def test_client_certificates_in_test_mode(server: NameServer, identity: Identity, tmp_path: Path) -> None:
+    """B064: a certificate is optional. If shown, an authority that the system trusts must have signed it."""
+    shown = any_server(Files.write(tmp_path, identity))
+    assert not is_served(lambda: TlsClient(server.port, context=shown))
+    assert is_served(lambda: TlsClient(server.port, context=any_server()))

@@ -1,1 +1,0 @@
-"""TLS: modes, files and their replacement, protocols and ciphers, certificates of clients."""
