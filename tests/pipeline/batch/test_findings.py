@@ -22,7 +22,6 @@ from rocketns.pipeline.report.words.clocks import clock_notes, given_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
-from tests.pipeline.batch.runs import Whole
 from tests.pipeline.journals import SECOND as S
 
 HOLE = "3 records of n1 are missing."
@@ -78,7 +77,6 @@ def tables(spark: SparkSession, **rows: list[dict[str, Any]]) -> Results:
     return cast(Results, Tables(spark, **rows))
 
 
-@pytest.mark.usefixtures("whole")
 def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSession) -> None:
     """But they have figures of their own. Misses of system topics are none either."""
     kinds = ("user", "system", "retry")
@@ -154,8 +152,8 @@ class Fleet:
 
 
 @pytest.fixture(scope="module")
-def fleet(spark: SparkSession, whole: Whole) -> Fleet:
-    return Fleet(spark, str(whole.folder / "no_rows"))
+def fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    return Fleet(spark, str(tmp_path_factory.mktemp("out")))
 
 
 def test_the_same_past_is_taken_over(fleet: Fleet) -> None:

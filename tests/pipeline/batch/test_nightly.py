@@ -30,6 +30,8 @@ from tests.pipeline.journals import Journal, write_files
 Tables = Mapping[str, list[Any]]
 DAY = "2026-01-01"
 
+pytestmark = pytest.mark.slow
+
 
 # Inputs that come from tables or options, not from records.
 FROM_TABLES = {"system_topics", "read_segments", "sizes"}
