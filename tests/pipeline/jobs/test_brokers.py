@@ -27,8 +27,7 @@ def interval(t1: int, t2: int, end_cause: str) -> Row:
 # name server → its uptime, the intervals of its broker, and figures of it
 FIGURES: dict[str, tuple[list[Row], list[Row], Row]] = {
     "failures and farewells are counted apart, and a name server's end is neither": (
-        UP,
-        [interval(0, 100, "expired"), interval(800, 900, "unregister"), interval(950, 960, "stop")],
+        UP, [interval(0, 100, "expired"), interval(800, 900, "unregister"), interval(950, 960, "stop")],
         {"failures": 1, "graceful": 1, "up_s": 210.0, "mtbf_s": 210.0},
     ),
     "a flap is a failure with a registration within 600 s": (
@@ -42,8 +41,7 @@ FIGURES: dict[str, tuple[list[Row], list[Row], Row]] = {
     ),
     "availability leaves out the time that the name server was down": (
         [{**UP[0], "t2": 400 * SECOND, "end_cause": "stop"}, {**UP[0], "boot": 2, "t1": 600 * SECOND}],
-        [interval(0, 400, "stop"), interval(700, 1000, "open")],
-        {"up_s": 700.0, "availability": 700 / 800},
+        [interval(0, 400, "stop"), interval(700, 1000, "open")], {"up_s": 700.0, "availability": 700 / 800},
     ),
     "an interval whose name server was killed counts up to its last record": (
         [{**UP[0], "t2": 400 * SECOND, "end_cause": "lost"}], [interval(0, 500, "start")], {"up_s": 400.0},
@@ -98,8 +96,7 @@ CASES: dict[str, Case] = {
         [("graceful", 100, 101, ["n1", "n2"])],
     ),
     "unregistered at one and timed out at the other": (
-        [life("n1", 0, 100, "unregister"), life("n2", 0, 220, "expired")], [],
-        [("graceful", 100, 220, ["n1", "n2"])],
+        [life("n1", 0, 100, "unregister"), life("n2", 0, 220, "expired")], [], [("graceful", 100, 220, ["n1", "n2"])],
     ),
     "closed at all": (
         [life("n1", 0, 100, "channel_close"), life("n2", 0, 110, "channel_exception")], [],
@@ -122,8 +119,7 @@ CASES: dict[str, Case] = {
         [("partition", 100, 100, ["n1"]), ("crash", 111, 111, ["n2"])],
     ),
     "timed out at all": (
-        [life("n1", 0, 200, "expired"), life("n2", 0, 325, "expired")], [],
-        [("silent", 200, 325, ["n1", "n2"])],
+        [life("n1", 0, 200, "expired"), life("n2", 0, 325, "expired")], [], [("silent", 200, 325, ["n1", "n2"])],
     ),
     "timed out at both, but later than timeout and scan": (
         [life("n1", 0, 200, "expired"), life("n2", 0, 325.001, "expired")], beats("n2", 201),
@@ -134,12 +130,10 @@ CASES: dict[str, Case] = {
         [("partition", 200, 200, ["n1"])],
     ),
     "timed out at one, and nobody knows of the other": (
-        [life("n1", 0, 200, "expired"), life("n2", 0, 260, "stop")], beats("n2", 195),
-        [("unclear", 200, 200, ["n1"])],
+        [life("n1", 0, 200, "expired"), life("n2", 0, 260, "stop")], beats("n2", 195), [("unclear", 200, 200, ["n1"])],
     ),
     "closed at one, timed out at the other": (
-        [life("n1", 0, 200, "channel_close"), life("n2", 0, 300, "expired")], [],
-        [("unclear", 200, 300, ["n1", "n2"])],
+        [life("n1", 0, 200, "channel_close"), life("n2", 0, 300, "expired")], [], [("unclear", 200, 300, ["n1", "n2"])],
     ),
     "gone twice within seconds": (
         [life("n1", 0, 100, "channel_close"), life("n1", 103, 106, "channel_close")], [],
@@ -186,9 +180,7 @@ SEEN_CASES: dict[str, tuple[list[Row], list[tuple[Any, ...]]]] = {
         [seen("n1", 100, asked="silent"), seen("n2", 103, asked="refused")],
         [("observed", 100, 103, ["n1", "n2"], 5, ["refused", "silent"])],
     ),
-    "from one of two": (
-        [seen("n1", 100), life("n2", 0, 10_000, "open")], [("observed", 100, 100, ["n1"], 5, [])],
-    ),
+    "from one of two": ([seen("n1", 100), life("n2", 0, 10_000, "open")], [("observed", 100, 100, ["n1"], 5, [])]),
     "within timeout, scan and look": (
         [seen("n1", 100), seen("n2", 230)], [("observed", 100, 230, ["n1", "n2"], 5, [])],
     ),

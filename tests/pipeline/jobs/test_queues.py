@@ -160,25 +160,6 @@ def test_beyond_the_limit_the_mean_is_exact_and_the_maximum_is_one_that_is_reach
             assert loss.max >= loss.mean, case
 
 
-def test_a_thousand_queues_and_64_consumers_are_counted(spark: SparkSession) -> None:
-    """125 brokers of 8 queues, one of them missing at one name server. By circle, 8 queues fewer move every later queue
-    by 8 consumers; a queue before the gap has one owner. So what is lost can be said by hand."""
-    full, at = [8] * 125, 60
-    less = [r if i != at else 0 for i, r in enumerate(full)]
-    (outcome,) = modelled(spark, [([less, full], 64, "circle")])
-    orphaned, dup = outcome.losses
-    before, moved, missing = 8 * at, 8 * (124 - at), 8
-    constant = Fraction(2, 2**64)
-    share = 1 - constant
-    assert (outcome.queues, outcome.capped) == (before + moved + missing, True)
-    assert dup.mean == pytest.approx(float(moved * Fraction(1, 4) / share))
-    assert orphaned.mean == pytest.approx(
-        float((moved * Fraction(1, 4) + missing * (Fraction(1, 2) - constant / 2)) / share)
-    )
-    assert moved // 4 < dup.max <= moved
-    assert len(orphaned.lost) == 64
-
-
 def figures(outcome: Any) -> list[float]:
     """Mean and maximum of the orphaned, then of the dup."""
     return [value for loss in outcome.losses for value in (loss.mean, loss.max)]

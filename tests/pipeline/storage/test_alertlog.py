@@ -52,12 +52,6 @@ def test_a_name_cannot_end_a_line_or_disturb_a_terminal(tmp_path: Path) -> None:
     assert [line["broker"] for line in lines(log.path)] == [name, "next"]
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="alerts cannot be written to"):
-        AlertLog(tmp_path / "file" / "alerts.jsonl")
-
-
 class Receiver(HTTPServer):
     """Answers with the statuses of a list, then with 200, and keeps the bodies that it gets."""
 

@@ -100,7 +100,7 @@ def test_journals_of_several_folders_go_together_and_a_file_in_two_counts_once(
     assert rows(read_events(spark, out).select("ns", "dt")) == [("n1", "2026-01-01"), ("n2", "2026-01-01")]
 
 
-def test_a_missing_journal_is_reported(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_or_another_journal_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="nowhere"):
         ingest(spark, str(tmp_path / "nowhere"), str(tmp_path / "out"))
     (tmp_path / "empty").mkdir()
@@ -111,6 +111,12 @@ def test_a_missing_journal_is_reported(spark: SparkSession, tmp_path: Path) -> N
     path.write_text("{}\n", "utf-8")
     with pytest.raises(BadInput, match="version 2"):
         ingest(spark, str(tmp_path / "new"), str(tmp_path / "out"))
+    written(tmp_path / "journal", 1)
+    ingest(spark, str(tmp_path / "journal"), str(tmp_path / "out"))
+    assert ingest(spark, f"{tmp_path}/journal/v=1/", str(tmp_path / "out")).skipped == 1
+    written(tmp_path / "other", 1)
+    with pytest.raises(BadInput, match=r"belongs to the journal file:.*/journal, and --journal is .*/other\. Name"):
+        ingest(spark, str(tmp_path / "other"), str(tmp_path / "out"))
 
 
 def file_of(journal: Path, ns: str, name: str, text: str, version: int = 1) -> Path:
@@ -167,16 +173,6 @@ def test_two_ingests_at_once_store_each_record_once(
     monkeypatch.setattr(Manifest, "publish", late)
     assert ingest(spark, str(journal), out).skipped == 1
     assert seqs(spark, out) == [1]
-
-
-def test_another_journal_is_refused(spark: SparkSession, places: tuple[Path, str], tmp_path: Path) -> None:
-    journal, out = places
-    written(journal, 1)
-    ingest(spark, str(journal), out)
-    assert ingest(spark, f"{journal}/v=1/", out).skipped == 1
-    written(tmp_path / "other", 1)
-    with pytest.raises(BadInput, match=r"belongs to the journal file:.*/journal, and --journal is .*/other\. Name"):
-        ingest(spark, str(tmp_path / "other"), out)
 
 
 LINE = '{"boot":5,"seq":%d,"ts":%d,"ev":"hb","bid":3,"topics":[{"t":"T","r":4,"w":4,"p":6,"s":0}]}\n'
