@@ -15,7 +15,7 @@ from interop.docker.images import ROOT, Images
 from interop.harness.wire import eventually
 from tests.behaviour import calls, views
 from tests.check import locks
-from tests.hostile.confined import profiles
+from tests.hostile import confined as profiles
 from tests.support.tlsclient import TlsClient, answers
 
 CONFINED = (

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 import pytest
 
 from interop.harness.servers import NameServer
+from tests.support.live import LiveServer
 
 StartServer = Callable[..., NameServer]
+StartLive = Callable[..., LiveServer]
 ADDRESS_SPACE_MAX = 3 << 30
 # Only bytes close a connection: on a busy machine the time limit would close those that a test keeps waiting.
 NO_TIME_LIMIT: dict[str, object] = {"rocketns.progressSeconds": 0}
@@ -30,6 +33,13 @@ def start_server(server_class: type[NameServer], tmp_path: Path) -> Iterator[Sta
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[StartLive]:
+    """Start a server in this process, whose counters tests can read: ``live({"rocketns.connectionsMax": 10})``."""
+    with ExitStack() as stack:
+        yield lambda properties, **more: stack.enter_context(LiveServer(tmp_path, **properties, **more))
 
 
 @pytest.fixture

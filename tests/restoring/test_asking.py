@@ -9,7 +9,7 @@ import pytest
 
 from interop.harness.wire import eventually
 from tests.behaviour.views import group
-from tests.hostile.outgoing.listeners import announce, connect_from
+from tests.hostile.listeners import announce, connect_from
 from tests.journal.files import records_of
 from tests.support.inprocess import TimedServer
 from tests.timed.steps import SECOND, pass_time

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.sanitize.running import WITH_THREADS
+from tests.sanitize.__main__ import WITH_THREADS
 from tests.sanitize.sanitizers import ROOT, faults
 
 FAST = ROOT / "tests" / "fast"

@@ -29,7 +29,7 @@ from tests.fast.reactor.test_moving import (
     still,
     transport_of,
 )
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 from tests.support.proxyheaders import v1
 
 LOCAL, OTHERS = IPv4Network("127.0.0.0/8"), IPv4Network("10.0.0.0/8")

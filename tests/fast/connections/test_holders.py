@@ -20,8 +20,8 @@ from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock
 from tests.fast.reactor.test_moving import balancer_of, reactors_of
 from tests.hostile.conftest import NO_TIME_LIMIT
-from tests.hostile.totals.crowd import apart, hosts
-from tests.soak.live import LiveServer
+from tests.hostile.crowd import apart, hosts
+from tests.support.live import LiveServer
 from tests.support.ended import is_ended
 
 LIMIT = 32 << 20

@@ -7,7 +7,7 @@ from pathlib import Path
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually
 from tests.fast.reactor.test_moving import answer, carried, connection_of, reactors_of, settle
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 
 PLACES_MIN = 64
 COME_AND_GO = 3 * PLACES_MIN

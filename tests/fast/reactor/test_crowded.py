@@ -14,8 +14,8 @@ from rocketns.server.requests.inbox import WAITING_BYTES_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.fast.reactor.test_moving import reactors_of
-from tests.hostile.watch import MB
-from tests.soak.live import LiveServer
+from tests.hostile.witness import MB
+from tests.support.live import LiveServer
 
 FIRST_FRAME_BYTES_MAX = 256 * 1024  # turns.pyx: of a connection that has no other frame at control
 SMALL = frame(json_header(9999), bytes(200_000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fast.clients import CLIENTS, look_up
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 
 LOOK_UPS = 2_000
 

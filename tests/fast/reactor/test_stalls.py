@@ -15,7 +15,7 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.server.requests.inbox import WAITING_BYTES_MAX
 from tests.compiled.parts import has_handled_all
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 
 ATTACKERS = 120
 FLOOD = b"".join(frame(json_header(206, {}, opaque=n), bytes(16_000)) for n in range(300))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, frame, json_header
 from tests.fast.clients import CLIENTS, look_up
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 
 WIDE = 150  # brokers of one topic: its answer is some 30 KB
 TOPICS = ["T1", "wide", "nobody's"]

@@ -11,7 +11,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import eventually, frame, json_header
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.reactor.test_moving import answer, reactors_of, settle, still
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 
 TURN_BYTES_MAX = 256 * 1024  # turns.pyx
 WIDE = 60  # brokers of one topic: its answer is some 10 KB

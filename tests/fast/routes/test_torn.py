@@ -11,7 +11,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
 from tests.fast.clients import CLIENTS, look_up
 from tests.fast.reactor.test_moving import balancer_of, reactors_of, settle
-from tests.soak.live import LiveServer
+from tests.support.live import LiveServer
 
 BROKERS, MOVING = 300, "b150"
 ASKED_AT_ONCE, ASKED = 20, 1_500

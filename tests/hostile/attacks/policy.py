@@ -12,7 +12,6 @@ BOUND_BROKER = "127.0.0.4"  # a broker that may register names of its own only
 # Access key → secret. They differ in what else their principals need, and in what they may do.
 KEYS = {name: f"secret-of-{name}" for name in ("alone", "here", "shown", "looker")}
 CERTIFICATE = "operator"
-
 PRINCIPALS = f"""
 [principals.clients]
 networks = ["{STRANGER}"]

@@ -1,71 +1,173 @@
-"""Brokers, clients, probes and readers of the address list that behave normally: how long each waits, what it is told.
-
-Nobody ends at a wrong answer or a closed connection: it is kept with its time, and the peer connects again.
-"""
+"""Honest brokers, clients, probes and an operator beside strangers, and all answers about the routes."""
 
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPConnection, HTTPException
 from time import monotonic as now_s
 
 from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
-from interop.harness.wire import Answer, Client, frame, json_header
+from interop.harness.wire import Answer, Client, eventually, frame, json_header
 from rocketns.config import Limits
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import register, registered
-from tests.behaviour.views import ask_route
-from tests.hostile.stranger.honest_brokers import Fleet, Operator, TablesFull, expect
+from tests.behaviour.steps import configs, heartbeat, register, registered, unregister
+from tests.behaviour.views import ask_route, loads
 from tests.hostile.stranger.playing import Ports
-from tests.hostile.watch import own_delay_s, threads_s
+
+# Each of the four phases is that of two groups, whenever the strangers end.
+GROUPS = 8
+TOPICS = ("T", "U", "V")
+# Of a configuration file; None: it is absent.
+DAMAGES = (b"\xff\0\n=\n\\u12", b"rocketns.progressSeconds=x\nlistenPort=70000\n", None, b"x=" + b"y" * (1 << 20))
+
+
+class TablesFull(Exception):
+    """Strangers took all room that there is for new routes: a stated limit, which says so."""
+
+
+class Fleet:
+    """Groups of a master and a slave. `change` goes on with the next group; each time it leaves another state.
+
+    Acting master, filter servers and timeout of a group change one at a time, so that each has a record of its own.
+    """
+
+    def __init__(self, make_names: Callable[[], Names]) -> None:
+        self._groups = [make_names() for _ in range(GROUPS)]
+        self._round = 0
+
+    def change(self, client: Client) -> Iterator[Callable[[], Answer]]:
+        """Requests that tell everything that is recorded, for one group."""
+        self._round += 1
+        number, group = divmod(self._round, GROUPS)
+        names, number = self._groups[group], number + group
+        acting, filters, timeout_s = (((number + phase) // 4) % 2 for phase in (3, 2, 1))
+        mapping = {"T": {"topic": names.topic("T"), "bname": names.broker, "scope": "__global__", "epoch": number,
+                         "totalQueues": 8, "currIdMap": {"0": number % 8}}}  # fmt: skip
+        again = partial(register, client, names, version=data_version(number),
+                        enableActingMaster="true" if acting else "false")  # fmt: skip
+        yield partial(again, configs(names, TOPICS, read=1 + number % 16), filters=["127.0.0.61:1"] if filters else [],
+                      mapping=mapping if number % 3 else None,
+                      heartbeatTimeoutMillis=100_000 + 1_000 * timeout_s)  # fmt: skip
+        yield partial(again, ("T", "U"), host=2, broker_id=1)
+        yield partial(client.request, codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": names.topic("W")},
+                      _queues(names, number))  # fmt: skip
+        yield partial(heartbeat, client, names)
+        yield from self._operate(client, names, number)
+
+    def _operate(self, client: Client, names: Names, number: int) -> Iterator[Callable[[], Answer]]:
+        for code, every in ((codes.WIPE_WRITE_PERM_OF_BROKER, 2), (codes.ADD_WRITE_PERM_OF_BROKER, 4)):
+            if number % every == every - 1:
+                yield partial(client.request, code, {"brokerName": names.broker})
+        if number % 3 == 2:
+            yield partial(client.request, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": names.topic("V")})
+        if number % 5 == 4:
+            yield partial(unregister, client, names, 2, 1)
+
+
+class Operator:
+    """Has the server read its configuration file again. Every second time the file is damaged or absent."""
+
+    def __init__(self, server: NameServer) -> None:
+        self._server, self._whole = server, server.config_path.read_bytes()
+        self._round = 0
+
+    def reload(self) -> None:
+        """The next state of the file, and SIGHUP."""
+        self._round += 1
+        damaged = DAMAGES[self._round // 2 % len(DAMAGES)] if self._round % 2 else b""
+        if damaged is None:
+            self._server.config_path.unlink()
+        else:
+            self._server.config_path.write_bytes(damaged or self._whole)
+        self._server.process.signal(signal.SIGHUP)
+
+    def restore(self) -> None:
+        """The file is whole again."""
+        self._server.config_path.write_bytes(self._whole)
+
+
+def expect(answer: Answer) -> None:
+    """TablesFull, or AssertionError for any other answer that is not a success."""
+    if "rocketns.routesMax" in (answer.remark or ""):
+        raise TablesFull
+    assert answer.code == codes.SUCCESS, f"answered with code {answer.code}: {answer.remark}"
+
+
+def _queues(names: Names, number: int) -> bytes:
+    queue = {"brokerName": names.broker, "perm": 6, "readQueueNums": 1 + number % 7, "writeQueueNums": 8}
+    return dumps({"queueDatas": [queue]})
+
+
+TOPICS_MAX = 20_000
+SETTLES_WITHIN_S = 60
+DIFFERENCES_SHOWN = 10
+
+
+def read(client: Client) -> dict[str, bytes]:
+    """The groups, the clusters, the list of topics, and the route of each, by name."""
+    client.socket.settimeout(60)
+    listed = client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body or b""
+    brokers = client.request(codes.GET_BROKER_CLUSTER_INFO).body or b""
+    answers = {
+        f"{table} {key!r}": dumps(value) for table, entries in loads(brokers).items() for key, value in entries.items()
+    }
+    answers |= {"106 as a whole": brokers, "206 as a whole": listed}
+    for topic in loads(listed)["topicList"][:TOPICS_MAX]:
+        answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, "acceptStandardJsonOnly": "true"})
+        answers[f"route of {topic!r}"] = answer.body or b"%d" % answer.code
+    return answers
+
+
+def settled(client: Client) -> dict[str, bytes]:
+    """The answers once nothing changes any more: strangers that left are unregistered after the fact."""
+    before: dict[str, bytes] = {}
+
+    def is_settled() -> bool:
+        nonlocal before
+        last, before = before, read(client)
+        return last == before
+
+    eventually(is_settled, SETTLES_WITHIN_S, every_s=2)
+    return before
+
+
+def honest_of(answers: dict[str, bytes]) -> dict[str, bytes]:
+    """Those about names of honest_of peers."""
+    return {key: answer for key, answer in answers.items() if "honest-" in key}
+
+
+def of_strangers(answers: dict[str, bytes]) -> str:
+    """What the tables have of strangers that left. Nothing removes it, as in Java."""
+    kinds = Counter(key.split()[0] for key in answers if "honest-" not in key and "whole" not in key)
+    return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items())) or "nothing"
+
+
+def differences(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+    """What answers otherwise now, shortened."""
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    shown = [f"{key[:200]}: {short(before.get(key))}, then {short(after.get(key))}" for key in keys[:DIFFERENCES_SHOWN]]
+    return [f"{len(keys)} answers differ", *shown] if keys else []
+
+
+def short(answer: bytes | None) -> str:
+    return "none" if answer is None else f"{len(answer)} bytes {answer[:300]!r}"
+
 
 PAUSE_S = 0.1
 LOOK_S, SCRAPE_S, RELOAD_S = 1.0, 0.3, 2.0
 ANSWER_S_MAX = 60
 JSON_FACTOR = 6  # of a control character in a name
 NAME_BYTES_MAX = Limits().name_bytes_max
-CHANGE = "a change of a known group"
 LARGE_TOPICS, PADDING = 1_600, "x" * 750  # 1.6 MB
-REGISTRATION, LOOKUP = "a known broker's registration", "a lookup"
-IN_PARTS = "a known broker's registration of 1.6 MB in three parts"
-OF_NEW = (FIRST_REGISTRATION, FIRST_LOOKUP) = ("a new broker's first registration", "a new client's lookup")
-ALIVE, LISTED = "/livez", "the list of the address server"
-
-
-@dataclass(frozen=True)
-class Wait:
-    """From when to when by the monotonic clock, and what went on meanwhile.
-
-    ``cpu_s``: CPU seconds of the server's thread that worked most. ``lost_s``: a thread on the way of the request was
-    ready to run and had no core.
-    """
-
-    began_s: float
-    ended_s: float
-    cpu_s: float
-    lost_s: float = 0.0
-
-    @property
-    def slept_s(self) -> float:
-        """Neither the server nor other programs worked."""
-        return self.ended_s - self.began_s - self.cpu_s - self.lost_s
-
-    @property
-    def seconds(self) -> float:
-        """By the clock without what the machine took, or of the thread that worked most, whichever is less."""
-        return max(0.0, min(self.cpu_s, self.ended_s - self.began_s - self.lost_s))
-
-    def __str__(self) -> str:
-        clock_s = self.ended_s - self.began_s
-        return (f"{self.seconds * 1000:.1f} ms ({clock_s * 1000:.1f} ms by the clock, the machine took "
-                f"{self.lost_s * 1000:.1f} ms, the server worked {self.cpu_s * 1000:.1f} ms)")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,24 +176,6 @@ class Failure:
 
     what: str
     at_s: float
-
-
-@dataclass
-class Waits:
-    """How long requests wait, by what is asked."""
-
-    server: NameServer
-    of: dict[str, list[Wait]] = field(default_factory=dict)
-
-    def measure(self, what: str, ask: Callable[[], object]) -> None:
-        """Ask, and note how long it took unless it fails."""
-        before, own_s, began_s = threads_s(self.server.pid), own_delay_s(), now_s()
-        ask()
-        ended_s, after = now_s(), threads_s(self.server.pid)
-        ran_s, waited_s = (
-            max(after[one][kind] - before.get(one, (0.0, 0.0))[kind] for one in after) for kind in (0, 1)
-        )
-        self.of.setdefault(what, []).append(Wait(began_s, ended_s, ran_s, own_delay_s() - own_s + waited_s))
 
 
 class HonestNames(Names):
@@ -116,7 +200,6 @@ class Honest:
         self, server: NameServer, ports: Ports, port: int, note_scrape: Callable[[bytes, float], None]
     ) -> None:
         """``port`` is that of honest brokers. ``note_scrape`` gets each answer of /metrics, and the time."""
-        self.waits = Waits(server)
         self.failures: list[Failure] = []
         self.refused = 0
         self._ports, self._port, self._server = ports, port, server
@@ -170,8 +253,8 @@ class Honest:
 
     def _stays(self) -> None:
         client, names = self.client("_stays"), self.small
-        self.waits.measure(REGISTRATION, lambda: registered(client, names))
-        self.waits.measure(LOOKUP, lambda: found(ask_route(client, names.topic("T")).code))
+        registered(client, names)
+        found(ask_route(client, names.topic("T")).code)
 
     def _sends_parts(self) -> None:
         client, sent = self.client("_sends_parts"), large_registration(self.large)
@@ -179,23 +262,19 @@ class Honest:
         for part in (sent[:third], sent[third : 2 * third]):
             client.send(part)
             self._over.wait(PAUSE_S)
-
-        def send_the_rest() -> None:
-            client.send(sent[2 * third :])
-            found(client.receive().code)
-
-        self.waits.measure(IN_PARTS, send_the_rest)
+        client.send(sent[2 * third :])
+        found(client.receive().code)
 
     def _comes(self) -> None:
         names = HonestNames(self._port)
         with Client(self._ports.server, timeout_s=ANSWER_S_MAX) as client:
-            self.waits.measure(FIRST_REGISTRATION, lambda: expect(register(client, names)))
-            self.waits.measure(FIRST_LOOKUP, lambda: found(ask_route(client, names.topic("T")).code))
+            expect(register(client, names))
+            found(ask_route(client, names.topic("T")).code)
 
     def _changes(self) -> None:
         client = self.client("_changes")
         for ask in self._fleet.change(client):
-            self.waits.measure(CHANGE, partial(_expect_of, ask))
+            expect(ask())
 
     def _reloads(self) -> None:
         self._operator.reload()
@@ -218,14 +297,10 @@ class Honest:
         self._over.wait(SCRAPE_S)
 
     def _manages(self) -> None:
-        self.waits.measure(ALIVE, lambda: ok(*http(self._ports.management, "/livez")))
+        ok(*http(self._ports.management, "/livez"))
 
     def _discovers(self) -> None:
-        self.waits.measure(LISTED, lambda: ok(*http(self._ports.address, "/rocketmq/nsaddr")))
-
-
-def _expect_of(ask: Callable[[], Answer]) -> None:
-    expect(ask())
+        ok(*http(self._ports.address, "/rocketmq/nsaddr"))
 
 
 def found(code: int) -> None:

@@ -18,7 +18,7 @@ from rocketns.server.tls import server as tls_server
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
-from tests.hostile.totals.crowd import SMALL_BUFFER, narrow
+from tests.hostile.crowd import SMALL_BUFFER, narrow
 from tests.support.certificates import Files, authority
 from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer

@@ -1,1 +1,0 @@
-"""The rows, by what they attack."""

@@ -1,1 +1,0 @@
-"""Bytes that no honest peer sends: garbage, large and deep bodies, frames that are expensive to decode."""

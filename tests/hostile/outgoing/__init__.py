@@ -1,1 +1,0 @@
-"""Connections that the server opens: what their other ends may not achieve."""

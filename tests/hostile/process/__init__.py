@@ -1,1 +1,0 @@
-"""What happens to the process: signals, kills, stops, supervisors, full disks, taken ports."""

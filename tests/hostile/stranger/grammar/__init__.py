@@ -1,1 +1,0 @@
-"""What strangers send, drawn by chance: sizes, names, bodies, frames, requests of HTTP, answers."""

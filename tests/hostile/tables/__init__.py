@@ -1,1 +1,0 @@
-"""What the route tables may hold, and what one small request may cost control."""

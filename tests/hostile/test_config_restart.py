@@ -1,0 +1,159 @@
+"""Request 318 and the next start: whatever a stranger sets, the server starts again from its file and serves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually
+from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
+from rocketns.config.checks.refused import BLACK_LIST
+from rocketns.config.properties import PREFIX
+from tests.behaviour.calls import settings, switch, update_settings
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import ask_route
+from tests.hostile.conftest import StartServer
+
+EVERY = properties.declared(NamesrvConfig) | properties.declared(NettyServerConfig)
+NAMES = [name for name in EVERY if name not in BLACK_LIST]
+
+NASTY = (
+    "", "0", "-1", "1", "true", "false", "70000", "2147483647", "-2147483648", "9223372036854775807", "no.such.host",
+    "255.255.255.255", "x" * 1_000, "\\u2028tls.server.mode\\=enforcing", "\\ud800", "# a", "a\\\\", "é日😀",
+)  # fmt: skip
+
+AT_ONCE = 6  # values for one server, each set after a restart with the value before
+
+
+def assert_serves(server: NameServer) -> None:
+    """Brokers, clients and tools are answered. Clients are after needWaitForService, which may be on."""
+    names = Names()
+    with server.connect() as client:
+        registered(client, names, names.topic())
+        switch(client, "needWaitForService", "false")
+        assert ask_route(client, names.topic()).code == codes.SUCCESS
+        assert "listenPort" in settings(client)
+
+
+def value_shown(client: Client, name: str) -> str:
+    body = client.request(codes.GET_NAMESRV_CONFIG).body or b""
+    return next(line.partition("=")[2] for line in body.decode().split("\n") if line.startswith(f"{name}="))
+
+
+@pytest.mark.parametrize("first", range(0, len(NASTY), AT_ONCE))
+def test_no_value_of_any_property_keeps_the_next_start_from_serving(start_server: StartServer, first: int) -> None:
+    """All properties that the request may name are set at once, to one value after another. The answer is Java's
+    success."""
+    server = start_server({"own": "1"})
+    for value in NASTY[first : first + AT_ONCE]:
+        print(f"the value {value!a}")
+        with server.connect() as client:
+            text = "".join(f"{name}={value}\n" for name in (*NAMES, "own"))
+            assert update_settings(client, text).code == codes.SUCCESS
+        server.kill()  # one of the values may make the stop graceful and slow
+        server.start()
+        assert_serves(server)
+
+
+SHOWN = {
+    "listenPort": "1", "bindAddress": "no.such.host", "enableControllerInNamesrv": "true", "clusterTest": "true",
+    "scanNotActiveBrokerInterval": "0", "defaultThreadPoolQueueCapacity": "0", "needWaitForService": "true",
+}  # fmt: skip
+
+
+def test_a_value_is_shown_as_java_shows_it_whether_it_is_kept_or_not(start_server: StartServer) -> None:
+    """B243: 319 shows the new value until the server stops. The file gets only lasting values, and the log says so."""
+    server = start_server()
+    for name, value in SHOWN.items():
+        with server.connect() as client:
+            before = value_shown(client, name)
+            assert update_settings(client, f"{name}={value}\n").code == codes.SUCCESS
+            assert value_shown(client, name) == value
+        written = properties.load(server.config_path.read_bytes())[name]
+        assert written == (value if name == "needWaitForService" else before)
+    server.stop()
+    *_, named = re.findall("only the operator may set it: (.*)\n", server.process.text())
+    assert named.split(", ") == sorted(SHOWN.keys() - {"needWaitForService"})
+
+
+@pytest.mark.parametrize("name", ["own", "productEnvName"])
+def test_a_value_with_a_line_break_is_refused_and_adds_no_property(start_server: StartServer, name: str) -> None:
+    """Nothing of the request is applied or written; the remark names the property."""
+    server = start_server({"own": "1"})
+    file_before = server.config_path.read_bytes()
+    added = "\\nconfigBlackList=\\ntls.server.mode=enforcing\\nrocketns.connectionsMax=0\\njournalNs=x"
+    with server.connect() as client:
+        before = settings(client)
+        answer = update_settings(client, f"waitSecondsForService=7\n{name}=x{added}\n")
+        assert answer.code == codes.SYSTEM_ERROR
+        assert answer.remark == f"Can not update config, the value of {name} has a control character."
+        assert settings(client) == before
+    assert server.config_path.read_bytes() == file_before
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["absent", "in-the-file"])
+def test_own_properties_are_for_the_operator(start_server: StartServer, given: bool, tmp_path: str) -> None:
+    """Limits, TLS and the journal are refused like Java's black list, whether the file has them or not."""
+    values = {"rocketns.connectionsMax": 100, "tls.server.mode": "permissive", "journalRetentionDays": 3,
+              "journalPath": f"{tmp_path}/journal"}  # fmt: skip
+    server = start_server(dict(values) if given else {})
+    with server.connect() as client:
+        for name, value in values.items():
+            answer = update_settings(client, f"{name}=0\n")
+            assert (answer.code, answer.remark) == (codes.NO_PERMISSION, "Can not update config in black list.")
+            assert settings(client).get(name) == (str(value) if given else None)
+
+
+def test_a_text_that_takes_long_to_read_is_refused(start_server: StartServer) -> None:
+    """One value over many lines: the parser's time grows with their square."""
+    server = start_server()
+    with server.connect() as client:
+        answer = update_settings(client, "productEnvName=" + "x\\\n" * 100_000)
+        assert (answer.code, answer.remark) == (
+            codes.SYSTEM_ERROR, "Can not update config, the text has more than 65536 bytes.",
+        )  # fmt: skip
+
+
+OPERATORS = (
+    ("listenPort", "70000", "listenPort is 70000, but must be a number from 0 to 65535"),
+    ("clientRequestThreadPoolQueueCapacity", "0", "clientRequestThreadPoolQueueCapacity is 0, but must be"),
+    ("defaultThreadPoolQueueCapacity", "-1", "defaultThreadPoolQueueCapacity is -1, but must be"),
+    ("unRegisterBrokerQueueCapacity", "0", "unRegisterBrokerQueueCapacity is 0, but must be"),
+    ("scanNotActiveBrokerInterval", "0", "scanNotActiveBrokerInterval is 0, but must be"),
+    ("bindAddress", "no.such.host", "Failed to bind to no.such.host:0"),
+    ("bindAddress", "x" * 70 + ".org", "Failed to bind to xxx"),
+    ("bindAddress", "日本", "Failed to bind to æ"),
+    ("enableControllerInNamesrv", "true", "enableControllerInNamesrv=true asks for"),
+    ("rocketns.connectionsMax", "0", "rocketns.connectionsMax is 0, but must be a number from 1 to 1000000"),
+    ("journalLookupClients", "yes", "journalLookupClients is 'yes', but must be true or false"),
+)
+
+
+@pytest.mark.parametrize(("name", "value", "sentence"), OPERATORS)
+def test_the_operators_own_value_stops_the_start_with_a_sentence(
+    start_server: StartServer, name: str, value: str, sentence: str
+) -> None:
+    """B244: exit status 255, one line that names the property, its value and what it may be."""
+    with pytest.raises(ProcessFailed) as failure:
+        start_server({name: value})
+    assert failure.value.status == 255
+    assert f"rocketns cannot start: {sentence}" in str(failure.value)
+    assert "Traceback" not in str(failure.value)
+
+
+@pytest.mark.parametrize("edge", ["low", "high"])
+def test_every_limit_serves_at_the_ends_of_its_range(start_server: StartServer, edge: str) -> None:
+    """The server serves requests with all limits at their minimum, and with all at their maximum."""
+    bounds = {name: one.metadata["bounds"] for name, one in properties.declared(Limits).items() if name != "reactors"}
+    server = start_server({PREFIX + name: low if edge == "low" else high for name, (low, high) in bounds.items()})
+    assert eventually(lambda: _is_served(server))
+
+
+def _is_served(server: NameServer) -> bool:
+    with server.connect() as client:
+        return client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS

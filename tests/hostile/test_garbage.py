@@ -1,0 +1,228 @@
+"""Bytes that are not frames, and frames without sense: the connection is closed or answered, others are unaffected."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import random
+import socket
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config
+from interop.harness.servers import NameServer
+from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
+from tests.hostile.witness import Witness, leaves_nothing
+
+CODES = [value for name, value in vars(codes).items() if name.isupper() and value >= codes.PUT_KV_CONFIG]
+
+FIELDS = (
+    "brokerName", "brokerAddr", "clusterName", "haServerAddr", "brokerId", "heartbeatTimeoutMillis",
+    "enableActingMaster", "compressed", "bodyCrc32", "topic", "namespace", "key", "value", "cluster",
+    "acceptStandardJsonOnly", "__ZONE_NAME", "__ZONE_MODE",
+)  # fmt: skip
+
+VALUES = ("a", "b", "0", "1", "-1", "true", "", "10.0.0.1:10911", "9" * 25, "\u00fc\u2028", "x" * 300)
+VERSIONS = (0, 36, 37, 400, 401, 413, 513, 613, -1)
+TOPICS = [topic_config(f"T{n}") for n in range(3)]
+
+BODIES = (
+    b"",
+    b"a=b\nserverWorkerThreads=7\n",
+    register_body(TOPICS),
+    compressed_body(TOPICS),
+    dumps(data_version()),
+    dumps({"queueDatas": [{"brokerName": "a", "perm": 6}]}),
+)
+
+
+def random_frames(seed: int, count: int) -> Iterator[bytes]:
+    """Whole frames of every request code with random fields and versions and damaged bodies."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        ext = {field: chance.choice(VALUES) for field in FIELDS if chance.random() < 0.6}
+        code, version, opaque = chance.choice(CODES), chance.choice(VERSIONS), chance.randrange(-5, 5)
+        body = _body(chance)
+        if chance.random() < 0.3:
+            yield frame(binary_header(code, ext, opaque=opaque, version=version), body, ROCKETMQ)
+        else:
+            header = {"code": code, "extFields": ext, "opaque": opaque, "version": version}
+            yield frame(json.dumps(header).encode(), body)
+
+
+def damaged(seed: int, frames: Iterator[bytes]) -> Iterator[bytes]:
+    """The frames with a few bytes changed, most of them after the length field."""
+    chance = random.Random(seed)
+    for data in frames:
+        yield _damage(chance, data, first=0 if chance.random() < 0.1 else 8)
+
+
+def _body(chance: random.Random) -> bytes:
+    body = chance.choice(BODIES)
+    kind = chance.randrange(4)
+    if kind == 0 and body:
+        return _damage(chance, body)
+    if kind == 1:
+        return zlib.compress(_damage(chance, zlib.decompress(BODIES[3])))
+    return body
+
+
+def _damage(chance: random.Random, data: bytes, first: int = 0) -> bytes:
+    damaged_data = bytearray(data)
+    for _ in range(chance.randrange(1, 4)):
+        damaged_data[chance.randrange(first, len(data))] = chance.randrange(256)
+    return bytes(damaged_data)
+
+
+SEED = 20_260_417
+CONNECTIONS = 2_000
+FRAMES = 1_500
+FRAMES_A_CONNECTION = 25
+FRAME_MAX = 16 * 1024 * 1024
+HEADER = json_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}, opaque=1)
+BINARY = binary_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}, opaque=1)
+
+
+def throw(server: NameServer, data: bytes, *, reset: bool = False) -> None:
+    """Send on a new connection and close it without reading answers."""
+    with Client(server.port) as client:
+        if reset:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with contextlib.suppress(ConnectionError):  # when the server had seen enough
+            client.send(data)
+
+
+def noise(chance: random.Random) -> bytes:
+    """Random bytes, half of them with a correct length field."""
+    data = chance.randbytes(chance.randrange(1, 400))
+    return data if chance.random() < 0.5 else struct.pack(">i", len(data)) + data
+
+
+def test_random_bytes(shared_server: NameServer) -> None:
+    """B004, B043, B044, B045, B046, B052: for any input, others are served and nothing is left behind."""
+    chance = random.Random(SEED)
+    with leaves_nothing(shared_server), Witness(shared_server):
+        for n in range(CONNECTIONS):
+            throw(shared_server, noise(chance), reset=n % 3 == 0)
+
+
+@pytest.mark.parametrize("damage", [False, True], ids=["whole", "damaged"])
+def test_random_requests(shared_server: NameServer, damage: bool) -> None:
+    """B079: every request code with random fields and damaged bodies: an answer or a close, and no unexpected error."""
+    frames = random_frames(SEED, FRAMES)
+    if damage:
+        frames = damaged(SEED, frames)
+    with leaves_nothing(shared_server), Witness(shared_server):
+        for batch in batches(frames):
+            with Client(shared_server.port) as client:
+                send_and_drain(client, batch)
+
+
+def batches(frames: Iterable[bytes]) -> Iterable[bytes]:
+    """Several frames in one piece."""
+    waiting = iter(frames)
+    while several := list(itertools.islice(waiting, FRAMES_A_CONNECTION)):
+        yield b"".join(several)
+
+
+def send_and_drain(client: Client, data: bytes) -> None:
+    """Send, shut down the sending side, and read until the server closes, which it must do soon."""
+    with contextlib.suppress(ConnectionError):
+        client.send(data)
+        client.socket.shutdown(socket.SHUT_WR)
+        while client.socket.recv(65_536):
+            pass
+
+
+def fin(client: Client) -> None:
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.is_closed_by_server()
+
+
+def reset(client: Client) -> None:
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("end", [fin, reset])
+@pytest.mark.parametrize("data", [frame(HEADER, b"body"), frame(BINARY, b"body", ROCKETMQ)], ids=["json", "binary"])
+def test_a_frame_cut_at_every_byte(shared_server: NameServer, data: bytes, end: Callable[[Client], None]) -> None:
+    """B050: nothing is sent, the connection closes, and the next one starts fresh."""
+    with leaves_nothing(shared_server), Witness(shared_server):
+        for cut in range(len(data)):
+            with Client(shared_server.port) as client:
+                client.send(data[:cut])
+                end(client)
+        with Client(shared_server.port) as client:
+            client.send(data)
+            assert client.receive().code == codes.QUERY_NOT_FOUND
+
+
+def answered_then(client: Client, garbage: bytes) -> None:
+    """A whole frame is answered, then the garbage after it closes the connection."""
+    client.send(frame(HEADER))
+    assert client.receive().code == codes.QUERY_NOT_FOUND
+    client.send(garbage)
+    assert client.is_closed_by_server()
+
+
+LENGTHS = [-(2**31), -1, 0, 3, FRAME_MAX - 3, FRAME_MAX, 2**31 - 1]
+WORDS = [0, 1, 0xFF_FFFF, 0x0100_0000, 0x01FF_FFFF, 0x0200_0010, 0x7F00_0010, 0xFFFF_FFFF]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_hostile_frame_lengths(shared_server: NameServer, length: int) -> None:
+    """B043, B044, B045: closed without waiting for the announced bytes or reserving memory for them."""
+    with leaves_nothing(shared_server), Witness(shared_server, rounds_min=1):
+        for _ in range(20):
+            with Client(shared_server.port) as client:
+                answered_then(client, struct.pack(">i", length) + b"x" * 8)
+
+
+@pytest.mark.parametrize("word", WORDS, ids=hex)
+def test_hostile_header_words(shared_server: NameServer, word: int) -> None:
+    """B004, B046, B047: header lengths beyond the frame, and types that do not exist."""
+    with leaves_nothing(shared_server), Witness(shared_server, rounds_min=1):
+        for _ in range(20):
+            with Client(shared_server.port) as client:
+                answered_then(client, struct.pack(">iI", 24, word) + b"\xff" * 20)
+
+
+HUGE = (2**31 - 1, -(2**31), -1, 2**24, 255)
+
+
+@pytest.mark.parametrize("huge", HUGE)
+def test_hostile_lengths_in_a_binary_header(shared_server: NameServer, huge: int) -> None:
+    """B027, B029, B031: lengths of remark, ext fields, keys and values beyond their section, or below 0."""
+    fixed = struct.pack(">hBhii", codes.GET_KV_CONFIG, 0, 513, 1, 0)
+    key = max(-(2**15), min(huge, 2**15 - 1))
+    headers = [
+        fixed + struct.pack(">i", huge) + bytes(8),
+        fixed + struct.pack(">ii", 0, huge) + bytes(8),
+        fixed + struct.pack(">iih", 0, 12, key) + bytes(10),
+        fixed + struct.pack(">iihc", 0, 12, 1, b"k") + struct.pack(">i", huge) + bytes(5),
+    ]
+    with leaves_nothing(shared_server), Witness(shared_server, rounds_min=1):
+        for header in headers * 5:
+            with Client(shared_server.port) as client:
+                send_and_drain(client, frame(header, b"", ROCKETMQ))
+
+
+PREFACES = {"tls": b"\x16\x03\x01\x00\xf0\x01", "proxy v1": b"PROXY TCP4 ", "proxy v2": b"\r\n\r\n\0\r\nQUIT\n\x21\x11"}
+
+
+@pytest.mark.parametrize("preface", PREFACES)
+def test_garbage_behind_a_preface(shared_server: NameServer, preface: str) -> None:
+    """B056: bytes that begin like TLS or a PROXY header and are neither: the connection ends, now or with its peer."""
+    chance = random.Random(SEED)
+    with leaves_nothing(shared_server), Witness(shared_server):
+        for _ in range(500):
+            throw(shared_server, PREFACES[preface] + chance.randbytes(chance.randrange(1, 400)))
+        with Client(shared_server.port) as client, contextlib.suppress(ConnectionError):
+            client.send(PREFACES[preface] + b"\r\n" * 4_000)
+            while client.socket.recv(65_536):  # TLS sends an alert, then the end
+                pass

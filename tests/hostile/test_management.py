@@ -1,0 +1,308 @@
+"""The management port beside strangers: its gate, its turns, what ended connections leave behind, and readiness."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from aiohttp.web import BaseRequest, RequestHandler
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.servers import NameServer as Process
+from interop.harness.wire import eventually
+from rocketns.addressserver import probing
+from rocketns.addressserver.listing import Listing
+from rocketns.addressserver.probing import Probing
+from rocketns.addressserver.server import ANSWER_BYTES_MAX
+from rocketns.admin import gate
+from rocketns.admin.gate import CONNECTIONS_MAX, Gate, Guard
+from rocketns.admin.turns import REQUESTS_PER_TURN_MAX
+from rocketns.client import name_server
+from rocketns.client.name_server import NameServer
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.config.tls import TlsConfig
+from rocketns.journal.lookups import TOPIC_CHARS_MAX
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.encoding import encode_request
+from rocketns.server.http.secured import Secured, SecuredTransport
+from rocketns.server.tls.connection import TlsStream
+from tests.admin.conftest import Managed
+from tests.support.tlsclient import any_server
+
+
+def entered(at: Gate, host: str, *, is_answering: bool, unsent: int = 0) -> Guard:
+    """A connection of this host whose transport is not a real one."""
+    transport = Mock(asyncio.Transport)
+    transport.get_extra_info.return_value = (host, 1)
+    transport.get_write_buffer_size.return_value = unsent
+    guard = Guard(at, Mock)
+    guard.connection_made(transport)
+    guard.is_answering = is_answering
+    return guard
+
+
+def ended(guard: Guard) -> bool:
+    assert guard.transport is not None
+    return bool(guard.transport.abort.called)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    at = Gate()
+    monkeypatch.setattr(at, "now_s", lambda: 0.0)
+    return at
+
+
+@pytest.mark.parametrize("is_answering", [True, False])
+def test_a_host_that_asks_for_much_does_not_end_the_request_of_another(full: Gate, is_answering: bool) -> None:
+    """Also if the other's connection is the oldest of those that are answered, or the only one that waits."""
+    probe = entered(full, PROBE, is_answering=is_answering)
+    others = [entered(full, OTHER, is_answering=True) for _ in range(2 * gate.CONNECTIONS_MAX)]
+    assert [ended(guard) for guard in (probe, others[0])] == [False, True]
+
+
+def test_the_oldest_waiting_connection_makes_room_if_hosts_are_many(full: Gate) -> None:
+    """The host with the most has no more than a sixteenth, so it does not matter which."""
+    answered = [entered(full, OTHER, is_answering=True) for _ in range(8)]
+    waiting = [entered(full, f"10.0.1.{number}", is_answering=False) for number in range(gate.CONNECTIONS_MAX)]
+    assert [ended(guard) for guard in waiting[:9]] == [True] * 8 + [False]
+    assert not any(map(ended, answered))
+
+
+def test_a_host_that_reads_nothing_does_not_end_the_answer_of_another(full: Gate) -> None:
+    """The other's answer is larger than each of the host's."""
+    quarter = gate.UNSENT_BYTES_MAX // 4
+    probe = entered(full, PROBE, is_answering=True, unsent=quarter // 2)
+    others = [entered(full, OTHER, is_answering=True, unsent=quarter // 4) for _ in range(16)]
+    full.shed()
+    assert not ended(probe)
+    assert sum(map(ended, others)) == 2
+
+
+PROBE, OTHER = "10.0.0.1", "10.0.0.2"
+
+
+class Port:
+    """The connections of a gate, without sockets."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.begun: list[str] = []  # the hosts whose requests aiohttp got
+
+    def asks(self, host: str) -> Guard:
+        """A new connection with one request."""
+        transport = Mock(asyncio.Transport, is_closing=lambda: False)
+        transport.get_extra_info.return_value = (host, 1)
+        guard = Guard(self.gate, lambda: Mock(data_received=lambda _: self.begun.append(host)))
+        guard.connection_made(transport)
+        request = b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
+        guard.get_buffer(-1)[: len(request)] = request
+        guard.buffer_updated(len(request))
+        return guard
+
+
+def test_a_crowd_of_one_host_waits_for_the_probe_of_another() -> None:
+    async def steps() -> None:
+        port = Port()
+        crowd = [port.asks(OTHER) for _ in range(CONNECTIONS_MAX - 1)]
+        await asyncio.sleep(0)
+        port.asks(PROBE)
+        await asyncio.sleep(0)
+        assert PROBE in port.begun
+        assert len(port.begun) <= 2 * REQUESTS_PER_TURN_MAX < len(crowd)
+
+    asyncio.run(steps())
+
+
+def test_a_turn_of_the_loop_has_a_few_requests() -> None:
+    """So what else the loop does, which is to accept connections, goes on between them, and no request is lost."""
+
+    async def steps() -> None:
+        port = Port()
+        crowd = [port.asks(OTHER) for _ in range(CONNECTIONS_MAX)]
+        for turn in range(1, 1 + len(crowd) // REQUESTS_PER_TURN_MAX):
+            await asyncio.sleep(0)
+            assert len(port.begun) == turn * REQUESTS_PER_TURN_MAX
+
+    asyncio.run(steps())
+
+
+def test_a_connection_that_ended_has_no_turn() -> None:
+    async def steps() -> None:
+        port = Port()
+        for _ in range(REQUESTS_PER_TURN_MAX):
+            port.asks(PROBE).connection_lost(None)
+        port.asks(PROBE)
+        await asyncio.sleep(0)
+        assert port.begun == [PROBE]
+
+    asyncio.run(steps())
+
+
+COUNT = 20
+GET = b"GET %b HTTP/1.1\r\nHost: localhost\r\n%b\r\n"
+
+REQUESTS = {
+    "answered": GET % (b"/livez", b""),
+    "not found": GET % (b"/nothing", b""),
+    "not allowed": b"POST /livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "another host": GET.replace(b"localhost", b"evil.example") % (b"/", b""),
+    "a wrong parameter": GET % (b"/api/v1/brokers?x=1", b""),
+    "no change": b"POST /drainz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a body": GET % (b"/livez", b"Content-Length: 9000\r\n") + b"x" * 9000,
+    "an upgrade": GET % (b"/livez", b"Connection: Upgrade\r\nUpgrade: websocket\r\n") + b"x" * 9000,
+    "a tunnel": b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n" + b"x" * 9000,
+    "no HTTP": b"\0\xff\r\n\r\n",
+    "no end": b"GET /livez HTTP/1.1\r\nHost",
+    "a stream": GET % (b"/api/v1/stream", b""),
+    "a list": GET % (b"/api/v1/brokers", b""),
+}
+
+
+@pytest.fixture(scope="module")
+def managed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
+    made = Managed(tmp_path_factory.mktemp("managed"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
+    made = Managed(tmp_path_factory.mktemp("secured"), {"rocketns.adminTls": "true"})
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def kept() -> list[object]:
+    """Objects of connections, which hold all others of a connection."""
+    kinds = Guard | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
+    return [one for one in gc.get_objects() if isinstance(one, kinds)]
+
+
+def ask(managed: Managed, request: bytes, *, reads: bool) -> None:
+    with managed.http.connect() as peer:
+        peer.settimeout(2)
+        with suppress(OSError):
+            peer.sendall(request)
+            if reads:
+                peer.recv(100)
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("reads", [True, False], ids=["reads", "leaves"])
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_a_connection_that_ended_is_freed_by_its_last_reference(
+    managed: Managed, request_: bytes, *, reads: bool
+) -> None:
+    for _ in range(COUNT):
+        ask(managed, request_, reads=reads and request_ != REQUESTS["no end"])
+    eventually(lambda: not managed.admin.gate.connections)  # type: ignore[union-attr]
+    eventually(lambda: not kept())
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_connections_that_end_during_a_stall_are_freed(tmp_path: Path) -> None:
+    managed = Managed(tmp_path)
+    goes_on = threading.Event()
+    managed.loop.call_soon_threadsafe(goes_on.wait, 60)
+    try:
+        for _ in range(COUNT):
+            ask(managed, REQUESTS["a list"], reads=False)
+        eventually(lambda: not kept())
+    finally:
+        goes_on.set()
+        managed.stop()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("request_", [*REQUESTS.values(), b""], ids=[*REQUESTS, "nothing"])
+def test_a_tls_connection_that_ended_is_freed_by_its_last_reference(secured: Managed, request_: bytes) -> None:
+    for number in range(COUNT):
+        with secured.http.connect() as raw, suppress(OSError), any_server().wrap_socket(raw) as peer:
+            peer.settimeout(2)
+            peer.sendall(request_)
+            if number % 2 and request_ not in (b"", REQUESTS["no end"]):
+                peer.recv(100)
+    eventually(lambda: not secured.admin.gate.connections)  # type: ignore[union-attr]
+    eventually(lambda: not kept())
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n\r\n"])
+def test_a_handshake_that_was_left_is_freed_by_its_last_reference(secured: Managed, sent: bytes) -> None:
+    for _ in range(COUNT):
+        with secured.http.connect() as peer:
+            peer.sendall(sent)
+    eventually(lambda: not secured.admin.gate.connections)  # type: ignore[union-attr]
+    eventually(lambda: not kept())
+
+
+# The peer that asks decides which topic it is.
+
+LONG = "x" * 3_900
+# Together more than 4 MiB of the route of each topic.
+BROKERS = 450
+# Names that were asked for once.
+TOPICS = [topic_config(name) for name in ("SELF_TEST_TOPIC", "rocketns-health", "rocketns-readiness")]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the machine decides who is listed: a busy one may need more than the 2 s."""
+    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 60.0)
+
+
+def enlarge_routes(server: Process) -> None:
+    """A stranger registers brokers with long names that have the topics."""
+    with server.connect() as stranger:
+        for number in range(BROKERS):
+            ext = register_ext("c", f"{number}{LONG}", f"10.0.0.1:1{LONG}{number}")
+            stranger.request(codes.REGISTER_BROKER, ext, register_body(TOPICS))
+
+
+async def probed(addr: str) -> tuple[bool, str | None]:
+    """Whether the address server would list it now, and why `rocketns health` says that it is not ready."""
+    client, listing = RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX), Listing(0.0)
+    asking = Probing(client, listing, SerializeType.JSON)
+    asking.set_addresses({addr: addr})
+    await asking.ask_all()
+    listed = listing.listed(asyncio.get_running_loop().time()).addresses
+    why = await NameServer(client, addr, SerializeType.JSON, within_s=60.0).why_not_ready()
+    client.close()
+    return listed == (addr,), why
+
+
+def test_large_routes_keep_no_name_server_from_the_list(server: Process) -> None:
+    enlarge_routes(server)
+    assert asyncio.run(probed(f"127.0.0.1:{server.port}")) == (True, None)
+
+
+def test_each_lookup_is_for_another_topic(monkeypatch: pytest.MonkeyPatch, server: Process) -> None:
+    """So who sees one cannot register it in time. None is long enough for the journal to keep its name."""
+    asked: list[str] = []
+
+    def recorded(code: int, fields: dict[str, Any], serialize_type: SerializeType) -> tuple[int, bytes]:
+        asked.append(fields["topic"])
+        return encode_request(code, fields, serialize_type)
+
+    monkeypatch.setattr(name_server, "encode_request", recorded)
+    for _ in range(2):
+        assert asyncio.run(probed(f"127.0.0.1:{server.port}")) == (True, None)
+    assert len({*asked}) == 4
+    assert all(len(topic) > TOPIC_CHARS_MAX for topic in asked)

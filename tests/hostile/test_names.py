@@ -1,0 +1,283 @@
+"""rocketns.nameBytesMax: every name of every request, at the bound and one byte beyond it; names in the log."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import compressed_body, dumps, register_body, register_ext, topic_config, wrapper
+from interop.harness.servers import NameServer
+from interop.harness.wire import Answer, Client
+from rocketns.config.limits import NAME_BYTES_MAX, NAME_BYTES_MIN
+from rocketns.logtext import HOSTILE
+from rocketns.protocol.bounds import REPEATED_BYTES_MAX
+from tests.behaviour.calls import put_kv, update_settings
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import assert_decode_failed, register_with, registered
+from tests.behaviour.views import ask_route, topic_list
+from tests.hostile.conftest import StartServer
+
+LOG_BYTES_MAX = 256 * 1024
+EXCEPTION = "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
+TOO_LONG = f" has {NAME_BYTES_MAX + 1} bytes, more than rocketns.nameBytesMax={NAME_BYTES_MAX}"
+BROKER = register_ext("NameBounds", "bounds", "10.9.9.8:1", body=register_body([topic_config("T")]))
+KEY = {"namespace": "n", "key": "k", "value": "v"}
+
+FIELDS: dict[int, dict[str, str]] = {
+    codes.PUT_KV_CONFIG: KEY,
+    codes.GET_KV_CONFIG: KEY,
+    codes.DELETE_KV_CONFIG: KEY,
+    codes.GET_KVLIST_BY_NAMESPACE: {"namespace": "n"},
+    codes.REGISTER_BROKER: {
+        name: BROKER[name] for name in ("brokerName", "brokerAddr", "clusterName", "haServerAddr")
+    } | {"__ZONE_NAME": "z"},
+    codes.UNREGISTER_BROKER: {name: BROKER[name] for name in ("brokerName", "brokerAddr", "clusterName")},
+    codes.GET_ROUTEINFO_BY_TOPIC: {"topic": "t"},
+    codes.WIPE_WRITE_PERM_OF_BROKER: {"brokerName": "b"},
+    codes.ADD_WRITE_PERM_OF_BROKER: {"brokerName": "b"},
+    codes.DELETE_TOPIC_IN_NAMESRV: {"topic": "t", "clusterName": "c"},
+    codes.REGISTER_TOPIC_IN_NAMESRV: {"topic": "t"},
+    codes.GET_TOPICS_BY_CLUSTER: {"cluster": "c"},
+    codes.QUERY_DATA_VERSION: {"brokerAddr": "a", "clusterName": "c"},
+    codes.BROKER_HEARTBEAT: {"brokerAddr": "a", "clusterName": "c"},
+    codes.GET_BROKER_MEMBER_GROUP: {"brokerName": "b", "clusterName": "c"},
+}  # fmt: skip
+
+OLD_VERSION = 0  # sends the wrapper alone
+UMLAUT = "\u00fc"
+
+
+def name_of(size: int) -> str:
+    """Characters of two bytes and, for an odd size, one of one byte."""
+    return UMLAUT * (size // 2) + "x" * (size % 2)
+
+
+def ask(client: Client, code: int, fields: dict[str, str], *, binary: bool = False) -> Answer:
+    if code == codes.REGISTER_BROKER:
+        body = register_body([topic_config("T")])
+        return client.request(code, register_ext("NameBounds", "bounds", "10.9.9.8:1", 0, body) | fields, body,
+                              binary=binary)  # fmt: skip
+    return client.request(code, fields, binary=binary)
+
+
+def is_refused(answer: Answer, what: str) -> bool:
+    return (answer.code, answer.remark) == (codes.SYSTEM_ERROR, f"{EXCEPTION}{what}{TOO_LONG}")
+
+
+def every_field() -> Iterator[Any]:
+    for code, fields in FIELDS.items():
+        for field in fields:
+            if field != "value":
+                yield pytest.param(code, field, id=f"{code}-{field}")
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["json", "binary"])
+@pytest.mark.parametrize(("code", "field"), [*every_field()])
+def test_a_name_in_a_header(shared_server: NameServer, code: int, field: str, binary: bool) -> None:
+    """Refused beyond the bound, with an answer; the connection is of use afterwards."""
+    with shared_server.connect() as client:
+        beyond = ask(client, code, FIELDS[code] | {field: name_of(NAME_BYTES_MAX + 1)}, binary=binary)
+        assert is_refused(beyond, field), beyond.remark
+        taken = ask(client, code, FIELDS[code] | {field: name_of(NAME_BYTES_MAX)}, binary=binary)
+        assert "nameBytesMax" not in (taken.remark or "")
+
+
+def two_topics(name: str) -> list[dict[str, Any]]:
+    """A broker that is not known yet registers more than one."""
+    return [topic_config(name), topic_config("U")]
+
+
+def body_of(place: str, name: str) -> bytes:
+    """A registration with this name in one place of its body."""
+    topics, filters, mapping = two_topics("T"), [], {}
+    if place == "a topic":
+        topics = two_topics(name)
+    elif place == "a filter server":
+        filters = [name]
+    else:
+        info = {"topic": "M", "bname": "b", "scope": "s", "currIdMap": {}} | {place: name}
+        mapping = {name if place == "key" else "M": info}
+    return register_body(topics, filters=filters, mapping=mapping)
+
+
+PLACES = ("a topic", "a filter server", "key", "topic", "bname", "scope")
+
+FORMS = {
+    "as brokers write it": lambda body: body,
+    "with blanks": lambda body: body.replace(b":{", b" : {"),
+    "with escapes": lambda body: body.replace(UMLAUT.encode(), b"\\u00fc"),
+    "lenient": lambda body: body[:-1] + b",'x':1}",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_name_in_a_registration(shared_server: NameServer, form: str, place: str) -> None:
+    names = Names()
+    what = place if place.startswith("a ") else "a text of a static-topic mapping"
+    with shared_server.connect() as client:
+        beyond = register_with(client, names, FORMS[form](body_of(place, name_of(NAME_BYTES_MAX + 1))))
+        assert_decode_failed(beyond)
+        assert (beyond.remark or "").endswith(f", {what}{TOO_LONG}")
+        assert register_with(client, names, FORMS[form](body_of(place, name_of(NAME_BYTES_MAX)))).code == codes.SUCCESS
+
+
+def test_a_topic_whose_key_is_short(shared_server: NameServer) -> None:
+    """The name counts, not the key; that has a bound too."""
+    short, long = dumps(topic_config("T")), dumps(topic_config(name_of(NAME_BYTES_MAX + 1)))
+    body = register_body([topic_config("T")]).replace(short, long)
+    with shared_server.connect() as client:
+        assert_decode_failed(register_with(client, Names(), body))
+        assert_decode_failed(register_with(client, Names(), body.replace(b"{}", b" {}")))
+
+
+def test_a_topic_of_a_compressed_registration(shared_server: NameServer) -> None:
+    with shared_server.connect() as client:
+        for size, code in ((NAME_BYTES_MAX, codes.SUCCESS), (NAME_BYTES_MAX + 1, codes.SYSTEM_ERROR)):
+            body = compressed_body(two_topics(name_of(size)))
+            assert register_with(client, Names(), body, compressed="true").code == code
+
+
+def test_a_topic_of_bytes_that_are_no_text(shared_server: NameServer) -> None:
+    """Each becomes a character of three bytes."""
+    with shared_server.connect() as client:
+        for size, code in ((NAME_BYTES_MAX // 3, codes.SUCCESS), (NAME_BYTES_MAX // 3 + 1, codes.SYSTEM_ERROR)):
+            inflated = zlib.decompress(compressed_body(two_topics("x" * size)))
+            body = zlib.compress(inflated.replace(b"x" * size, b"\xff" * size))
+            assert register_with(client, Names(), body, compressed="true").code == code
+
+
+def test_a_filter_server_and_a_mapping_of_a_compressed_registration(shared_server: NameServer) -> None:
+    name = name_of(NAME_BYTES_MAX + 1)
+    with shared_server.connect() as client:
+        for more in ({"filters": (name,)}, {"mapping": [{"topic": name}]}):
+            body = compressed_body([topic_config("T")], **more)  # type: ignore[arg-type]
+            assert_decode_failed(register_with(client, Names(), body, compressed="true"))
+
+
+def test_a_topic_of_a_broker_from_before_3_0_11(shared_server: NameServer) -> None:
+    with shared_server.connect() as client:
+        for size, code in ((NAME_BYTES_MAX, codes.SUCCESS), (NAME_BYTES_MAX + 1, codes.SYSTEM_ERROR)):
+            body = dumps(wrapper(two_topics(name_of(size))))
+            assert register_with(client, Names(), body, peer_version=OLD_VERSION).code == code
+
+
+def test_a_broker_of_a_topic(shared_server: NameServer) -> None:
+    """217."""
+    with shared_server.connect() as client:
+        for size, refused in ((NAME_BYTES_MAX, False), (NAME_BYTES_MAX + 1, True)):
+            body = dumps({"queueDatas": [{"brokerName": name_of(size)}]})
+            answer = client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}, body)
+            assert is_refused(answer, "a broker's name") == refused
+
+
+def test_a_zone_that_a_lookup_asks_for(shared_server: NameServer) -> None:
+    names = Names()
+    with shared_server.connect() as client:
+        registered(client, names)
+        for size, refused in ((NAME_BYTES_MAX, False), (NAME_BYTES_MAX + 1, True)):
+            zone = {"__ZONE_MODE": "true", "__ZONE_NAME": name_of(size)}
+            assert is_refused(ask_route(client, names.topic("T"), **zone), "__ZONE_NAME") == refused
+
+
+def test_other_texts_may_be_long(shared_server: NameServer) -> None:
+    """A KV value, a field that no class of the request has, and a language."""
+    text = name_of(NAME_BYTES_MAX + 1)
+    with shared_server.connect() as client:
+        assert client.request(codes.PUT_KV_CONFIG, KEY | {"value": text}).code == codes.SUCCESS
+        for fields in ({"clusterName": text}, {"x": text}):
+            answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "t"} | fields, language=text)
+            assert answer.code == codes.TOPIC_NOT_EXIST
+
+
+@pytest.mark.parametrize("size", [NAME_BYTES_MIN, NAME_BYTES_MIN + 1, NAME_BYTES_MAX])
+def test_a_lookup_of_a_long_topic_is_answered(shared_server: NameServer, size: int) -> None:
+    """Reactors hand over what is longer than they take."""
+    names = Names()
+    topic = names.topic("T").ljust(size, "x")
+    with shared_server.connect() as client:
+        registered(client, names, two_topics(topic))
+        assert ask_route(client, topic).code == codes.SUCCESS
+        assert ask_route(client, topic[:-1] + "y").code == codes.TOPIC_NOT_EXIST
+
+
+def test_refused_names_are_not_logged(server: NameServer) -> None:
+    """Each request of the table with a name of a megabyte: a line has no more than the log's own bound."""
+    with server.connect() as client:
+        for code, fields in FIELDS.items():
+            for field in fields:
+                assert ask(client, code, fields | {field: "x" * (1 << 20)}).code <= codes.TOPIC_NOT_EXIST
+    assert server.stop() == 0
+    assert len(server.process.text()) < LOG_BYTES_MAX
+
+
+def test_the_bound_is_a_property(start_server: StartServer) -> None:
+    server = start_server({"rocketns.nameBytesMax": 5000})
+    names = Names()
+    with server.connect() as client:
+        registered(client, names, two_topics("x" * 5000))
+        assert "x" * 5000 in topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+        answer = client.request(codes.DELETE_TOPIC_IN_NAMESRV, {"topic": "x" * 5001})
+        assert (answer.remark or "").endswith("topic has 5001 bytes, more than rocketns.nameBytesMax=5000")
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
+def test_names_of_a_broker_count_once_a_topic(shared_server: NameServer, compressed: bool) -> None:
+    """The bytes of the broker's names as JSON, times its topics: 16 MiB and no more."""
+    names = Names()
+    name = "\x01" * 600  # six bytes each as JSON
+    size = sum(map(len, (dumps(name), dumps(names.cluster), dumps(names.addr(1)))))
+    most = REPEATED_BYTES_MAX // size
+    with shared_server.connect() as client:
+        for count, code in ((most + 1, codes.SYSTEM_ERROR), (most, codes.SUCCESS)):
+            topics = [topic_config(f"T{number}") for number in range(count)]
+            body = (compressed_body if compressed else register_body)(topics)
+            answer = register_with(client, names, body, brokerName=name, compressed=str(compressed).lower())
+            assert answer.code == code, answer.remark
+
+
+def test_static_topics_repeat_their_broker_too(shared_server: NameServer) -> None:
+    mapping = {f"M{number}": {"topic": f"M{number}", "bname": "b"} for number in range(5_000)}
+    body = register_body(two_topics("T"), mapping=mapping)
+    with shared_server.connect() as client:
+        for length, code in ((3_300, codes.SUCCESS), (3_400, codes.SYSTEM_ERROR)):
+            assert register_with(client, Names(), body, brokerName="b" * length).code == code
+
+
+def test_the_name_of_a_topic_counts_once_a_broker(shared_server: NameServer) -> None:
+    """217: the topic, once for each broker that the body names."""
+    body = dumps({"queueDatas": [{"brokerName": "b"}] * 5_000})
+    with shared_server.connect() as client:
+        for length, code in ((3_300, codes.SUCCESS), (3_400, codes.SYSTEM_ERROR)):
+            assert client.request(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t" * length}, body).code == code
+
+
+# Control writes the log.
+
+FORGED = "x\n2026-01-01 00:00:00 INFO MainThread - forged\r\x1b[2J\u2028\u202e"
+LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (DEBUG|INFO|WARN|ERROR) \S+ - .*")
+PRINTED = re.compile(r"load config properties file OK, .*|The Name Server boot success\. .*")
+
+
+def test_hostile_names_are_escaped_in_every_line(server: NameServer) -> None:
+    """Topics, brokers, clusters, addresses, KV items, settings. Only log lines are printed."""
+    with server.connect() as client:
+        for addr in ("10.0.0.1:10911", "10.0.0.2:10911", FORGED):
+            ext = register_ext(FORGED, FORGED, addr, 0) | {"haServerAddr": FORGED, "bodyCrc32": "0"}
+            client.request(codes.REGISTER_BROKER, ext, register_body([topic_config(FORGED)]))
+        put_kv(client, FORGED, FORGED, FORGED)
+        update_settings(client, "productEnvName=" + FORGED.encode("unicode_escape").decode() + "\n")
+        update_settings(client, "productEnvName=\\u2028\\u202e\\u009b\n")
+        client.request(codes.UNREGISTER_BROKER, register_ext(FORGED, FORGED, FORGED, 0))
+        client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": FORGED})
+    assert server.stop() == 0
+    text = server.process.text()
+    assert r"x\n2026-01-01 00:00:00 INFO MainThread - forged\r\x1b[2J\u2028\u202e" in text
+    assert r"Replace, key: productEnvName, value: \u2028\u202e\x9b" in text
+    assert not [line for line in text.split("\n")[:-1] if not LINE.fullmatch(line) and not PRINTED.fullmatch(line)]
+    assert not HOSTILE.search(text.replace("\n", ""))

@@ -1,0 +1,211 @@
+"""Signals to a running process: only SIGTERM and SIGINT end it, whatever its peers do."""
+
+from __future__ import annotations
+
+import re
+import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from interop.harness import codes
+from interop.harness.ports import free_port
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import NameServer
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns import __version__
+from tests.behaviour.calls import put_kv, settings, update_settings
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.hostile.conftest import StartServer, assert_nothing_unforeseen
+from tests.hostile.witness import MB
+
+STOPS_WITHIN_S = 60.0
+HARMLESS = ("SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGXFSZ", "SIGALRM", "SIGVTALRM", "SIGIO", "SIGHUP", "SIGQUIT")
+
+
+def assert_answers(server: NameServer) -> None:
+    with server.connect() as client:
+        assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_signal_stops_nothing(shared_server: NameServer, name: str) -> None:
+    """Connections stay, requests are answered, and SIGTERM still ends it with 0."""
+    with shared_server.connect() as client:
+        for _ in range(3):
+            shared_server.process.signal(signal.Signals[name])
+            assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
+    assert_answers(shared_server)
+
+
+def test_sigquit_prints_the_stacks_of_all_threads_and_what_waits(server: NameServer) -> None:
+    """To standard output, as a JVM does."""
+    with server.connect() as client:
+        client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+        server.process.signal(signal.SIGQUIT)
+        server.process.wait_for(r"bytes in the journal's buffer: 0\n")
+    text = server.process.text()
+    assert f"Full thread dump rocketns {__version__}, process {server.pid}:\n" in text
+    threads = {"MainThread", "log-writer", "signal-dispatcher", "reactor-0", "reactor-1"}
+    assert threads <= set(re.findall(r'^"([\w-]+)" nid=\d+$', text, re.M))
+    assert re.search(r'^"MainThread" nid=\d+\n(?:  .*\n)*  File ".*__main__\.py", line \d+, in ', text, re.M)
+    assert "  connections of the reactors, and those handed over: 1\n" in text
+    assert "  requests in the inbox: 0\n" in text
+
+
+def test_sighup_takes_what_is_felt_at_once_from_the_file(server: NameServer) -> None:
+    """Properties that take effect at the start stay unchanged, and so does everything if the file cannot be read."""
+    text = server.config_path.read_text()
+    with server.connect() as client:
+        assert update_settings(client, "waitSecondsForService=2147483647\n").code == codes.SUCCESS
+        server.config_path.write_text(f"{text}enableTopicList=false\nwaitSecondsForService=7\nclusterTest=true\n")
+        server.process.signal(signal.SIGHUP)
+        eventually(lambda: settings(client)["enableTopicList"] == "false")
+        shown = settings(client)
+        assert (shown["waitSecondsForService"], shown["clusterTest"]) == ("7", "false")
+        server.config_path.write_text("a=\\u12")
+        server.process.signal(signal.SIGHUP)
+        server.process.wait_for("ERROR MainThread - the configuration is not changed: The configuration file ")
+        assert settings(client) == shown
+
+
+def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_class: type[NameServer]) -> None:
+    """As logrotate does it: the file is renamed and the signal sent. After that the old file is not written."""
+
+    class WithFiles(server_class):  # type: ignore[misc, valid-type]
+        def command(self) -> list[str]:
+            return [*super().command(), "--log-files"]
+
+    home = Path(start_server().home) / "files"
+    server = WithFiles(home)
+    try:
+        file = home / "logs" / "rocketmqlogs" / "namesrv.log"
+        eventually(file.exists)
+        file.rename(old := file.with_name("namesrv.log.old"))
+        server.process.signal(signal.SIGHUP)
+        eventually(lambda: file.exists() and "SIGHUP: re-reading the TLS files" in file.read_text())
+        size = old.stat().st_size
+        assert_answers(server)
+        eventually(lambda: "channelActive" in file.read_text())
+        assert old.stat().st_size == size
+    finally:
+        server.stop()
+
+
+def test_a_file_beyond_the_limit_on_sizes_ends_nothing(server: NameServer) -> None:
+    """The kernel sends SIGXFSZ when `ulimit -f` is exceeded: the write fails, and the log says so."""
+    psutil.Process(server.pid).rlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    with server.connect() as client:
+        client.request(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v" * (2 << 20)})
+        assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
+    assert_answers(server)
+
+
+def test_too_few_open_files_stop_the_start_with_a_sentence(server_class: type[NameServer], tmp_path: Path) -> None:
+    """The start fails below 16 connections. From 16 on the log says how many there may be."""
+    with pytest.raises(ProcessFailed) as failure:
+        with_open_files(server_class, 64)(tmp_path / "64")
+    assert failure.value.status == 255
+    assert "rocketns cannot start: `ulimit -n` allows 64 open files, but 64 are needed" in str(failure.value)
+    server = with_open_files(server_class, 80)(tmp_path / "80")
+    try:
+        with ExitStack() as stack:
+            clients = [stack.enter_context(server.connect()) for _ in range(16)]
+            for client in clients:
+                assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
+            put_kv(clients[0], "n", "k", "v")
+    finally:
+        server.stop()
+    assert "WARN MainThread - at most 16 connections: `ulimit -n` allows 80 open files" in server.process.text()
+
+
+def with_open_files(kind: type[NameServer], most: int) -> type[NameServer]:
+    class Limited(kind):  # type: ignore[misc, valid-type]
+        def command(self) -> list[str]:
+            return ["sh", "-c", f'ulimit -n {most}; exec "$@"', "sh", *super().command()]
+
+    return Limited
+
+
+LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
+SLOW_JSON = b"{'a':[" + b"1," * 100_000 + b"1]}"
+
+
+@contextmanager
+def open_connections(server: NameServer) -> Iterator[None]:
+    """Idle connections and one in the middle of a frame, with a broker on each."""
+    with ExitStack() as stack:
+        for _ in range(50):
+            client = stack.enter_context(server.connect())
+            registered(client, Names())
+            client.send(frame(json_header(LIST))[:-1])
+        yield
+
+
+@contextmanager
+def slow_requests(server: NameServer) -> Iterator[None]:
+    """Seconds of work from many connections at once, of which little is done."""
+    slow = frame(json_header(codes.REGISTER_TOPIC_IN_NAMESRV, {"topic": "t"}), SLOW_JSON)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(server.connect()) for _ in range(40)]
+        for client in clients:
+            client.send(slow)
+        clients[0].receive()
+        yield
+
+
+@contextmanager
+def peers_that_do_not_read(server: NameServer) -> Iterator[None]:
+    """For each connection an answer of 12 MB waits, more than the sockets hold, and further requests behind it."""
+    with server.connect() as client, ExitStack() as stack:
+        for number in range(12):
+            put_kv(client, "ns", str(number), "v" * MB)
+        for _ in range(6):
+            peer = stack.enter_context(server.connect())
+            peer.send(frame(json_header(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})) * 32)
+            assert peer.socket.recv(1, socket.MSG_PEEK)  # its answer is written, as far as sockets take it
+        yield
+
+
+@contextmanager
+def first_tls_hello(server: NameServer) -> Iterator[None]:
+    """A thread is making a certificate."""
+    with server.connect() as client:
+        client.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200))
+        yield
+
+
+Situation = Callable[[NameServer], AbstractContextManager[None]]
+SITUATIONS = (open_connections, slow_requests, peers_that_do_not_read, first_tls_hello)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)
+def test_sigterm_stops_cleanly_whatever_peers_do(server: NameServer, situation: Situation) -> None:
+    """With exit status 0. The peers stay, so it ends before their requests are done and their answers read."""
+    with situation(server):
+        server.process.signal(signal.SIGTERM)
+        assert server.process.wait(STOPS_WITHIN_S) == 0
+    assert_nothing_unforeseen(server)
+
+
+def test_sigint_stops_cleanly(server: NameServer) -> None:
+    server.process.signal(signal.SIGINT)
+    assert server.process.wait(STOPS_WITHIN_S) == 0
+
+
+def test_connections_end_with_the_server(start_server: StartServer) -> None:
+    """Connected peers see the end at once, and no new connection is accepted."""
+    server = start_server({"listenPort": free_port()})  # another server might get one of the system's at once
+    with server.connect() as client:
+        assert client.request(LIST).code == codes.SUCCESS
+        server.process.signal(signal.SIGTERM)
+        assert client.is_closed_by_server(STOPS_WITHIN_S)
+    assert server.process.wait(STOPS_WITHIN_S) == 0
+    with pytest.raises(ConnectionRefusedError):
+        Client(server.port)

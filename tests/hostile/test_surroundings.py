@@ -1,0 +1,202 @@
+"""Files that cannot be written, output that nobody reads, a port that is taken."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
+from interop.harness.ports import free_port
+from interop.harness.process import ProcessFailed
+from interop.harness.servers import NameServer
+from interop.harness.wire import Answer, Client, eventually, frame
+from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
+from tests.hostile.conftest import StartServer
+from tests.hostile.witness import MB
+
+PIPE_BYTES = 65_536
+# Of each registration, within the bound of names.
+TOPICS, TOPIC_CHARACTERS = 5, 4_000
+REGISTRATIONS_OF_ONE = 1_000
+WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
+
+
+def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
+    """B094: put and delete take effect until the next start. The answer and the log have the reason."""
+    server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
+    (tmp_path / "folder").write_text("a file", "utf-8")
+    with server.connect() as client:
+        item = {"namespace": "ns", "key": "k"}
+        assert_not_written(client.request(codes.PUT_KV_CONFIG, item | {"value": "v"}), "folder/kv.json", errno.EEXIST)
+        assert get_kv(client, "ns", "k").ext == {"value": "v"}
+        assert_not_written(client.request(codes.DELETE_KV_CONFIG, item), "folder/kv.json", errno.EEXIST)
+        assert get_kv(client, "ns", "k").code == codes.QUERY_NOT_FOUND
+    assert server.stop() == 0
+    assert server.process.text().count("ERROR files - persist kvconfig Exception") == 2
+
+
+def assert_not_written(answer: Answer, path: str, why: int) -> None:
+    """SYSTEM_ERROR with a reason."""
+    text = f"{path}: {os.strerror(why)}. The change is in effect, but a restart loses it."
+    assert (answer.code, (answer.remark or "").endswith(text)) == (1, True), answer.remark
+
+
+def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: Path) -> None:
+    """B094: the next write includes the changes that failed before."""
+    server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
+    (tmp_path / "folder").write_text("a file", "utf-8")
+    with server.connect() as client:
+        assert client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"}).code == 1
+        (tmp_path / "folder").unlink()
+        put_kv(client, "ns", "l", "w")
+    assert json.loads((tmp_path / "folder" / "kv.json").read_bytes()) == {"configTable": {"ns": {"k": "v", "l": "w"}}}
+
+
+def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
+    """B235: a changed setting takes effect. The answer and the log have the reason."""
+    server = start_server()
+    server.config_path.unlink()
+    server.config_path.mkdir()  # a folder in place of the file that is to be replaced
+    with server.connect() as client:
+        answer = update_settings(client, "enableTopicList=false\n")
+        assert_not_written(answer, server.config_path.name, errno.EISDIR)
+        assert settings(client)["enableTopicList"] == "false"
+    assert server.stop() == 0
+    assert "ERROR files - persist string2File error" in server.process.text()
+
+
+class Piped:
+    """A rocketns whose standard output is a pipe that this process may read, or not."""
+
+    def __init__(self, home: Path) -> None:
+        self.port = free_port()
+        config = home / "namesrv.properties"
+        config.write_text(f"bindAddress=127.0.0.1\nlistenPort={self.port}\nkvConfigPath={home / 'kv.json'}\n", "utf-8")
+        self.command = [sys.executable, "-m", "rocketns", f"-Duser.home={home}", "-c", str(config)]
+
+    @contextmanager
+    def running(self, command: list[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        """Start it and wait until it answers; killed at the end if it still runs."""
+        popen = subprocess.Popen(command or self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            eventually(lambda: self.answers() or popen.poll() is not None)
+            assert popen.poll() is None, (popen.stderr.read() if popen.stderr else b"").decode()
+            yield popen
+        finally:
+            popen.kill()
+            errors = popen.communicate()[1]
+        assert errors == b""
+
+    def answers(self) -> bool:
+        try:
+            with Client(self.port) as client:
+                return client.request(codes.GET_NAMESRV_CONFIG).code == codes.SUCCESS
+        except ConnectionError:
+            return False
+
+    def make_it_log(self, characters: int) -> None:
+        """New topics are logged by name, up to 20,000 characters of a registration. No broker has more than it may."""
+        with Client(self.port) as client:
+            for number in range(-(-characters // (TOPICS * TOPIC_CHARACTERS))):
+                topics = [topic_config(f"{number}-{n}-{'t' * TOPIC_CHARACTERS}") for n in range(TOPICS)]
+                body = register_body(topics, data_version(number + 1))
+                broker = number // REGISTRATIONS_OF_ONE
+                ext = register_ext("C", f"b{broker}", f"10.0.0.{broker + 1}:10911", 0) | {"bodyCrc32": "0"}
+                assert client.request(codes.REGISTER_BROKER, ext, body).code == codes.SUCCESS
+
+    def make_it_log_a_line(self) -> None:
+        """A KV item is logged with its value."""
+        with Client(self.port) as client:
+            put_kv(client, "ns", "k", "v")
+
+
+@pytest.fixture
+def piped(tmp_path: Path) -> Piped:
+    return Piped(tmp_path)
+
+
+def stops(popen: subprocess.Popen[bytes]) -> bool:
+    popen.terminate()
+    return popen.wait(60) == 0
+
+
+def test_output_that_nobody_reads(piped: Piped) -> None:
+    """A full pipe blocks nothing: requests are answered, the waiting log is bounded, SIGTERM ends it in time."""
+    with piped.running() as popen:
+        piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
+        assert piped.answers()
+        assert stops(popen)
+
+
+def test_output_that_is_read_late(piped: Piped) -> None:
+    """Once the pipe is read, the log continues and says how many records it lost."""
+    with piped.running() as popen:
+        piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
+        lines = iter(popen.stdout or ())
+        lost = next(line for line in lines if b"log records were dropped" in line)
+        logged = 2 * WAITING_CHARACTERS_MAX // TOPIC_CHARACTERS
+        assert 0 < int(lost.split(b" - ")[1].split()[0]) <= 2 * logged  # and some short lines of each registration
+        piped.make_it_log_a_line()
+        assert any(line.endswith(b"Key: k Value: v\n") for line in lines)
+
+
+def test_output_whose_reader_is_gone(piped: Piped) -> None:
+    """A broken pipe ends only the log."""
+    with piped.running() as popen:
+        assert popen.stdout is not None
+        popen.stdout.close()
+        popen.stdout = None
+        piped.make_it_log(2 * PIPE_BYTES)
+        assert piped.answers()
+        assert stops(popen)
+
+
+def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
+    """A daemon without standard output starts, answers and stops."""
+    with piped.running(["sh", "-c", 'exec "$@" >&-', "sh", *piped.command]) as popen:
+        piped.make_it_log(2 * PIPE_BYTES)
+        assert piped.answers()
+        assert stops(popen)
+
+
+def test_output_on_a_full_disk(piped: Piped) -> None:
+    """Standard output that accepts nothing costs only the log."""
+    with piped.running(["sh", "-c", 'exec "$@" >/dev/full', "sh", *piped.command]) as popen:
+        piped.make_it_log_a_line()
+        assert piped.answers()
+        assert stops(popen)
+
+
+def test_text_that_is_no_utf8_is_logged_escaped(start_server: StartServer) -> None:
+    """Half of a surrogate pair is valid JSON in a request, and causes no stack in the log."""
+    server = start_server()
+    with server.connect() as client:
+        fields = {"namespace": "ns", "key": "k\ud800", "value": "v"}
+        header = {"code": codes.PUT_KV_CONFIG, "extFields": fields, "opaque": 1}
+        client.send(frame(json.dumps(header).encode()))
+        assert client.receive().code == codes.SUCCESS
+    server.stop()
+    assert "Key: k\\ud800 Value: v" in server.process.text()
+    assert "Traceback" not in server.process.text()
+
+
+def test_two_servers_on_one_port(server: NameServer, start_server: StartServer) -> None:
+    """B244: the second server exits with 255 and gives the reason in one line. The first is unaffected."""
+    with pytest.raises(ProcessFailed) as failure:
+        start_server({"listenPort": server.port})
+    assert failure.value.status == 255
+    (line,) = [line for line in str(failure.value).splitlines() if "cannot start" in line]
+    assert line.startswith(f"rocketns cannot start: Failed to bind to 127.0.0.1:{server.port}: ")
+    assert os.strerror(98).lower() in line.lower()
+    assert "Traceback" not in str(failure.value)
+    with server.connect() as client:
+        assert client.request(codes.GET_NAMESRV_CONFIG).code == codes.SUCCESS

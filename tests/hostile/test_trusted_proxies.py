@@ -1,0 +1,96 @@
+"""rocketns.trustedProxies: a PROXY header counts only from a load balancer's address. Others are closed and counted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from interop.harness.wire import Client
+from rocketns.errors import StartupError
+from rocketns.server.connections.handshake import UNTRUSTED
+from rocketns.server.connections.trusted import LOG_INTERVAL_MS, TrustedProxies
+from tests.fast.clients import CLIENTS, look_up
+from tests.support.live import LiveServer
+from tests.support.proxyheaders import LOCAL, TCP4, UNSPEC, addresses4, v1, v2
+
+HEADERS = {
+    "v1": v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443),
+    "v1 unknown": b"PROXY UNKNOWN\r\n",
+    "v2": v2(TCP4, addresses4("192.0.2.8", 56325)),
+    "v2 local": v2(UNSPEC, command=LOCAL),
+}
+
+
+@pytest.fixture(params=[0, 1], ids=["asyncio", "reactors"])
+def reactors(request: pytest.FixtureRequest) -> int:
+    return request.param
+
+
+@pytest.fixture
+def distrusting(tmp_path: Path, reactors: int) -> Iterator[LiveServer]:
+    """It trusts balancers elsewhere, and the tests connect from 127.0.0.1."""
+    with LiveServer(tmp_path, reactors, **{"rocketns.trustedProxies": "10.0.0.0/8, 2001:db8::/32"}) as server:
+        yield server
+
+
+def is_answered(client: Client, before: bytes = b"") -> bool:
+    client.send(before + look_up(CLIENTS[0]))
+    return b'"opaque":7,' in client.receive_frame()
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_from_elsewhere_closes_the_connection(distrusting: LiveServer, header: str) -> None:
+    transport = distrusting.controller.asyncio_transport
+    with distrusting.connect() as client:
+        client.send(HEADERS[header] + look_up(CLIENTS[0]))
+        assert client.is_closed_by_server()
+    distrusting.call(lambda: None)
+    assert (transport.trusted.refused, transport.ended[UNTRUSTED]) == (1, 1)
+
+
+def test_peers_without_a_header_are_served(distrusting: LiveServer) -> None:
+    with distrusting.connect() as client:
+        assert is_answered(client)
+    assert distrusting.controller.asyncio_transport.trusted.refused == 0
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("trusted", ["", "10.0.0.0/8;127.0.0.1"])
+def test_a_header_from_a_balancer_counts(tmp_path: Path, reactors: int, trusted: str, header: str) -> None:
+    with LiveServer(tmp_path, reactors, **{"rocketns.trustedProxies": trusted}) as server, server.connect() as client:
+        assert is_answered(client, HEADERS[header])
+
+
+@pytest.mark.parametrize(("networks", "address", "trusted"), [
+    ((), "?", True),
+    (("10.0.0.0/8",), "10.1.2.3:7", True),
+    (("10.0.0.0/8",), "11.1.2.3:7", False),
+    (("10.0.0.0/8",), "?", False),
+    (("2001:db8::/32",), "2001:db8::7:1", True),
+    (("0.0.0.0/0",), "2001:db8::7:1", False),
+    (("fe80::/10",), "fe80::1%eth0:7", True),
+    (("::ffff:10.0.0.0/104",), "10.1.2.3:7", True),
+])  # fmt: skip
+def test_an_address_is_trusted_if_a_network_has_it(networks: tuple[str, ...], address: str, trusted: bool) -> None:
+    """Without networks everybody is."""
+    assert TrustedProxies([ip_network(one) for one in networks]).trusts(address) is trusted
+
+
+def test_refused_headers_are_logged_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
+    proxies = TrustedProxies([ip_network("10.0.0.0/8")])
+    with caplog.at_level(logging.WARNING):
+        for now_ms in (0, 1, LOG_INTERVAL_MS - 1, LOG_INTERVAL_MS):
+            proxies.note("192.0.2.7:1", now_ms)
+    assert [record.getMessage().partition("last such line: ")[2][:1] for record in caplog.records] == ["1", "3"]
+    assert "192.0.2.7:1" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", ["10.0.0.1/8", "balancer.example", "10.0.0.0/33", "10.0.0.0/8/8"])
+def test_a_start_names_the_network_that_is_none(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(StartupError, match=r"rocketns\.trustedProxies") as failed:
+        LiveServer(tmp_path, 0, **{"rocketns.trustedProxies": f"10.0.0.0/8 {wrong},::1"})
+    assert wrong in str(failed.value)
