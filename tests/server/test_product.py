@@ -234,3 +234,9 @@ def test_announced_hosts_make_no_room() -> None:
     honest = Asker("127.0.0.2")
     *_, last = given_up(4, [honest, honest, *(Asker(announced=f"10.0.0.{number}") for number in range(3))])
     assert last not in (0, 1)
+
+
+def test_turns_go_on_behind_one_that_was_given_up() -> None:
+    one, two = Asker(), Asker("127.0.0.2")
+    line: Line[int] = Line(1)
+    assert [line.put(one, 0), line.put(two, 1), line.take(), line.take()] == [None, 1, 0, None]
