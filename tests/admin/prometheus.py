@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from tests.admin.http import Http
 from tests.check.source import ROOT
 
 RULES = ROOT / "packaging" / "prometheus" / "rocketns.rules.yml"
-IS_HERE = shutil.which("prometheus") is not None and shutil.which("promtool") is not None
-LEFT_OUT = "PROMETHEUS TESTS LEFT OUT: prometheus and promtool are not here (Debian: apt-get install prometheus)"
 CONFIG = """
 global: {{scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}}
 rule_files: ["{rules}"]
