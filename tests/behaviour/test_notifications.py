@@ -17,13 +17,11 @@ from tests.behaviour.conftest import Names, running
 from tests.behaviour.steps import registered
 from tests.behaviour.views import loads
 from tests.support.certificates import Files, authority
-from tests.support.receiver import Receiver
+from tests.support.receiver import Receiver, full_port
 from tests.support.tlsfiles import as_options
 
 Start = Callable[..., NameServer]
 ON: dict[str, object] = {"notifyMinBrokerIdChanged": "true"}
-# Reserved for documentation (RFC 5737): no host answers there.
-NOBODY = "192.0.2.1:10911"
 NO_ADDRESSES = ("a\0b:1", "host..name:1", ":1", "", "nonsense", "127.0.0.1", "127.0.0.1:99999")
 GO_AWAY = 1500
 WAIT_S = 3600
@@ -38,8 +36,8 @@ def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFact
 
 def test_receivers_that_cannot_be_reached(server: NameServer, names: Names) -> None:
     """B192: a registration is still answered, and the reachable brokers are notified."""
-    with server.connect() as client, Receiver() as good:
-        for broker_id, addr in enumerate((NOBODY, "127.0.0.1:1", good.addr), 20):
+    with server.connect() as client, Receiver() as good, full_port() as nobody:
+        for broker_id, addr in enumerate((nobody, "127.0.0.1:1", good.addr), 20):
             registered(client, names, broker_id=broker_id, brokerAddr=addr)
         for broker_id in (3, 2, 1):
             registered(client, names, broker_id=broker_id)

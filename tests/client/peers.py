@@ -15,8 +15,6 @@ from rocketns.server.outgoing.reaching import Reach
 from tests.server.tls_configs import config
 
 WAIT_S = 60.0
-# Reserved for documentation (RFC 5737): no host answers there.
-NOBODY = "192.0.2.1:10911"
 HERE = "127.0.0.1"
 CLOSED = f"{HERE}:1"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import socket
 import ssl
 import threading
+from collections.abc import Iterator
 
 from interop.harness.wire import Answer, Client
 
@@ -67,3 +69,15 @@ class Receiver:
                 self._frames.put(accepted.receive())
         except OSError:
             connection.close()
+
+
+@contextlib.contextmanager
+def full_port() -> Iterator[str]:
+    """The address of a port whose queue of connections is full: the kernel answers no further one, as a host that is
+    switched off."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening, contextlib.ExitStack() as stack:
+        for _ in range(2):
+            one = stack.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(listening.getsockname())
+        yield "{}:{}".format(*listening.getsockname())
