@@ -19,8 +19,7 @@ from interop.harness import codes
 from interop.harness.payloads import register_ext
 from interop.harness.wire import Client
 from interop.parity import tape
-from interop.parity.compare import Question, quoted, send_all
-from interop.parity.differences import Difference, misjudged, seen, shows
+from interop.parity.compare import Difference, Question, misjudged, quoted, seen, send_all, shows
 from interop.parity.language import EVERY_FORM, VERSIONS, Form, Scenario, Terminate
 from interop.parity.play import QUESTIONS, WITHIN_S, Play, run
 from interop.parity.requests import DIGITS, Writer

@@ -249,7 +249,7 @@ class Restart(Step):
 class Setup:
     """The start of a pair of servers. HOME in any value is the server's own folder.
 
-    ``files`` are written there before: texts, or what of ``certificates`` follows "pem:".
+    ``files`` are written there before: texts, or what of certificates and keys follows "pem:".
     """
 
     name: str

@@ -12,11 +12,11 @@ from typing import TypeVar, cast
 from interop.harness import codes
 from interop.harness.wire import eventually
 from interop.parity import compare, language
-from interop.parity.certificates import client_context
-from interop.parity.differences import Difference, Parts
+from interop.parity.compare import Difference, Parts
 from interop.parity.language import Request, Scenario, Step
 from interop.parity.requests import Writer
 from interop.parity.servers import CLOSED, SILENT, Listeners, Outcome, Side, header_of, request, write_file
+from interop.parity.setups import client_context
 from interop.parity.tape import Tape
 from rocketns.shadow.comparing.frames import split
 

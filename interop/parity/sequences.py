@@ -24,7 +24,7 @@ from interop.parity.language import (
     Settle,
     Step,
 )
-from interop.parity.phrases import (
+from interop.parity.requests import (
     add,
     address,
     ask,

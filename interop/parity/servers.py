@@ -26,9 +26,8 @@ from interop.harness.rocketmq.maven import classpath
 from interop.harness.rocketmq.newest import name_server_classpath
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import ROCKETMQ, Client, decode_binary_header, eventually, frame, json_header
-from interop.parity import certificates
 from interop.parity.language import Setup
-from interop.parity.setups import HOME, PEM
+from interop.parity.setups import HOME, PEM, describe, pem
 from rocketns.shadow.comparing.frames import split
 
 ANSWER_WITHIN_S = 60.0
@@ -131,7 +130,7 @@ class Side:
         except OSError:  # of which TLS errors and closes are kinds; the socket is closed with it
             del self.connections[on]
             return "refused"
-        return certificates.describe(client.socket.getpeercert(binary_form=True))
+        return describe(client.socket.getpeercert(binary_form=True))
 
     def hang_up(self, on: str, half: bool = False) -> None:
         client = self.connection(on)
@@ -326,7 +325,7 @@ def write_file(path: Path, content: str) -> None:
     Written atomically: Java's file watch takes a half-written file for a changed one and keeps it.
     """
     if content.startswith(PEM):
-        data = certificates.pem(content.removeprefix(PEM))
+        data = pem(content.removeprefix(PEM))
     else:
         data = content.replace(HOME, str(path.parent)).encode()
     beside = path.with_name(path.name + ".new")

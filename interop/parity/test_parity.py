@@ -12,7 +12,7 @@ import pytest
 
 from interop.harness.servers import JavaNameServer, RocketnsServer
 from interop.parity import sequences
-from interop.parity.differences import Difference
+from interop.parity.compare import Difference
 from interop.parity.groups import GROUPS, live, pair_of, play
 from interop.parity.language import JSON_513
 from interop.parity.sequences import SEEDS, STEPS, as_text, shrink

@@ -17,7 +17,7 @@ import pytest
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, frame
 from interop.parity import starts
-from interop.parity.differences import PARTS, listed, shows
+from interop.parity.compare import PARTS, listed, shows
 from interop.parity.groups import GROUPS, SCENARIOS, pair_of, play, replay, wrong
 from interop.parity.servers import CLOSED, SILENT, Outcome, Side
 from interop.parity.starts import STARTS, Start

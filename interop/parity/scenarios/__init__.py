@@ -1,23 +1,7 @@
-"""All scenarios, in modules of one subject each."""
+"""All scenarios, in modules of one subject each. Those that stop a server come last."""
 
 from __future__ import annotations
 
-from interop.parity.scenarios import (
-    connections,
-    deliberate,
-    framing,
-    groups,
-    headers,
-    leaving,
-    processes,
-    registering,
-    restarting,
-    routes,
-    settings,
-    topics,
-)
+from interop.parity.scenarios import connections, deliberate, headers, leaving, registering, routes, settings
 
-MODULES = (
-    headers, framing, settings, registering, groups, leaving, routes, topics, connections, deliberate, restarting,
-    processes,
-)  # fmt: skip
+MODULES = (headers, connections, registering, routes, leaving, deliberate, settings)

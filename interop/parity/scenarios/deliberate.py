@@ -28,7 +28,7 @@ from interop.parity.language import (
     Until,
     Waits,
 )
-from interop.parity.phrases import (
+from interop.parity.requests import (
     ask,
     cluster_info,
     configs,

@@ -22,7 +22,7 @@ from interop.parity.language import (
     Until,
     Waits,
 )
-from interop.parity.phrases import (
+from interop.parity.requests import (
     ask,
     cluster_info,
     get,

@@ -24,7 +24,7 @@ from interop.parity.language import (
     Until,
     Waits,
 )
-from interop.parity.phrases import (
+from interop.parity.requests import (
     address,
     ask,
     cluster_info,

@@ -17,7 +17,7 @@ from interop.parity.language import (
     Settle,
     Step,
 )
-from interop.parity.phrases import (
+from interop.parity.requests import (
     cluster_info,
     configs,
     configure,

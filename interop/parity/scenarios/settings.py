@@ -1,24 +1,51 @@
-"""KV configuration, and the name server's own (B087-B108, B234-B243)."""
+"""KV configuration, the name server's own, other settings at the start, files, restarts, shutdown (B033-B250)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
-from interop.parity.language import NAME, ONE_FORM, Scenario, Step
-from interop.parity.phrases import (
+from interop.parity.language import (
+    BOTH_ENCODINGS,
+    EVERY_FORM,
+    NAME,
+    ONE_FORM,
+    VERSIONS,
+    Differs,
+    Form,
+    Quiet,
+    Request,
+    Restart,
+    SameFile,
+    Scenario,
+    Send,
+    Settle,
+    Step,
+    Terminate,
+    Until,
+    Waits,
+)
+from interop.parity.requests import (
     AWKWARD,
     ask,
+    cluster_info,
     configure,
     delete,
     get,
+    heartbeat,
     kv_list,
     lists,
+    members,
     put,
+    query_version,
     register,
     route,
+    route_of,
     routes,
     show,
     topics_of,
+    unregister,
+    wipe,
 )
 
 ORDER = "ORDER_TOPIC_CONFIG"
@@ -155,4 +182,109 @@ def _live() -> Iterator[Scenario]:
     yield Scenario("start-only-settings-changed", "B243", steps)
 
 
-SCENARIOS = (*_kv(), *_order(), *_configuration(), *_live())
+# At each server: an answer waits for the journal 0.3 s at most, and where a disk stalls the last records come later.
+WRITTEN_S = 0.7
+# Nothing listens there, so a connection is refused.
+REFUSING = "127.0.0.1:1"
+ROUTE = (
+    r'(?s)"code":0.*\{"brokerAddrs":\{"0":"h1-\w+:10911"\},"brokerName":"a\w+","cluster":"C\w+".*'
+    r'"perm":%d,"readQueueNums":8,"topicSysFlag":0,"writeQueueNums":8'
+)
+ROUTES = Differs("restored-routes", "No topic route info", ROUTE % 6)
+WIPED = Differs("restored-routes", "No topic route info", ROUTE % 4)
+CLUSTERS = Differs("restored-routes", r"\{\}", '"brokerName"')
+LISTED = Differs("restored-routes", "^(?!.*topicList.*T)", '"topicList":.*T')
+MASTER = Differs("restored-master", "^(?!.*masterAddr)", '"masterAddr":"h1')
+SLAVE = register((), host=2, broker_id=1)
+VERSION = Differs("restored-version", '"changed":"true"', '"changed":"false"')
+
+
+def _restored(name: str, rows: str, *steps: Step) -> Scenario:
+    return Scenario(name, rows, steps, setup="restoring", forms=ONE_FORM)
+
+
+def _restarting() -> Iterator[Scenario]:
+    killed = (Waits(for_s=WRITTEN_S), Restart(killed=True))
+    yield _restored(
+        "routes-after-a-kill", "B108 B109", register(), put(), put("l", "w"), delete("l"), *killed,
+        route(differs=ROUTES), cluster_info(differs=CLUSTERS), topics_of(differs=LISTED), get(), get("l"), kv_list(),
+        register(), *routes("T", "U"),
+    )  # fmt: skip
+    yield _restored(
+        "other-brokers-after-a-kill", "B113", register(version=5), SLAVE,
+        register(("N", "M"), name="b", host=REFUSING), *killed, register((), host=2, broker_id=1, differs=MASTER),
+        register(("U", "V"), version=1), SLAVE, *routes("T", "U", "V"),
+        Until(route_of("N"), code=17), *routes("M"),
+    )  # fmt: skip
+    yield _restored(
+        "wiped-permissions-after-a-stop", "B148", register(), wipe(), Restart(), query_version(differs=VERSION),
+        route(differs=WIPED), register(), *routes("T", "U"),
+    )  # fmt: skip
+
+
+def _binary_answers() -> Iterator[Scenario]:
+    """rocketmq.serialize.type=ROCKETMQ, against ROCKETMQ_SERIALIZE_TYPE=JSON in the environment."""
+
+    def binary(name: str, rows: str, *steps: Step) -> Scenario:
+        return Scenario(f"binary-answers-{name}", f"B033 B034 {rows}", steps, setup="binary", forms=EVERY_FORM)
+
+    slave = register(host=2, broker_id=1)
+    yield binary("to-brokers", "B008 B113", register(), slave, query_version(), heartbeat(), unregister(), Settle())
+    yield binary("to-clients", "B197", register(), *routes("T", "none"), route(), members())
+    yield binary(
+        "to-tools", "B098 B219", put(), get(), get("none"), kv_list(), wipe(), *lists(), show(), cluster_info()
+    )
+    yield binary("of-errors", "B076", ask(9999), ask(103), ask(901), ask(101), put("ü", "ü€😀"), get("ü"), put("e", ""))
+
+
+def _cluster_test() -> Iterator[Scenario]:
+    """clusterTest=true, and ROCKETMQ_SERIALIZE_TYPE=ROCKETMQ in the environment alone."""
+    every = (100, 103, 104, 105, 106, 206, 319, 322, 901, 904, 9999)
+    asked = [*((code, {"topic": "T" + NAME}) for code in every), (105, None), (105, {})]
+    steps = [(*(ask(code, ext, form=form) for code, ext in asked), register(form=form), route(form=form))
+             for form in BOTH_ENCODINGS]  # fmt: skip
+    yield Scenario("cluster-test", "B034 B248", (*chain(*steps),), setup="cluster-test", forms=ONE_FORM, state=False)
+
+
+def _files() -> Iterator[Scenario]:
+    kept = {"namespace": "kept"}
+    steps = (
+        show(), ask(219, kept), ask(101, kept | {"key": "u"}), put(), SameFile("kv.json"), SameFile("kv.json.bak"),
+        configure("productEnvName=x\n"), configure("customUnknown=x\n"), configure("customEmpty=now\n"),
+        SameFile("namesrv.properties"), SameFile("namesrv.properties.bak"), show(),
+        configure("waitSecondsForService=46\norderMessageEnable=true\nnot=stored"), SameFile("namesrv.properties"),
+        SameFile("namesrv.properties.bak"), register(), *routes("T"), Restart(), *routes("T"), cluster_info(), show(),
+        get(), kv_list(), ask(219, kept), *lists(), register(), *routes("T"),
+    )  # fmt: skip
+    rows = "B034 B105 B108 B234 B235 B236 B238 B247 B250"
+    yield Scenario("files-that-outlive-the-server", rows, steps, setup="files", forms=ONE_FORM)
+
+
+def _leaving() -> Iterator[Scenario]:
+    """SIGTERM with enableShutdownGracefully: peers that understand it are asked to go away, the others are served."""
+    new = Form(False, 513)
+    forms = tuple(Form(binary, version) for version in (*VERSIONS, 476) for binary in (False, True))
+    steps = (
+        register(), Terminate(), Until(Request(219, form=new), code=1500),
+        *(get(form=form, on=f"{form}") for form in forms), *(route(form=form) for form in forms),
+        ask(9999), register(("N", "M"), name="b", host=2, form=Form(False, 475)), route("N", form=Form(False, 475)),
+        register(("O", "P"), name="c", host=3, form=new), route("O", form=Form(False, 475)),
+        Send(Request(219, form=new, flag=2)), Quiet(),
+    )  # fmt: skip
+    yield Scenario("shutdown-gracefully", "B080 B081", steps, setup="differences", forms=ONE_FORM, state=False)
+
+
+def _next_release() -> Iterator[Scenario]:
+    """Every answer has the version, and code 17 an address: in both encodings."""
+    for form in BOTH_ENCODINGS:
+        asked = (
+            register(), *lists(), *routes("T", "none"), route("none"), cluster_info(), members(), query_version(),
+            put(), get(), get("none"), kv_list(), wipe(), ask(9999), ask(103), show(), unregister(), Settle(),
+        )  # fmt: skip
+        yield Scenario(f"answers-of-5.5.1-{form}", "", asked, setup="release-5.5.1", forms=(form,))
+
+
+SCENARIOS = (
+    *_kv(), *_order(), *_configuration(), *_live(), *_restarting(), *_next_release(), *_binary_answers(),
+    *_cluster_test(), *_files(), *_leaving(),
+)  # fmt: skip
