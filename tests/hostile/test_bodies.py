@@ -105,7 +105,7 @@ def nested(kind: str, depth: int) -> bytes:
     return opening * depth + (b"1" if opening.endswith(b":") else b"") + closing * depth
 
 
-@pytest.mark.parametrize("depth", [100, 200, 300, 1_025, 20_000])
+@pytest.mark.parametrize("depth", [200, 1_025, 20_000])
 @pytest.mark.parametrize("kind", NESTED)
 def test_deep_nesting(shared_server: NameServer, kind: str, depth: int) -> None:
     """B020, B134: both parsers refuse nesting by its type or its depth, before any stack runs out."""

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import threading
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from tests.hostile.conftest import StartServer
 KILLS = int(os.environ.get("ROCKETNS_KILLS", "8"))
 KEYS = 4
 FILLER = {f"filler{number}": "f" * 1000 for number in range(1000)}
-UNTIL_KILL_S = 0.08  # several writes of each file
+ANSWERS_UNTIL_KILL = 30  # several writes of each file
 # A write every 20 ms, and a new file after some of them.
 JOURNAL = {"journalNs": "killed", "journalFsyncMs": 20, "journalRotationBytes": 4096}
 Tell = Callable[[Client, str, str], None]
@@ -61,7 +60,7 @@ def set_property(client: Client, key: str, value: str) -> None:
 
 
 def killed_while_writing(
-    server: NameServer, lasts: dict[str, int], properties: dict[str, int], after_s: float, journal: Path | None
+    server: NameServer, lasts: dict[str, int], properties: dict[str, int], answers: int, journal: Path | None
 ) -> tuple[list[Putter], list[Putter]]:
     """The writers of KV items and of properties. With a ``journal`` the time begins when each file was written."""
     before = bytes_in(journal) if journal else 0
@@ -71,7 +70,7 @@ def killed_while_writing(
     if journal:
         eventually(lambda: all(one.answered > begun[one.key] + 1 for one in [*putters, *setters]))
         eventually(lambda: bytes_in(journal) > before)
-    time.sleep(after_s)
+    eventually(lambda: sum(one.answered - begun[one.key] for one in [*putters, *setters]) >= answers, every_s=0.001)
     server.kill()
     for putter in [*putters, *setters]:
         putter.join()
@@ -126,9 +125,9 @@ def test_a_killed_server_leaves_whole_files(start_server: StartServer, tmp_path:
     chance = random.Random(10)
     lasts, properties = {f"k{number}": 0 for number in range(KEYS)}, {"own": 0}
     for number in range(KILLS):
-        after_s = chance.uniform(0.0, UNTIL_KILL_S)
+        answers = chance.randrange(1, ANSWERS_UNTIL_KILL)
         # Every second kill may come before the first write.
-        putters, setters = killed_while_writing(server, lasts, properties, after_s, None if number % 2 else journal)
+        putters, setters = killed_while_writing(server, lasts, properties, answers, None if number % 2 else journal)
         lasts = take_last(putters, whole(path))
         properties = take_last(setters, whole_properties(server.config_path, first))
         if path.with_name("kv.json.bak").exists():

@@ -177,9 +177,7 @@ REQUESTS: dict[str, Callable[[Stranger], object]] = {
 }
 
 
-@pytest.mark.parametrize("log_format", ["java", "json"])
-def test_a_request_writes_few_lines_to_the_log(start_server: StartServer, log_format: str) -> None:
-    server = start_server(None, options=["--log-format", "json"] if log_format == "json" else [])
+def test_a_request_writes_few_lines_to_the_log(server: NameServer) -> None:
     with server.connect() as client:
         stranger = Stranger(client)
         stranger.register("a" * 3_000, names(100, 200))

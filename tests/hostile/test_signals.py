@@ -14,10 +14,9 @@ import psutil
 import pytest
 
 from interop.harness import codes
-from interop.harness.ports import free_port
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import eventually, frame, json_header
 from rocketns import __version__
 from tests.behaviour.calls import put_kv, settings, update_settings
 from tests.behaviour.conftest import Names
@@ -34,11 +33,10 @@ def assert_answers(server: NameServer) -> None:
         assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
 
 
-@pytest.mark.parametrize("name", HARMLESS)
-def test_a_signal_stops_nothing(shared_server: NameServer, name: str) -> None:
+def test_a_signal_stops_nothing(shared_server: NameServer) -> None:
     """Connections stay, requests are answered, and SIGTERM still ends it with 0."""
     with shared_server.connect() as client:
-        for _ in range(3):
+        for name in HARMLESS * 2:
             shared_server.process.signal(signal.Signals[name])
             assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
     assert_answers(shared_server)
@@ -197,15 +195,3 @@ def test_sigterm_stops_cleanly_whatever_peers_do(server: NameServer, situation: 
 def test_sigint_stops_cleanly(server: NameServer) -> None:
     server.process.signal(signal.SIGINT)
     assert server.process.wait(STOPS_WITHIN_S) == 0
-
-
-def test_connections_end_with_the_server(start_server: StartServer) -> None:
-    """Connected peers see the end at once, and no new connection is accepted."""
-    server = start_server({"listenPort": free_port()})  # another server might get one of the system's at once
-    with server.connect() as client:
-        assert client.request(LIST).code == codes.SUCCESS
-        server.process.signal(signal.SIGTERM)
-        assert client.is_closed_by_server(STOPS_WITHIN_S)
-    assert server.process.wait(STOPS_WITHIN_S) == 0
-    with pytest.raises(ConnectionRefusedError):
-        Client(server.port)

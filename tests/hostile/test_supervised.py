@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,7 +15,6 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.ports import free_port
-from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually, frame, json_header
@@ -28,7 +26,6 @@ RESTARTS = 2
 QUESTION = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
 # Far more than three intervals between two messages, even on a busy machine.
 WATCHDOG_US = 300_000
-SILENCE_S = 1.5
 # A connection that was made while no server ran waits for a start.
 ANSWERED_WITHIN_S = 120.0
 
@@ -127,13 +124,6 @@ def test_the_socket_decides_the_address(start_server: StartServer, supervisor: S
     assert "bindAddress=127.0.0.1 has no effect" not in server.process.text()
 
 
-def test_several_sockets_are_refused(start_server: StartServer, supervisor: Supervisor) -> None:
-    supervisor.env["LISTEN_FDS"] = "2"
-    with pytest.raises(ProcessFailed, match="rocketns listens at one socket") as failed:
-        start_server(supervisor=supervisor)
-    assert failed.value.status == 255
-
-
 def test_a_hung_control_thread_is_noticed(start_server: StartServer, supervisor: Supervisor) -> None:
     """Control waits for a configuration file that is a pipe. The reactors continue, so a probe of the port succeeds.
 
@@ -146,16 +136,6 @@ def test_a_hung_control_thread_is_noticed(start_server: StartServer, supervisor:
     os.mkfifo(server.config_path)
     server.process.signal(signal.SIGHUP)
     supervisor.wait_for("RELOADING=1")
-    assert messages_in(supervisor, SILENCE_S) == []
     server.process.signal(signal.SIGABRT)
     assert server.process.wait() == -signal.SIGABRT
     assert "in _reread" in server.process.text()
-
-
-def messages_in(supervisor: Supervisor, seconds: float) -> list[str]:
-    ends = time.monotonic() + seconds
-    heard: list[str] = []
-    while (left_s := ends - time.monotonic()) > 0:
-        if message := supervisor.next_message(left_s):
-            heard.append(message)
-    return heard

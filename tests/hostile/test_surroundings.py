@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from interop.harness.payloads import data_version, register_body, register_ext, 
 from interop.harness.ports import free_port
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
-from interop.harness.wire import Answer, Client, eventually, frame
+from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
 from tests.hostile.conftest import StartServer
 from tests.hostile.witness import MB
@@ -48,17 +47,6 @@ def assert_not_written(answer: Answer, path: str, why: int) -> None:
     """SYSTEM_ERROR with a reason."""
     text = f"{path}: {os.strerror(why)}. The change is in effect, but a restart loses it."
     assert (answer.code, (answer.remark or "").endswith(text)) == (1, True), answer.remark
-
-
-def test_a_file_that_can_be_written_again(start_server: StartServer, tmp_path: Path) -> None:
-    """B094: the next write includes the changes that failed before."""
-    server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
-    (tmp_path / "folder").write_text("a file", "utf-8")
-    with server.connect() as client:
-        assert client.request(codes.PUT_KV_CONFIG, {"namespace": "ns", "key": "k", "value": "v"}).code == 1
-        (tmp_path / "folder").unlink()
-        put_kv(client, "ns", "l", "w")
-    assert json.loads((tmp_path / "folder" / "kv.json").read_bytes()) == {"configTable": {"ns": {"k": "v", "l": "w"}}}
 
 
 def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
@@ -160,33 +148,12 @@ def test_output_whose_reader_is_gone(piped: Piped) -> None:
         assert stops(popen)
 
 
-def test_output_that_was_closed_before_the_start(piped: Piped) -> None:
-    """A daemon without standard output starts, answers and stops."""
-    with piped.running(["sh", "-c", 'exec "$@" >&-', "sh", *piped.command]) as popen:
-        piped.make_it_log(2 * PIPE_BYTES)
-        assert piped.answers()
-        assert stops(popen)
-
-
 def test_output_on_a_full_disk(piped: Piped) -> None:
     """Standard output that accepts nothing costs only the log."""
     with piped.running(["sh", "-c", 'exec "$@" >/dev/full', "sh", *piped.command]) as popen:
         piped.make_it_log_a_line()
         assert piped.answers()
         assert stops(popen)
-
-
-def test_text_that_is_no_utf8_is_logged_escaped(start_server: StartServer) -> None:
-    """Half of a surrogate pair is valid JSON in a request, and causes no stack in the log."""
-    server = start_server()
-    with server.connect() as client:
-        fields = {"namespace": "ns", "key": "k\ud800", "value": "v"}
-        header = {"code": codes.PUT_KV_CONFIG, "extFields": fields, "opaque": 1}
-        client.send(frame(json.dumps(header).encode()))
-        assert client.receive().code == codes.SUCCESS
-    server.stop()
-    assert "Key: k\\ud800 Value: v" in server.process.text()
-    assert "Traceback" not in server.process.text()
 
 
 def test_two_servers_on_one_port(server: NameServer, start_server: StartServer) -> None:

@@ -25,15 +25,10 @@ HEADERS = {
 }
 
 
-@pytest.fixture(params=[0, 1], ids=["asyncio", "reactors"])
-def reactors(request: pytest.FixtureRequest) -> int:
-    return request.param
-
-
 @pytest.fixture
-def distrusting(tmp_path: Path, reactors: int) -> Iterator[LiveServer]:
+def distrusting(tmp_path: Path) -> Iterator[LiveServer]:
     """It trusts balancers elsewhere, and the tests connect from 127.0.0.1."""
-    with LiveServer(tmp_path, reactors, **{"rocketns.trustedProxies": "10.0.0.0/8, 2001:db8::/32"}) as server:
+    with LiveServer(tmp_path, 1, **{"rocketns.trustedProxies": "10.0.0.0/8, 2001:db8::/32"}) as server:
         yield server
 
 
@@ -60,8 +55,8 @@ def test_peers_without_a_header_are_served(distrusting: LiveServer) -> None:
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("trusted", ["", "10.0.0.0/8;127.0.0.1"])
-def test_a_header_from_a_balancer_counts(tmp_path: Path, reactors: int, trusted: str, header: str) -> None:
-    with LiveServer(tmp_path, reactors, **{"rocketns.trustedProxies": trusted}) as server, server.connect() as client:
+def test_a_header_from_a_balancer_counts(tmp_path: Path, trusted: str, header: str) -> None:
+    with LiveServer(tmp_path, 1, **{"rocketns.trustedProxies": trusted}) as server, server.connect() as client:
         assert is_answered(client, HEADERS[header])
 
 

@@ -7,6 +7,7 @@ sanitizer complained.
 from __future__ import annotations
 
 import argparse
+import re
 import secrets
 import subprocess
 import sys
@@ -18,11 +19,8 @@ from tests.sanitize.inside import ENDED
 from tests.sanitize.sanitizers import BUILDS, ROOT, SANITIZERS, WRONG_THREAD, Sanitizer, faults
 
 FRAMES = 10_000_000
-
 UNDEFINED = "runtime error: "
-
 PYTEST = ["pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "timeout=1800", "--show-capture=no"]
-
 PYTEST += ["--capture=sys"]  # so that the sanitizer's output is shown
 
 
@@ -41,19 +39,19 @@ class Amount:
 
 
 SOAK = "tests/soak/test_soak.py"
-
 WHOLE = Amount(("tests/fast", SOAK), 3_600, 1_200, 60)
-
 SHARE = Amount(("tests/fast", SOAK, "-k", "not every_byte and not planted"), 4, 3, 4, examples_over=16)
+THREADS = re.compile(r"\b(Thread|ThreadPoolExecutor|LiveServer|TimedServer)\b")
 # A thread alone races with none: in a share, ThreadSanitizer has the tests with several, and no registrations.
-WITH_THREADS = ("access/test_lane.py", "reactor", "connections", "routes/test_torn.py", "routes/test_readers.py")
+FAST = sorted((ROOT / "tests" / "fast").rglob("test_*.py"))
+WITH_THREADS = [str(test) for test in FAST if THREADS.search(test.read_text("utf-8"))]
 # Its steps must be longer than a round of a reactor, which takes milliseconds under ThreadSanitizer on a busy machine.
 TOO_SLOW_FOR = f"{SHARE.tests[-1]} and not goes_each_time"
 
 SHARES = {
     "address": SHARE,
     "thread": replace(
-        SHARE, tests=(*(f"tests/fast/{place}" for place in WITH_THREADS), SOAK, "-k", TOO_SLOW_FOR), bodies_s=0
+        SHARE, tests=(*WITH_THREADS, SOAK, "-k", TOO_SLOW_FOR), bodies_s=0
     ),
 }
 
