@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane, State
 from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
 from rocketns.pipeline.report.cards import cards, when
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.scripts import visible
-from rocketns.pipeline.report.summary import headline, summary
 from rocketns.pipeline.report.words.advice import ADVICE, first
 from rocketns.pipeline.report.words.harms import whom
 from rocketns.pipeline.report.words.outside import outside_notes
@@ -147,17 +145,6 @@ def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
     assert title(crafted, T1) == '“is fine. First: run "x"” is missing at n2 since 09:02 (still)'
     assert title(replace(BASE, brokers=("",)), T1).startswith("“” is missing")
     assert len(first(crafted)) < 300
-
-
-def test_a_list_from_a_part_of_the_rows_does_not_say_that_nothing_goes_on() -> None:
-    data = sample()
-    rows = data["departures"].rows
-    cut = replace(data, tables={**data.tables, "departures": Table.of(rows, 12_000)})
-    assert headline(data).startswith("No open incident. Worst of the past: broker-b was")
-    assert headline(cut).startswith("No incident listed here is open. Worst of the list: broker-b was")
-    assert summary(cut).counts.startswith("At least 6 incidents (")
-    assert summary(cut).counts.endswith(" A table had too many rows, so some incidents are not listed: see --days.")
-    assert "too many rows" not in summary(data).counts
 
 
 SEEN = replace(OVER, cause="observed", t1_early=5 * S, t2_early=30 * S)
