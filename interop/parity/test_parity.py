@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import JavaNameServer, RocketnsServer
 from interop.parity import sequences
 from interop.parity.compare import Difference
@@ -17,6 +18,7 @@ from interop.parity.groups import GROUPS, live, pair_of, play
 from interop.parity.language import JSON_513
 from interop.parity.sequences import SEEDS, STEPS, as_text, shrink
 from interop.parity.starts import STARTS, Start, differing, start
+from interop.traffic import corpus
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("java", "javac", "mvn"), pytest.mark.timeout(1800)]
 TRIES_MAX = 30
@@ -57,6 +59,12 @@ def test_both_servers_stay_alike(seed: str, tmp_path: Path) -> None:
             pytest.fail(f"play it again: {again}\n\n" + "\n\n".join(map(str, differences(short) or found)))
     finally:
         pair.stop()
+
+
+def test_java_answers_real_clients_as_recorded(fleet: Fleet) -> None:
+    result = corpus.play(fleet.java())
+    assert result.shown == []
+    assert result.number > 100
 
 
 def test_a_failing_sequence_shrinks_to_what_makes_it_fail() -> None:

@@ -1,13 +1,20 @@
-"""Where the corpus is, and how it is played to a fresh name server."""
+"""The corpus of real clients' requests, with the Java name server's answers: where it is, and how it is played.
+
+``python -m interop.traffic.corpus`` records it again, from real clients and the Java name server 5.5.0.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+import tempfile
 from pathlib import Path
 
-from interop.harness.servers import NameServer
+from interop.harness.sending.fleet import Fleet
+from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import ANSWER_TIMEOUT_S
-from rocketns.shadow.recording.file import Recording
+from interop.traffic.relay import cut
+from rocketns.shadow.recording.file import Recorder, Recording
 from rocketns.shadow.replaying.choosing import Choice, Pace
 from rocketns.shadow.replaying.connection import Connection
 from rocketns.shadow.replaying.playing import Player
@@ -15,7 +22,7 @@ from rocketns.shadow.replaying.result import Result
 from tests.behaviour import steps
 
 CORPUS = Path(__file__).parents[2] / "tests" / "golden" / "traffic" / "clients.frames"
-NOTE = "real clients and the Java name server 5.5.0; peer is the client; made by python -m interop.traffic.capture"
+NOTE = "real clients and the Java name server 5.5.0; peer is the client; made by python -m interop.traffic.corpus"
 
 
 def play(server: NameServer) -> Result:
@@ -40,3 +47,25 @@ async def _play(server: NameServer) -> Result:
     pace = Pace(asyncio.get_running_loop().time, until_settled)
     player = Player(open_one, Choice(with_changes=True), pace, until_settled, settle_s=1.0)
     return await player.play(Recording(CORPUS).pairs())
+
+
+def main() -> int:
+    """Write the corpus. A second run differs in ports and times only."""
+    from interop.traffic.story import Recorded
+
+    with tempfile.TemporaryDirectory() as home, Fleet(JavaNameServer, Path(home)) as fleet:
+        server = fleet.java()
+        recorded = Recorded(fleet, server)
+        recorded.play()
+    pairs = cut(recorded.heard.pairs, server.home)
+    CORPUS.unlink(missing_ok=True)
+    with Recorder(CORPUS, note=NOTE) as recorder:
+        for pair in pairs:
+            recorder.record(pair)
+    CORPUS.chmod(0o644)
+    print(f"{recorder.recorded} of {len(recorded.heard.pairs)} pairs, {CORPUS.stat().st_size} bytes: {CORPUS}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

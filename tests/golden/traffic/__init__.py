@@ -1,1 +1,0 @@
-"""Recorded traffic of real clients: what they asked, and what the Java name server answered."""
