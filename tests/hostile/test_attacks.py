@@ -13,8 +13,17 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import Client
 from tests.hostile.attacks.__main__ import play, read_table, start
-from tests.hostile.attacks.judging import SUCCEEDS, Row, signed, verdict
-from tests.hostile.attacks.policy import BOUND_BROKER, FLEET, OTHER_BROKER, STRANGER, UNKNOWN
+from tests.hostile.attacks.judging import (
+    BOUND_BROKER,
+    FLEET,
+    OTHER_BROKER,
+    STRANGER,
+    SUCCEEDS,
+    UNKNOWN,
+    Row,
+    signed,
+    verdict,
+)
 from tests.hostile.attacks.table import JAVA, ROWS
 from tests.hostile.conftest import assert_nothing_unforeseen
 from tests.support.certificates import Files

@@ -30,11 +30,8 @@ from tests.support.proxyheaders import v1
 from tests.support.tlsclient import TlsPeer
 
 GENERATION_MAX = 100_000
-
 ELEMENT = re.compile(rb'"brokerName":"([^"]*)","perm":\d,"readQueueNums":(\d+),"topicSysFlag":0,"writeQueueNums":(\d+)')
-
 GROUP = re.compile(rb'"brokerAddrs":\{"?0"?:"10\.0\.(\d+)\.1:1"\},"brokerName":"([^"]*)"')
-
 Act = Callable[[], object]
 
 
@@ -241,13 +238,9 @@ def at_once(acts: list[Act], for_s: float) -> tuple[Counter[str], list[BaseExcep
 
 
 SOAK_S = float(os.environ.get("ROCKETNS_SOAK_S", "6"))
-
 ROUNDS = 2
-
 TOPICS = [f"soak{number}" for number in range(8)]
-
 STEADY, VISITED, DELETED = TOPICS[:5], TOPICS[3:], TOPICS[5:]
-
 READERS = 4
 
 

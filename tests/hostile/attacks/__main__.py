@@ -12,8 +12,7 @@ from pathlib import Path
 
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from tests.check.source import ROOT
-from tests.hostile.attacks.judging import Row, Scene
-from tests.hostile.attacks.policy import CERTIFICATE, STRANGER, policy
+from tests.hostile.attacks.judging import CERTIFICATE, STRANGER, Row, Scene, policy
 from tests.hostile.attacks.table import COLUMNS, JAVA, ROWS
 from tests.support.certificates import Files, authority
 from tests.support.tlsfiles import as_options, tls_properties

@@ -17,8 +17,21 @@ from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_he
 from tests.behaviour.calls import get_kv, update_settings
 from tests.behaviour.steps import TWO_TOPICS, settle, unregister_ext
 from tests.behaviour.views import ask_route, loads, route
-from tests.hostile.attacks.judging import CLOSED, SUCCEEDS, Attack, Request, Row, Scene, said, signed
-from tests.hostile.attacks.policy import BOUND_BROKER, FLEET, OTHER_BROKER, STRANGER, UNKNOWN
+from tests.hostile.attacks.judging import (
+    BOUND_BROKER,
+    CLOSED,
+    FLEET,
+    OTHER_BROKER,
+    STRANGER,
+    SUCCEEDS,
+    UNKNOWN,
+    Attack,
+    Request,
+    Row,
+    Scene,
+    said,
+    signed,
+)
 from tests.hostile.witness import MB
 from tests.support.ended import is_ended
 from tests.support.proxyheaders import v1
