@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import javaproperties
+import pytest
 
 from interop.harness import codes
 from interop.harness.servers import NameServer
@@ -115,6 +116,7 @@ def take_last(putters: list[Putter], found: dict[str, str]) -> dict[str, int]:
     return {putter.key: int(found.get(putter.key, 0)) for putter in putters}
 
 
+@pytest.mark.slow
 def test_a_killed_server_leaves_whole_files(start_server: StartServer, tmp_path: Path) -> None:
     """B094, B108: after each kill at a random moment, every answered KV item and property has its value or a later
     one. In the journal no record is torn, missing within a boot, or repeated."""

@@ -94,6 +94,7 @@ def restarted(server: NameServer) -> Counter[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_restart_refuses_no_connection(start_server: StartServer, supervisor: Supervisor) -> None:
     """The same without a supervisor, on a port of its own, does refuse connections."""
     kept = restarted(start_server(supervisor=supervisor))

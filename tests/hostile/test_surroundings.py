@@ -125,6 +125,7 @@ def test_output_that_nobody_reads(piped: Piped) -> None:
         assert stops(popen)
 
 
+@pytest.mark.slow
 def test_output_that_is_read_late(piped: Piped) -> None:
     """Once the pipe is read, the log continues and says how many records it lost."""
     with piped.running() as popen:
