@@ -65,8 +65,8 @@ sparks: $(VENV)/dev ## the audit's demo and its stream by each version of Spark 
 sanitize: $(VENV)/dev ## the compiled parts under ASan with UBSan, and under TSan: tests, 10 million frames, a soak
 	@exec $(PY) -m tests.sanitize $(ARGS)
 
-soak: $(VENV)/dev $(VENV)/built ## two real servers for MINUTES (10), disturbed again and again, every answer checked
-	@exec $(PY) -m tests.soak.long --minutes $(MINUTES) $(ARGS)
+soak: $(VENV)/dev $(VENV)/built ## a real server for MINUTES (10) among strangers, killed and restarted, every answer checked
+	@exec $(PY) -m tests.hostile.stranger --minutes $(MINUTES) $(ARGS)
 
 mutants: $(VENV)/dev $(VENV)/built ## plant the faults of tests/mutants one at a time: which of them does no test notice?
 	@exec $(PY) -m tests.mutants $(ARGS)
