@@ -128,9 +128,11 @@ def questions(known: Known, java_says: list[Outcome]) -> list[Question]:
     groups = {(data.get("cluster", ""), name) for name, data in info.get("brokerAddrTable", {}).items()}
     groups |= {(cluster, name) for cluster, _, name, _ in known.brokers if name}
     live = {(cluster, addr) for cluster, addr, _, _ in known.brokers if cluster and addr}
-    asked: list[Question] = [
-        (codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, version) for topic in sorted(listed) for version in DIALECTS
-    ]
+    asked: list[Question] = []
+    for topic in sorted(listed):
+        asked += [(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, version) for version in DIALECTS]
+        # By the control thread: rocketns' reactors answer no lookup with a zone. An empty one filters nothing.
+        asked.append((codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, "__ZONE_NAME": ""}, 513))
     asked += [(codes.GET_TOPICS_BY_CLUSTER, {"cluster": cluster}, 513) for cluster in sorted(clusters)]
     asked += [(codes.GET_BROKER_MEMBER_GROUP, {"clusterName": c, "brokerName": n}, 513) for c, n in sorted(groups)]
     asked += [(codes.QUERY_DATA_VERSION, {"clusterName": c, "brokerAddr": a}, 513) for c, a in sorted(live)]

@@ -280,6 +280,9 @@ class Pair:
         except BaseException:
             self.stop()
             raise
+        if setup.name == "base":
+            for side in self.sides:
+                _begin_order(side)
         self.at_start = [settings(side.server.port) if setup.plain else {} for side in self.sides]
 
     @property
@@ -310,6 +313,14 @@ class Pair:
         self._stopped = True
         for server in self._servers:
             server.kill()
+
+
+def _begin_order(side: Side) -> None:
+    """The namespace of the order configuration stays once it was there. So it is from the start, whatever is played."""
+    item = {"namespace": "ORDER_TOPIC_CONFIG", "key": "x"}
+    with side.fresh() as client:
+        client.request(codes.PUT_KV_CONFIG, item | {"value": "x"})
+        client.request(codes.DELETE_KV_CONFIG, item)
 
 
 def java_options(home: Path, *, long_key: bool = False, release: str = CURRENT) -> list[str]:
