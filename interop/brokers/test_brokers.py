@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from interop.harness import codes, views
+from interop.harness.ports import IPV6, has_ipv6
 from interop.harness.relay import Relay
 from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
@@ -22,7 +23,6 @@ from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.views import have_registered
 from interop.harness.wire import eventually
-from tests.behaviour.test_process import IPV6, has_ipv6
 
 # Only a broker with acting master on tells its timeout (the others get 120 s), and it beats once a second.
 TIMEOUT_S, BEAT_S, SCAN_S = 5.0, 1.0, 0.5

@@ -14,6 +14,8 @@ FIRST, LAST = 15_000, 30_000
 TRIES = 200
 WORKERS_MAX = 15
 
+IPV6 = "::1"
+
 _given: deque[int] = deque(maxlen=100)
 
 
@@ -47,3 +49,13 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def has_ipv6() -> bool:
+    """Whether this machine has the loopback address of IPv6."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind((IPV6, 0))
+    except OSError:
+        return False
+    return True

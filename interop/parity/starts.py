@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from interop.harness.ports import IPV6
 from interop.harness.process import Process, ProcessFailed
 from interop.harness.servers import BOOT_LINE, JavaNameServer, NameServer
 from interop.parity.servers import java_options
@@ -44,39 +45,37 @@ class Start:
     says: tuple[str, ...] = (BOOT, LOADED)
     differs: str = ""
 
+    @property
+    def needs_ipv6(self) -> bool:
+        return IPV6 in self.properties.get("bindAddress", "")
+
 
 KV = {"kvConfigPath": "HOME/kv.json"}
 XML = "-Drocketmq.serialize.type=XML"
 NO_CERTIFICATE = "-Dtls.test.mode.enable=false"
+KV_FILES = {
+    "that-is-no-json": "{",
+    "without-table": '{"other":{}}',
+    "that-is-null": "null",
+    "with-a-null-table": '{"configTable":null}',
+    "with-a-null-namespace": '{"configTable":{"ns":null}}',
+    "with-a-null-key": '{"configTable":{null:{"k":"v"}}}',
+    "with-a-null-inner-key": '{"configTable":{"n":{null:"v"}}}',
+    "with-a-byte-order-mark": '\ufeff{"configTable":{"ns":{"k":"v"}}}',
+    "of-a-byte-order-mark-alone": "\ufeff",
+    "of-white-space": " \n",
+}
+KV_DIFFERS = {"with-a-null-key": "kv-null-key"}
 STARTS = (
     Start("boot-lines", "B106 B245 B246 B247", properties=KV, files={"kv.json": ""}, differs=EXIT_STATUS),
     Start("help", "B244", ("-h",), says=(USAGE,)),
     Start("unknown-option", "B244", ("-x",), says=(USAGE, r"-x")),
     Start("missing-file", "B244", ("-c", "missing.properties"), says=(r"missing\.properties", BOOT)),
     Start("missing-home", "B244", unset=("ROCKETMQ_HOME",), differs="rocketmq-home"),
-    Start("kv-file-that-is-no-json", "B107", properties=KV, files={"kv.json": "{"}),
-    Start("kv-file-without-table", "B107", properties=KV, files={"kv.json": '{"other":{}}'}),
-    Start("kv-file-that-is-null", "B107", properties=KV, files={"kv.json": "null"}),
-    Start("kv-file-with-a-null-table", "B107", properties=KV, files={"kv.json": '{"configTable":null}'}),
-    Start("kv-file-with-a-null-namespace", "B107", properties=KV, files={"kv.json": '{"configTable":{"ns":null}}'}),
-    Start(
-        "kv-file-with-a-null-key",
-        "B107",
-        properties=KV,
-        files={"kv.json": '{"configTable":{null:{"k":"v"}}}'},
-        differs="kv-null-key",
+    *(
+        Start(f"kv-file-{name}", "B107", properties=KV, files={"kv.json": text}, differs=KV_DIFFERS.get(name, ""))
+        for name, text in KV_FILES.items()
     ),
-    Start(
-        "kv-file-with-a-null-inner-key", "B107", properties=KV, files={"kv.json": '{"configTable":{"n":{null:"v"}}}'}
-    ),
-    Start(
-        "kv-file-with-a-byte-order-mark",
-        "B107",
-        properties=KV,
-        files={"kv.json": '\ufeff{"configTable":{"ns":{"k":"v"}}}'},
-    ),
-    Start("kv-file-of-a-byte-order-mark-alone", "B107", properties=KV, files={"kv.json": "\ufeff"}),
-    Start("kv-file-of-white-space", "B107", properties=KV, files={"kv.json": " \n"}),
     Start("unknown-serialize-type", "B034", options=(XML,), says=(BOOT,)),
     Start("no-certificate", "B074", options=(NO_CERTIFICATE,)),
     Start("bind-address-of-ipv6", "B245", properties={"bindAddress": "::1"}, says=(BOOT_AT_IPV6,)),

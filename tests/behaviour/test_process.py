@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.ports import free_port
+from interop.harness.ports import IPV6, free_port, has_ipv6
 from interop.harness.process import Process
 from interop.harness.servers import BOOT_LINE, NameServer, RocketnsServer
 from interop.harness.wire import Answer, Client, eventually
@@ -30,7 +29,7 @@ RUN_TIMEOUT_S = 60
 NICENESS_MAX = 19
 GO_AWAY = 1500
 MODE = "-Dtls.server.mode="
-IPV4, IPV6 = "127.0.0.1", "::1"
+IPV4 = "127.0.0.1"
 
 
 
@@ -100,15 +99,6 @@ def test_printing_the_configuration_ends_with_zero(program: Program) -> None:
     status, output = program.run("-c", str(program.config), "-p")
     assert status == 0
     assert "boot success" not in output
-
-
-def has_ipv6() -> bool:
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind((IPV6, 0))
-    except OSError:
-        return False
-    return True
 
 
 def answers(client: Client) -> bool:
