@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
+import weakref
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
-from interop.harness.wire import Client, eventually
-from rocketns.access.classes import Mode
+from interop.harness.servers import NameServer
+from interop.harness.wire import ANSWER_TIMEOUT_S, Client, eventually, frame, json_header
+from rocketns.access.classes import Access, Mode
+from rocketns.access.guard import Guard, Verdict
 from rocketns.access.policy import OPEN
-from tests.access.conftest import StartGuarded
+from rocketns.access.principal import Principal
+from rocketns.access.rates import PrincipalRates
+from rocketns.access.reading.policy_file import read_policy
+from rocketns.protocol.codes import RequestCode
+from rocketns.protocol.command import RemotingCommand
+from tests.access.conftest import StartGuarded, write_policy
 from tests.access.signing import signed
+from tests.processor.asking import Connection
+from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer
+from tests.support.tlsclient import TlsClient, TlsPeer, any_server
+from tests.support.tlsfiles import as_options, tls_properties, write_properties
 
 POLICY = """
 [modes]
@@ -127,3 +143,344 @@ def test_a_signed_request_beyond_the_rate_is_told_so(tmp_path: Path) -> None:
     assert (answers[0], answers[-1]) == (codes.SUCCESS, codes.SYSTEM_BUSY)
     assert refused(server) == 0
     server.stop()
+
+
+# What a server answers with a policy, by the mode of a request's class.
+
+NO_PERMISSION, NOT_SUPPORTED = 16, 3
+EVERY_CLASS = {105: "lookup", 106: "read", 224: "scan", 319: "config", 901: "broker", 205: "admin"}
+ADMIN_BY_KEY = """
+    [modes]
+    admin = "{mode}"
+    [keys.rocketmq]
+    secret = "12345678"
+    [principals.operator]
+    keys = ["rocketmq"]
+    may = ["admin"]
+"""
+FLEET = """
+    [modes]
+    lookup = "{mode}"
+    read = "{mode}"
+    scan = "{mode}"
+    config = "{mode}"
+    broker = "{mode}"
+    admin = "{mode}"
+    [principals.fleet]
+    networks = ["127.0.0.1"]
+    may = ["lookup", "read", "scan", "config", "broker", "admin"]
+"""
+
+
+def stranger(server: NameServer) -> Client:
+    """A peer from an address of which the policy says nothing."""
+    return Client(server.port, source="127.0.0.2")
+
+
+def answer_codes(client: Client) -> dict[int, int]:
+    """The answers' codes by request code."""
+    ext = {"topic": "T", "cluster": "C", "brokerName": "b", "clusterName": "C"}
+    return {code: client.request(code, ext).code for code in EVERY_CLASS}
+
+
+def test_stranger_is_answered_where_modes_are_off(start_guarded: StartGuarded) -> None:
+    server = start_guarded(FLEET.format(mode="off"))
+    with server.connect() as known, stranger(server) as unknown:
+        assert answer_codes(known) == answer_codes(unknown)
+
+
+def test_stranger_is_answered_and_counted_where_classes_are_observed(start_guarded: StartGuarded) -> None:
+    server = start_guarded(FLEET.format(mode="observe"))
+    with server.connect() as known, stranger(server) as unknown:
+        assert answer_codes(known) == answer_codes(unknown)
+    server.process.wait_for("127.0.0.2")
+
+
+@pytest.mark.parametrize("access", EVERY_CLASS.values())
+def test_only_the_enforced_class_is_refused(start_guarded: StartGuarded, access: str) -> None:
+    text = FLEET.format(mode="off").replace(f'{access} = "off"', f'{access} = "enforce"')
+    server = start_guarded(text)
+    with stranger(server) as unknown:
+        refused = {EVERY_CLASS[code] for code, result in answer_codes(unknown).items() if result == NO_PERMISSION}
+    assert refused == {access}
+
+
+def test_signed_admin_request_is_carried_out(start_guarded: StartGuarded) -> None:
+    server = start_guarded(ADMIN_BY_KEY.format(mode="enforce"))
+    item = {"namespace": "N", "key": "k", "value": "v"}
+    with server.connect() as client:
+        assert client.request(100, item).code == NO_PERMISSION
+        assert client.request(101, {"namespace": "N", "key": "k"}).code != 0
+        assert client.request(100, signed(item)).code == 0
+        assert client.request(101, {"namespace": "N", "key": "k"}).ext == {"value": "v"}
+
+
+def test_code_without_class_is_refused_as_admin_is(start_guarded: StartGuarded) -> None:
+    server = start_guarded(ADMIN_BY_KEY.format(mode="enforce"))
+    with server.connect() as client:
+        assert client.request(9999).code == NO_PERMISSION
+        assert client.request(9999, signed({})).code == NO_PERMISSION
+
+
+def test_lookup_of_a_stranger_is_refused_though_its_route_is_published(start_guarded: StartGuarded) -> None:
+    text = FLEET.format(mode="off").replace('lookup = "off"', 'lookup = "enforce"')
+    server = start_guarded(text)
+    body = register_body([topic_config("T"), topic_config("U")])
+    with server.connect() as broker, stranger(server) as unknown:
+        assert broker.request(103, register_ext("C", "b", "127.0.0.1:10911", 0, body), body).code == 0
+        assert broker.request(105, {"topic": "T"}).code == 0
+        assert unknown.request(105, {"topic": "T"}).code == NO_PERMISSION
+
+
+def test_connection_of_a_stranger_is_closed_where_it_could_do_nothing(start_guarded: StartGuarded) -> None:
+    server = start_guarded(FLEET.format(mode="enforce"))
+    with server.connect() as known:
+        assert known.request(106).code == 0
+    unknown = stranger(server)
+    unknown.socket.settimeout(ANSWER_TIMEOUT_S)
+    try:
+        assert unknown.socket.recv(1) == b""
+    except ConnectionResetError:
+        pass
+    finally:
+        unknown.close()
+
+
+# Reactors and control decide the same of a network: the server is asked in both modes.
+
+REFUSED_LANES_AGREE, NO_ROUTE = 16, 17
+TOPIC = {"topic": "T"}
+POLICY_LANES_AGREE = """
+    [modes]
+    lookup = "enforce"
+    [principals.p]
+    networks = {networks}
+    may = ["lookup"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("network", "code"),
+    [("::/0", REFUSED_LANES_AGREE), ("::/64", REFUSED_LANES_AGREE), ("::ffff:127.0.0.0/104", NO_ROUTE), ("::ffff:0:0/96", NO_ROUTE)],
+)
+def test_an_ipv4_peer_is_in_networks_of_ipv4_alone(start_guarded: StartGuarded, network: str, code: int) -> None:
+    with start_guarded(POLICY_LANES_AGREE.format(networks=[network])).connect() as client:
+        assert [client.request(codes.GET_ROUTEINFO_BY_TOPIC, TOPIC).code for _ in range(2)] == [code, code]
+
+
+def test_a_policy_of_all_networks_is_followed_beside_trusted_proxies(
+    start_guarded: StartGuarded, policy_file: Path
+) -> None:
+    many = [str(IPv4Address("10.0.0.0") + number) for number in range(4_096)]
+    principals = "".join(f"""
+    [principals.p{part}]
+    networks = {many[1_000 * part:1_000 * (part + 1)]}
+    may = ["lookup"]
+    """ for part in range(5))  # fmt: skip
+    proxies = ";".join(f"192.0.2.{number}" for number in range(64))
+    server = start_guarded(POLICY_LANES_AGREE.format(networks=["127.0.0.1"]), {"rocketns.trustedProxies": proxies})
+    with server.connect() as client:
+        assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, TOPIC).code == NO_ROUTE
+        write_policy(policy_file, f"""
+    [modes]
+    lookup = "enforce"
+    {principals}""")  # fmt: skip
+        os.kill(server.pid, signal.SIGHUP)
+        assert eventually(lambda: client.request(codes.GET_ROUTEINFO_BY_TOPIC, TOPIC).code == REFUSED_LANES_AGREE)
+
+
+# Principals that are known by the certificate of their TLS connection.
+
+RECEIVED_MAX = 64 * 1024
+POLICY_CERTIFICATES = """
+    [modes]
+    admin = "enforce"
+    [principals.operator]
+    certificates = ["CN=operator*"]
+    may = ["admin"]
+"""
+
+
+@pytest.fixture(scope="module")
+def ours() -> Identity:
+    return authority("ours")
+
+
+def start(start_guarded: StartGuarded, tmp_path: Path, ours: Identity, auth_client: str) -> NameServer:
+    trust = tmp_path / "trust.pem"
+    trust.write_bytes(ours.certificate_pem())
+    more = {"need.client.auth": "optional", "authClient": auth_client, "trustCertPath": str(trust)}
+    files = Files.write(tmp_path / "server", ours.issue("server"))
+    return start_guarded(POLICY_CERTIFICATES, options=as_options(tls_properties(files, **more)))
+
+
+def wipe(server: NameServer, files: Files | None) -> int:
+    """The answer's code."""
+    with TlsClient(server.port, context=any_server(files)) as client:
+        return client.request(205, {"brokerName": "b"}).code
+
+
+def test_holder_of_a_certificate_may_what_its_subject_may(
+    start_guarded: StartGuarded, tmp_path: Path, ours: Identity
+) -> None:
+    server = start(start_guarded, tmp_path, ours, "true")
+    assert wipe(server, Files.write(tmp_path / "a", ours.issue("operator-1"))) == 0
+    assert wipe(server, Files.write(tmp_path / "b", ours.issue("client"))) == REFUSED
+    assert wipe(server, None) == REFUSED
+
+
+def test_certificate_that_nobody_verifies_is_no_evidence(
+    start_guarded: StartGuarded, tmp_path: Path, ours: Identity
+) -> None:
+    """With tls.server.authClient=false any certificate is taken, also one that a peer made itself (B075)."""
+    server = start(start_guarded, tmp_path, ours, "false")
+    assert wipe(server, Files.write(tmp_path / "a", authority("others").issue("operator-1"))) == REFUSED
+    assert wipe(server, Files.write(tmp_path / "b", ours.issue("operator-1"))) == REFUSED
+
+
+def test_certificate_of_a_handshake_that_began_unverified_is_no_evidence(
+    start_guarded: StartGuarded, tmp_path: Path, ours: Identity
+) -> None:
+    """The operator begins to verify certificates while the peer is between two messages of its handshake."""
+    trust, config = tmp_path / "trust.pem", tmp_path / "tls.properties"
+    trust.write_bytes(ours.certificate_pem())
+    files = Files.write(tmp_path / "server", ours.issue("server"))
+    more = {"need.client.auth": "optional", "trustCertPath": str(trust)}
+    write_properties(config, tls_properties(files, authClient="false", **more))
+    server = start_guarded(POLICY_CERTIFICATES, options=[f"-Dtls.config.file={config}"])
+    peer = TlsPeer(any_server(Files.write(tmp_path / "forged", authority("others").issue("operator-1"))))
+    with Client(server.port) as client:
+        client.send(peer.shake_hands())
+        received = client.socket.recv(RECEIVED_MAX)
+        write_properties(config, tls_properties(files, authClient="true", **more))
+        os.kill(server.pid, signal.SIGHUP)
+        server.process.wait_for("SIGHUP, reload the ssl context[\\s\\S]*SslContext created")
+        while not peer.handshaken:
+            client.send(peer.shake_hands(received))
+            received = b"" if peer.handshaken else client.socket.recv(RECEIVED_MAX)
+        client.send(peer.encrypt(frame(json_header(205, {"brokerName": "b"}))))
+        answer = b""
+        while b'"code":' not in answer:
+            answer += peer.decrypt(client.socket.recv(RECEIVED_MAX))
+    assert b'"code":16,' in answer
+
+
+# The rate of a principal: how many of its requests are answered in a second.
+
+BUSY = 2
+POLICY_RATES = """
+    [modes]
+    lookup = "{mode}"
+    [keys.rocketmq]
+    secret = "12345678"
+    [principals.clients]
+    keys = ["rocketmq"]
+    may = ["lookup"]
+    requests_per_second = 1
+"""
+
+
+def taken(rates: PrincipalRates, name: str, times: int, now_ms: int, rate: int | None = 4) -> int:
+    """How many of the requests get a token."""
+    principal = Principal(name, frozenset({Access.LOOKUP}), requests_per_second=rate)
+    return sum(rates.take(principal, now_ms) for _ in range(times))
+
+
+def test_principal_has_a_burst_of_one_second_and_then_its_rate() -> None:
+    rates = PrincipalRates()
+    assert taken(rates, "p", 10, 1_000) == 4
+    assert taken(rates, "p", 10, 1_249) == 0
+    assert taken(rates, "p", 10, 1_500) == 2
+    assert taken(rates, "p", 10, 60_000) == 4
+
+
+def test_principals_have_buckets_of_their_own() -> None:
+    rates = PrincipalRates()
+    assert taken(rates, "p", 10, 1_000) == 4
+    assert taken(rates, "q", 10, 1_000) == 4
+
+
+def test_principal_without_a_rate_is_never_refused() -> None:
+    assert taken(PrincipalRates(), "p", 1_000, 1_000, rate=None) == 1_000
+
+
+def test_lookups_beyond_the_rate_are_answered_busy_though_their_signature_is_known(start_guarded: StartGuarded) -> None:
+    with start_guarded(POLICY_RATES.format(mode="enforce")).connect() as client:
+        first, *others = [client.request(105, signed({"topic": "T"})) for _ in range(20)]
+    assert first.code != BUSY
+    busy = [answer.remark or "" for answer in others if answer.code == BUSY]
+    assert busy
+    assert all("more requests in a second" in remark for remark in busy)
+
+
+def test_rate_that_is_only_observed_refuses_nothing(start_guarded: StartGuarded) -> None:
+    with start_guarded(POLICY_RATES.format(mode="observe")).connect() as client:
+        assert BUSY not in [client.request(105, signed({"topic": "T"})).code for _ in range(20)]
+
+
+# What the guard says of who sent a request, for the records of it.
+
+POLICY_GUARD = """
+    [modes]
+    admin = "{mode}"
+    [principals.fleet]
+    networks = ["10.9.9.0/24"]
+    may = ["admin"]
+    [principals.operator]
+    keys = ["rocketmq"]
+    may = ["admin"]
+    [keys.rocketmq]
+    secret = "12345678"
+"""
+WIPE = {"brokerName": "b"}
+
+
+def judged(mode: str, fields: dict[str, str], host: str) -> Verdict:
+    guard = Guard(read_policy("access.toml", POLICY_GUARD.format(mode=mode), lambda _: ""))
+    request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, dict(fields), None)
+    return guard.ask(Connection(f"{host}:1", host=host), request, Access.ADMIN, 0)
+
+
+@pytest.mark.parametrize(("mode", "host"), [("observe", "192.0.2.1"), ("enforce", "10.9.9.9"), ("observe", "10.9.9.9")])
+@pytest.mark.parametrize("key", ["rocketmq", "x" * 100_000])
+def test_a_key_that_a_signature_does_not_prove_is_not_the_sender(mode: str, host: str, key: str) -> None:
+    """Any peer may name any key. Whoever is let pass would be told as the owner of that key."""
+    verdict = judged(mode, signed(WIPE, key=key, secret="another one"), host)
+    assert (verdict.error, verdict.access_key) == (None, None)
+
+
+def test_a_refusal_names_the_key_that_was_claimed() -> None:
+    event = judged("enforce", signed(WIPE, secret="another one"), "192.0.2.1").event
+    assert event is not None
+    assert (event.access_key, event.reason) == ("rocketmq", "wrong_signature")
+
+
+def test_the_key_of_a_right_signature_is_the_sender() -> None:
+    verdict = judged("enforce", signed(WIPE), "192.0.2.1")
+    assert (verdict.error, verdict.principal, verdict.access_key) == (None, "operator", "rocketmq")
+
+
+def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
+    """It has the secrets of keys that may have been revoked. A client may stay for days without asking control."""
+    guard, peer = Guard(read_policy("access.toml", POLICY_GUARD.format(mode="enforce"), lambda _: "")), Connection()
+    request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, signed(WIPE), None)
+    assert guard.ask(peer, request, Access.ADMIN, 0).error is None
+    ended = weakref.ref(guard.policy)
+    guard.follow(OPEN)
+    gc.collect()
+    assert ended() is None
+
+
+@pytest.mark.parametrize(
+    ("socket_host", "told"), [("192.0.2.7", "192.0.2.7"), ("20010db800000001", "2001:db8:0:1::/64")]
+)
+def test_a_refusal_names_the_socket_of_a_peer_that_announced_itself(socket_host: str, told: str) -> None:
+    """Any peer can write a PROXY header: it would be told as another, and as many others."""
+    peer = Connection("10.9.9.9:1", host="10.9.9.9", is_announced=True, place=(socket_host, "10.9.9.9"))
+    policy = read_policy("access.toml", POLICY_GUARD.format(mode="enforce"), lambda _: "")
+    request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, WIPE, None)
+    by_anybody = Guard(policy).ask(peer, request, Access.ADMIN, 0).event
+    assert by_anybody is not None
+    assert by_anybody.host == told
+    assert Guard(policy).told(peer) == (told, told)
+    assert Guard(policy, trusts_announced=True).told(peer) == ("10.9.9.9", "10.9.9.9:1")

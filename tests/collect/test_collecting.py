@@ -28,7 +28,7 @@ from rocketns.collect.names import Named, NamesError, parse_names
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from tests.access.vectors import KEY, SECRET
+from tests.access.signing import KEY, SECRET
 from tests.client.peers import Serve, answer, serving
 from tests.support.certificates import Files, authority
 from tests.support.tlsfiles import as_options, tls_properties

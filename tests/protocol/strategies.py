@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
+
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
@@ -55,3 +59,13 @@ JSON_BITS = [
 
 json_like = st.one_of(mutated(json_texts()), st.lists(st.sampled_from(JSON_BITS), max_size=12).map(b"".join))
 any_bytes = st.one_of(json_like, st.binary(max_size=60))
+
+
+# Registrations read by the definition alone: nothing is left to the compiled parser.
+
+def declined(_data: bytes | bytearray | memoryview, _compressed: bool, _mappings: bool) -> RegisterBrokerBody | None:
+    """A shortcut that reads no body."""
+    return None
+
+
+decode_by_definition = partial(decode_register_broker_body, shortcut=declined)

@@ -19,8 +19,8 @@ from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
 from tests.compiled.parts import answer
 from tests.fast.clients import CLIENTS, look_up
-from tests.fast.codec.test_register_body import BLOCKS, FORMS, check, check_blocks
 from tests.fast.frames import TOPICS
+from tests.fast.test_register_body import BLOCKS, FORMS, check, check_blocks
 from tests.fast.worlds import CLOSES, PublishedWorld, populated
 from tests.sanitize.fuzz import Corpus, Frames, bodies
 

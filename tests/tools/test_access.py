@@ -15,9 +15,8 @@ from rocketns.access.decision import known
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.tools.access.explanation import missing
 from rocketns.tools.access.notices import notices
-from tests.access.deciding.test_decision import CLASSES, evidence_of, policy_of, requests, whos
-from tests.access.deciding.twin import Request, Who
-from tests.access.vectors import KEY, SECRET, VECTORS
+from tests.access.signing import KEY, SECRET, VECTORS
+from tests.access.test_decision import CLASSES, Request, Who, evidence_of, policy_of, requests, whos
 
 Run = Callable[..., tuple[int, str, str]]
 

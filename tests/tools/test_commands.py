@@ -22,7 +22,7 @@ from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, TOOLS, main
 from rocketns.tools.arguments import parse
 from rocketns.tools.keys import KeysError, read_signer
 from rocketns.tools.main import completion
-from tests.access.vectors import KEY, OF_V1, SECRET, TOPIC
+from tests.access.signing import KEY, OF_V1, SECRET, TOPIC
 from tests.support import certificates
 from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer

@@ -32,8 +32,8 @@ from rocketns.processor.requests import request_of
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import RequestRefused
 from rocketns.tools.access.suggesting import document, journals, seen
-from tests.access.deciding.twin import CLASS_OF
 from tests.access.signing import KEY, SECRET, signed
+from tests.access.test_decision import CLASS_OF
 
 FIRST_US = 1_763_596_800_000_000  # 2025-11-20T00:00:00Z
 

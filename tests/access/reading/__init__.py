@@ -1,1 +1,0 @@
-"""Tests of the readers of a policy's files."""

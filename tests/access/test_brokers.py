@@ -1,0 +1,463 @@
+"""When a registration takes a live broker's address away, and what allows it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interop.harness.payloads import dumps, register_body, topic_config
+from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
+from rocketns.access import asked as asking
+from rocketns.access.asked import OF_A_BROKER, OF_A_NAMESPACE, asked_of
+from rocketns.access.classes import Access, Mode
+from rocketns.access.policy import Policy
+from rocketns.access.principal import Globs, Principal
+from rocketns.access.takeover import Excuse, excuse_of, holder_of
+from rocketns.errors import BodyDecodeError
+from rocketns.protocol import command
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.codes import RequestCode
+from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.headers import (
+    BrokerAddressRequestHeader,
+    KVConfigRequestHeader,
+    RegisterBrokerRequestHeader,
+    decode_header,
+)
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.events import Cause
+from rocketns.routeinfo.held.former import FORMER_OF_A_GROUP_MAX
+from rocketns.routeinfo.tables import BrokerAddrInfo
+from rocketns.routeinfo.unregistration import unregister_brokers
+from tests.processor.asking import Connection, World
+from tests.routeinfo.manager import Broker, Manager, table_of
+
+NAME = "b1"
+OLD, NEW = "10.0.0.1", "10.0.0.2"
+NAT = "192.0.2.1"
+STRANGER = "203.0.113.9"
+
+
+def broker(host: str, number: int = 0, **more: object) -> Broker:
+    """A broker that registers from its own host."""
+    return Broker(name=NAME, addr=f"{host}:10911", id=number, announced_by=host).but(**more)
+
+
+def join(manager: Manager, by: Broker) -> None:
+    """A registration with two topics: one with a single topic may be refused."""
+    manager.register(by, table_of("baseTopic", "T"))
+
+
+@pytest.fixture
+def manager() -> Manager:
+    """One master is registered."""
+    manager = Manager()
+    join(manager, broker(OLD))
+    return manager
+
+
+def holder(manager: Manager, by: Broker) -> str | None:
+    return holder_of(manager.tables, by.name, by.id, by.addr, manager.now_ms)
+
+
+def excuse(manager: Manager, by: Broker, *principals: Principal) -> Excuse | None:
+    return excuse_of(manager.tables, by.name, by.addr, by.announced_by, principals)
+
+
+def owner(*groups: str) -> Principal:
+    return Principal("brokers", frozenset({Access.BROKER}), owns=Globs(groups))
+
+
+# What counts as a takeover
+
+
+def test_another_address_takes_the_id_of_a_live_broker(manager: Manager) -> None:
+    assert holder(manager, broker(NEW)) == f"{OLD}:10911"
+
+
+@pytest.mark.parametrize(
+    "by", [broker(OLD), broker(NEW, 1), broker(NEW).but(name="b2")], ids=["same-address", "free-id", "other-group"]
+)
+def test_who_takes_nothing_is_no_takeover(manager: Manager, by: Broker) -> None:
+    assert holder(manager, by) is None
+
+
+def test_a_broker_that_names_another_cluster_takes_the_id_as_well(manager: Manager) -> None:
+    """Java compares no stateVersion then, and replaces the holder."""
+    assert holder(manager, broker(NEW).but(cluster="another")) == f"{OLD}:10911"
+
+
+def test_a_holder_whose_connection_ended_is_taken_over_by_anybody(manager: Manager) -> None:
+    """A pod that returns with another address while the node still runs: its old connection was closed."""
+    gone = broker(OLD)
+    join(manager, gone)
+    join(manager, broker(NEW, 1))
+    manager.close(gone.channel)
+    assert holder(manager, broker(STRANGER)) is None
+
+
+def test_an_overdue_holder_is_not_live_even_before_the_scan_finds_it(manager: Manager) -> None:
+    manager.now_ms += 120_000
+    assert holder(manager, broker(NEW)) is not None
+    manager.now_ms += 1
+    assert holder(manager, broker(NEW)) is None
+
+
+def test_an_unconfirmed_holder_is_in_the_routes_and_counts_as_live(manager: Manager) -> None:
+    key = BrokerAddrInfo(broker(OLD).cluster, broker(OLD).addr)
+    liveness.doubt_broker(manager.tables, key, Doubt(Reason.RESTORED, 0, manager.now_ms + 1_000), manager.now_ms)
+    assert holder(manager, broker(NEW)) == f"{OLD}:10911"
+    manager.now_ms += 1_001
+    assert holder(manager, broker(NEW)) is None
+
+
+# What allows it
+
+
+def test_nothing_allows_a_stranger(manager: Manager) -> None:
+    assert excuse(manager, broker(STRANGER)) is None
+
+
+def test_a_slave_becomes_the_master(manager: Manager) -> None:
+    join(manager, broker(NEW, 1))
+    assert holder(manager, broker(NEW, 0)) is not None
+    assert excuse(manager, broker(NEW, 0)) is Excuse.WAS_MEMBER
+
+
+def test_a_master_that_lost_its_id_returns(manager: Manager) -> None:
+    join(manager, broker(NEW))
+    assert holder(manager, broker(OLD)) is not None
+    assert excuse(manager, broker(OLD)) is Excuse.WAS_MEMBER
+
+
+@pytest.mark.parametrize("how", ["unregistered", "closed", "expired"])
+def test_a_broker_that_left_returns_while_another_has_its_id(manager: Manager, how: str) -> None:
+    join(manager, broker(NEW, 1, timeout_ms=999_999))
+    match how:
+        case "unregistered":
+            manager.unregister(broker(OLD))
+        case "closed":
+            manager.close(next(iter(manager.tables.owned)))
+        case "expired":
+            manager.now_ms += 120_001
+            manager.scan()
+    join(manager, broker(NEW, 0))
+    assert holder(manager, broker(OLD)) is not None
+    assert excuse(manager, broker(OLD)) is Excuse.WAS_MEMBER
+
+
+def test_who_replaced_an_unconfirmed_broker_is_replaced_by_it(manager: Manager) -> None:
+    key = BrokerAddrInfo(broker(OLD).cluster, broker(OLD).addr)
+    liveness.doubt_broker(manager.tables, key, Doubt(Reason.RESTORED, 0, manager.now_ms + 1_000), manager.now_ms)
+    join(manager, broker(STRANGER))
+    assert excuse(manager, broker(OLD)) is Excuse.WAS_MEMBER
+
+
+@pytest.mark.parametrize("is_former", [False, True], ids=["member", "former"])
+def test_who_only_names_the_address_of_a_member_is_a_stranger(manager: Manager, is_former: bool) -> None:
+    """The address is a field of the request, and any peer can send it."""
+    join(manager, broker(NEW, 1))
+    if is_former:
+        manager.unregister(broker(NEW, 1))
+    assert excuse(manager, broker(NEW).but(announced_by=STRANGER)) is None
+
+
+@pytest.mark.parametrize("is_former", [False, True], ids=["member", "former"])
+def test_a_member_behind_a_gateway_returns_through_the_same_gateway(manager: Manager, is_former: bool) -> None:
+    join(manager, broker(NEW, 1).but(announced_by=NAT))
+    if is_former:
+        manager.unregister(broker(NEW, 1))
+    assert excuse(manager, broker(NEW).but(announced_by=NAT)) is Excuse.WAS_MEMBER
+
+
+def test_a_member_stays_its_own_whoever_announced_its_address_later(manager: Manager) -> None:
+    """So nobody becomes the announcer of a slave, to make it the master."""
+    join(manager, broker(NEW, 1))
+    join(manager, broker(NEW, 1).but(announced_by=STRANGER))
+    assert excuse(manager, broker(NEW).but(announced_by=STRANGER)) is None
+
+
+def test_a_host_that_is_not_known_is_no_announcer(manager: Manager) -> None:
+    """Behind a PROXY header that any peer can write, both are unknown."""
+    join(manager, broker(NEW, 1).but(announced_by=None))
+    assert excuse(manager, broker(NEW).but(announced_by=None)) is None
+
+
+def test_the_owner_of_the_group_may_take_over(manager: Manager) -> None:
+    assert excuse(manager, broker(STRANGER), owner("other"), owner("b*")) is Excuse.OWNS_GROUP
+
+
+def test_the_owner_of_another_group_may_not(manager: Manager) -> None:
+    assert excuse(manager, broker(STRANGER), owner("other"), Principal("p", frozenset({Access.BROKER}))) is None
+
+
+def test_principals_are_not_looked_for_where_a_member_returns(manager: Manager) -> None:
+    """To find them, a signature over the whole body may be computed."""
+
+    def asked() -> Iterator[Principal]:
+        raise AssertionError("the principals were looked for")
+        yield owner("*")
+
+    join(manager, broker(NEW, 1))
+    by = broker(NEW)
+    assert excuse_of(manager.tables, NAME, by.addr, NEW, asked()) is Excuse.WAS_MEMBER
+
+
+# The memory of former members
+
+
+def test_former_members_are_forgotten_with_their_group(manager: Manager) -> None:
+    join(manager, broker(NEW))
+    manager.unregister(broker(NEW))
+    assert not manager.tables.former.of(NAME)
+    join(manager, broker(STRANGER))
+    assert excuse(manager, broker(OLD)) is None
+
+
+def test_a_group_remembers_a_few_former_members(manager: Manager) -> None:
+    hosts = [f"10.0.1.{number}" for number in range(FORMER_OF_A_GROUP_MAX + 2)]
+    for host in hosts:
+        join(manager, broker(host))
+    assert list(manager.tables.former.of(NAME)) == [f"{host}:10911" for host in hosts[1:-1]]
+
+
+# Held against what registrations do
+
+hosts = st.sampled_from([OLD, NEW, STRANGER])
+steps = st.tuples(
+    st.sampled_from(["register", "register", "register", "unregister", "wait"]), hosts, st.integers(0, 2),
+    st.sampled_from(["c1", "c2"]),
+)  # fmt: skip
+
+
+@given(st.lists(steps, max_size=20))
+def test_each_live_broker_that_loses_its_id_to_another_was_a_holder(history: list[tuple[str, str, int, str]]) -> None:
+    """And who was no holder loses nothing to another address."""
+    manager = Manager()
+    for what, host, number, cluster in history:
+        by = broker(host, number).but(cluster=cluster)
+        if what == "wait":
+            manager.now_ms += 50_000
+            manager.scan()
+        elif what == "unregister":
+            manager.unregister(by)
+        else:
+            found, group = holder(manager, by), manager.tables.broker_addr_table.get(NAME)
+            before = None if group is None else group.broker_addrs.get(number)
+            registrant = manager.tables.registrants.get(NAME, {}).get(number)
+            is_live = manager.tables.live(registrant, before) is not None
+            join(manager, by)
+            loses = before is not None and before != by.addr and is_live
+            assert found == (before if loses else None)
+
+
+# What is judged is what the processors read: held against their own decoding, and against what requests change.
+
+# One name of a field, and what a peer may hope to be taken for it.
+NAMES = [
+    "brokerName", "brokername", "BROKERNAME", "broker_name", "brokerName ", "brokerNam\\u0065", "bname",
+    "brokerAddr", "BrokerAddr", "addr", "namespace", "Namespace", "clusterName", "",
+]  # fmt: skip
+texts = st.sampled_from(["a1", "b", "10.0.0.2:10911", "", "null", "b\x00", "\uff42"])
+pairs = st.lists(st.tuples(st.sampled_from(NAMES), st.none() | texts), max_size=8)
+
+
+def json_frame(code: int, fields: list[tuple[str, str | None]]) -> bytes:
+    """With equal names as often as they are given; ``\\u0065`` stays an escape."""
+    ext = ",".join(f'"{name}":{json.dumps(value)}' for name, value in fields)
+    return frame(json_header(code, {"@": 0}).replace(b'{"@":0}', b"{%s}" % ext.encode()))
+
+
+def binary_frame(code: int, fields: list[tuple[str, str | None]]) -> bytes:
+    """Likewise. A null is an empty value."""
+    section = b"".join(
+        struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">i", len((value or "").encode()))
+        + (value or "").encode() for name, value in fields
+    )  # fmt: skip
+    return frame(binary_header(code)[:-4] + struct.pack(">i", len(section)) + section, b"", ROCKETMQ)
+
+
+Framing = Callable[[int, list[tuple[str, str | None]]], bytes]
+
+
+@pytest.mark.parametrize("framed", [json_frame, binary_frame])
+@given(code=st.sampled_from(sorted(OF_A_BROKER)), fields=pairs)
+@example(code=104, fields=[("brokerName", "a1"), ("brokerName", "b")])
+@example(code=104, fields=[("brokerName", "a1"), ("brokerName", None)])
+def test_the_broker_that_is_judged_is_that_of_the_processor(
+    framed: Framing, code: int, fields: list[tuple[str, str | None]]
+) -> None:
+    """Also with equal names, nulls, empty texts, and names that differ in capitals."""
+    request = command.decode(framed(code, fields))
+    kind = RegisterBrokerRequestHeader if code == RequestCode.REGISTER_BROKER else BrokerAddressRequestHeader
+    header = decode_header(request, kind)  # type: ignore[type-var]
+    judged = asked_of(request, Access.BROKER)
+    assert judged.brokers() == [header.broker_name or ""]  # type: ignore[attr-defined]
+    assert judged.address == (header.broker_addr or "")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("framed", [json_frame, binary_frame])
+@given(code=st.sampled_from(sorted(OF_A_NAMESPACE)), fields=pairs)
+def test_the_namespace_that_is_judged_is_that_of_the_processor(
+    framed: Framing, code: int, fields: list[tuple[str, str | None]]
+) -> None:
+    request = command.decode(framed(code, fields))
+    assert asked_of(request, Access.READ).namespace == (decode_header(request, KVConfigRequestHeader).namespace or "")
+
+
+bodies = st.one_of(
+    st.binary(max_size=40),
+    st.lists(st.fixed_dictionaries({"brokerName": st.none() | texts | st.integers()}), max_size=3).map(
+        lambda some: dumps({"queueDatas": some})
+    ),
+    st.sampled_from(
+        [b'{"queueDatas":{"brokerName":"b"}}', b'{"queueDatas":[null]}', b"null", b"[]", b'{"queuedatas":[]}']
+    ),
+)
+
+
+@given(body=st.none() | bodies)
+@example(body=b'{"queueDatas":[{"brokerName":"a1"}],"queueDatas":[{"brokerName":"b"}]}')
+def test_the_brokers_of_a_topic_that_are_judged_are_those_of_the_processor(body: bytes | None) -> None:
+    """A body that the processor refuses names nobody."""
+    request = RemotingCommand(RequestCode.REGISTER_TOPIC_IN_NAMESRV, 513, 1, 0, {"topic": "T"}, body)
+    judged = asked_of(request, Access.BROKER).brokers()
+    try:
+        assert judged == [name or "" for name, _ in decode_queue_datas(body)]
+    except BodyDecodeError:
+        assert judged == []
+
+
+def test_the_brokers_of_a_topic_are_read_once_for_all_principals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body has up to 16 MiB."""
+    reads: list[bytes | None] = []
+    real = asking.decode_queue_datas
+
+    def count(body: bytes | None, most: int) -> Any:
+        reads.append(body)
+        return real(body, most)
+
+    monkeypatch.setattr(asking, "decode_queue_datas", count)
+    request = RemotingCommand(RequestCode.REGISTER_TOPIC_IN_NAMESRV, 513, 1, 0, {}, dumps({"queueDatas": []}))
+    judged = asked_of(request, Access.BROKER)
+    assert judged.brokers() == judged.brokers() == []
+    assert len(reads) == 1
+
+
+# A principal that may register brokers of one name does nothing to those of another
+
+ATTACKER, OWN, OTHER = "10.0.0.9", "10.0.0.9:10911", "10.0.0.2:10911"
+POLICY = Policy(
+    (Principal("a", frozenset({Access.BROKER}), networks=(ip_network(f"{ATTACKER}/32"),), broker_names=Globs(["a*"])),),
+    {Access.BROKER: Mode.ENFORCE},
+)
+MAPPED = {
+    "T": {"bname": "b", "currIdMap": {}, "epoch": 9, "scope": "x", "topic": "T", "totalQueues": 8, "dirty": False}
+}
+
+
+def restricted(home: Path) -> World:
+    """The broker ``b`` is registered, and the attacker may register ``a*``."""
+    world = World(home)
+    world.peer = Connection("10.0.0.2:1234", host="10.0.0.2")
+    world.register("T", "U", cluster="c", broker="b", addr=OTHER)
+    world.context.guard.follow(POLICY)
+    world.peer = Connection(f"{ATTACKER}:1234", host=ATTACKER)
+    world.now = world.now._replace(ms=world.now.ms + 1_000)
+    return world
+
+
+def ask(world: World, code: int, ext: dict[str, Any], body: bytes | None = None) -> int:
+    """As control does: 16 if the request is refused."""
+    request = RemotingCommand(code, 513, 1, 0, {key: str(v) for key, v in ext.items() if v is not None}, body)
+    verdict = world.context.guard.ask(world.peer, request, Access.BROKER, world.now.ms, world.context.tables)
+    return 16 if verdict.error is not None else world.ask(code, ext, body).code
+
+
+def apply_all(world: World) -> None:
+    """Unregistrations that wait, and those of the connection, which ends."""
+    context = world.context
+    leaving = [*context.unregister_queue.take_all()]
+    leaving += liveness.closed_connection(context.tables, world.peer, Cause.CHANNEL_CLOSE)  # type: ignore[arg-type]
+    unregister_brokers(context.tables, leaving, world.now.ms)
+    while orphaned := liveness.orphaned(context.tables, 100):
+        unregister_brokers(context.tables, orphaned, world.now.ms)
+
+
+def of_b(world: World) -> str:
+    """All that the tables have of the broker ``b``."""
+    tables = world.context.tables
+    topics = {topic: queues["b"] for topic, queues in tables.topic_queue_table.items() if "b" in queues}
+    mappings = {topic: infos.get("b") for topic, infos in tables.topic_queue_mapping_info_table.items() if "b" in infos}
+    live = tables.broker_live_table[BrokerAddrInfo("c", OTHER)]
+    return f"{tables.broker_addr_table['b']} {live} {topics} {mappings}"
+
+
+requests = st.tuples(
+    st.sampled_from([103, 104, 322, 904, 217]),
+    st.fixed_dictionaries({
+        "brokerName": st.sampled_from(["a1", "a2", "b", "", None]),
+        "brokerAddr": st.sampled_from([OWN, OTHER, "", None]),
+        "clusterName": st.sampled_from(["c", "c2", "", None]),
+        "brokerId": st.sampled_from([0, 1, -1, None]),
+        "heartbeatTimeoutMillis": st.sampled_from([1, None]),
+        "topic": st.sampled_from(["T", "new"]),
+    }),
+    st.sampled_from([
+        register_body([topic_config("T"), topic_config("U")]),
+        register_body([topic_config("T"), topic_config("V")], mapping=MAPPED),
+        dumps({"queueDatas": [{"brokerName": "b", "perm": 2}]}),
+        dumps({"queueDatas": [{"brokerName": "a1"}, {"brokerName": "b", "perm": 2}]}),
+        None,
+    ]),
+)  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(st.lists(requests, max_size=6))
+@example([(103, {"brokerName": "a1", "brokerAddr": OTHER, "clusterName": "c", "brokerId": 0}, register_body([]))])
+@example([(904, {"brokerName": "a1", "brokerAddr": OTHER, "clusterName": "c", "brokerId": 0}, None)])
+@example([(104, {"brokerName": "a1", "brokerAddr": OTHER, "clusterName": "c", "brokerId": 0}, None)])
+@example([
+    (103, {"brokerName": "a1", "brokerAddr": OWN, "clusterName": "c", "brokerId": 0},
+     register_body([topic_config("T"), topic_config("V")], mapping=MAPPED)),
+])  # fmt: skip
+def test_no_request_touches_a_broker_of_another_name(some: list[tuple[int, dict[str, Any], bytes | None]]) -> None:
+    """Neither its members, nor its sign of life, nor its topics, nor its mappings; also not when its sender leaves."""
+    with TemporaryDirectory() as home:
+        world = restricted(Path(home))
+        before = of_b(world)
+        for code, ext, body in some:
+            ask(world, code, ext, body)
+        apply_all(world)
+        assert of_b(world) == before
+
+
+@pytest.mark.parametrize("code", [103, 104, 322, 904])
+@pytest.mark.parametrize("name", ["b", "a1"])
+def test_the_address_of_another_broker_is_refused_by_its_name(tmp_path: Path, code: int, name: str) -> None:
+    """Also where the request names a group that its sender may register."""
+    ext = {"brokerName": name, "brokerAddr": OTHER, "clusterName": "c", "brokerId": 0}
+    assert ask(restricted(tmp_path), code, ext, register_body([]) if code == 103 else None) == 16
+
+
+def test_nobody_bars_a_broker_by_registering_its_address_first(tmp_path: Path) -> None:
+    """The address is that of its own host, whatever groups list it."""
+    world = World(tmp_path)
+    world.peer = Connection("10.0.0.2:1", host="10.0.0.2")
+    world.register("T", "U", cluster="c", broker="b", addr=OWN)
+    world.context.guard.follow(POLICY)
+    world.peer = Connection(f"{ATTACKER}:1234", host=ATTACKER)
+    ext = {"brokerName": "a1", "brokerAddr": OWN, "clusterName": "c", "brokerId": 0}
+    assert ask(world, 103, ext, register_body([topic_config("T"), topic_config("U")])) == 0
+    assert ask(world, 904, ext) == 0

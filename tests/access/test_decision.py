@@ -1,0 +1,366 @@
+"""The decision once more, written from the rules and not from the code: plain data, one rule after the other.
+
+A principal is known by all the kinds of evidence that it names. One that is known, has the right and no restriction
+against it allows the request. Nothing else does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from ipaddress import ip_address, ip_network
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rocketns.access import standing
+from rocketns.access.asked import Asked, asked_of
+from rocketns.access.classes import MODES, RIGHTS, Access, Mode
+from rocketns.access.decision import Decision, Evidence, Reason, decide, is_known, known
+from rocketns.access.policy import OPEN, Policy
+from rocketns.access.principal import Globs, Network, Principal
+from rocketns.access.reading.policy_file import read_policy
+from rocketns.access.signing.signature import Signed
+from rocketns.addresses import Address, literal
+from rocketns.processor.requests import REQUESTS, request_of
+from rocketns.protocol.command import RemotingCommand
+
+CLASSES = ("lookup", "read", "scan", "config", "broker", "admin")
+CLASS_OF = {
+    105: "lookup",
+    101: "read", 106: "read", 206: "read", 219: "read", 304: "read", 21070: "read",
+    224: "scan", 311: "scan", 312: "scan", 313: "scan",
+    319: "config",
+    103: "broker", 104: "broker", 217: "broker", 322: "broker", 901: "broker", 904: "broker",
+    100: "admin", 102: "admin", 205: "admin", 216: "admin", 318: "admin", 327: "admin",
+}  # fmt: skip
+
+
+@dataclass
+class Who:
+    """A principal, with lists of texts as in the file. None: it is not in the file."""
+
+    name: str
+    may: list[str]
+    networks: list[str] | None = None
+    keys: list[str] | None = None
+    certificates: list[str] | None = None
+    broker_names: list[str] | None = None
+    addresses: list[str] | None = None
+    address_is_peer: bool = False
+    kv_namespaces: list[str] | None = None
+
+
+@dataclass
+class Request:
+    """A request with what is known of its sender. ``key``: that of a right signature. ``held_by``: the broker groups
+    that have the address that it announces.
+    """
+
+    code: int
+    host: str | None = None
+    key: str | None = None
+    certificates: list[str] = field(default_factory=list)
+    brokers: list[str] = field(default_factory=list)
+    broker_address: str | None = None
+    namespace: str | None = None
+    held_by: list[str] = field(default_factory=list)
+
+
+def is_allowed(whos: list[Who], modes: dict[str, str], request: Request) -> bool:
+    """Whether the request is carried out."""
+    of_class = CLASS_OF.get(request.code)
+    if modes.get(of_class or "admin", "off") != "enforce":
+        return True
+    return of_class is not None and any(is_who(who, request) and may(who, request, of_class) for who in whos)
+
+
+def is_who(who: Who, request: Request) -> bool:
+    """Whether the sender is this principal."""
+    evidence = []
+    if who.networks:
+        evidence.append(is_in(who.networks, request.host))
+    if who.keys:
+        evidence.append(request.key in who.keys)
+    if who.certificates is not None:
+        evidence.append(any(matches(who.certificates, one) for one in request.certificates))
+    return evidence != [] and all(evidence)
+
+
+def may(who: Who, request: Request, of_class: str) -> bool:
+    """Whether the principal's rights are enough. Brokers need no other right for what they send."""
+    rights = {of_class}
+    if request.code in (105, 106) or (of_class == "read" and request.namespace == "ORDER_TOPIC_CONFIG"):
+        rights.add("broker")
+    if rights.isdisjoint(who.may):
+        return False
+    if request.namespace is not None and not is_one_of(who.kv_namespaces, request.namespace):
+        return False
+    if not all(is_one_of(who.broker_names, name) for name in request.brokers):
+        return False
+    if request.broker_address is None:
+        return True
+    host = request.broker_address.rpartition(":")[0]
+    if host != request.host and not all(is_one_of(who.broker_names, name) for name in request.held_by):
+        return False
+    if who.addresses is not None and not is_in(who.addresses, host):
+        return False
+    return not who.address_is_peer or host == request.host
+
+
+def is_in(networks: list[str], host: str | None) -> bool:
+    """Whether the address, of the same family, is in one of them."""
+    try:
+        address = ip_address(host or "")
+    except ValueError:
+        return False
+    return any(address in ip_network(network) for network in networks)
+
+
+def is_one_of(globs: list[str] | None, text: str) -> bool:
+    """Without a list there is no restriction."""
+    return globs is None or matches(globs, text)
+
+
+def matches(globs: list[str], text: str) -> bool:
+    """Capitals and small letters differ."""
+    return any(fnmatchcase(text, glob) for glob in globs)
+
+
+# The decision: what a plain twin of it says; and nothing is allowed that no principal allows.
+
+ENFORCED = dict.fromkeys(RIGHTS, Mode.ENFORCE)
+CODES = (*CLASS_OF, 0, 905, 1001, 1018, 9999)
+KEYS = ("k1", "k2")
+NAMESPACES = ("ORDER_TOPIC_CONFIG", "LMQ", "other")
+HOSTS = ("10.0.0.1", "10.0.1.7", "192.168.7.9", "2001:db8::1")
+NETWORKS = ("10.0.0.0/24", "10.0.0.0/8", "10.0.1.7", "0.0.0.0/0", "2001:db8::/32", "::/0")
+NAMES = ("broker-a", "broker-b", "Broker-a", "x")
+GLOBS = ("broker-*", "broker-a", "*", "x?", "[bx]*")
+PEERS = ("CN=one", "one.example.org", "CN=two")
+
+
+def some(values: tuple[str, ...], *, at_least: int = 0) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(values), max_size=3, min_size=at_least, unique=True)
+
+
+def whos() -> st.SearchStrategy[list[Who]]:
+    one = st.builds(
+        Who, st.sampled_from(["p1", "p2", "p3", "p4"]), some(CLASSES),
+        st.none() | some(NETWORKS), st.none() | some(KEYS),
+        st.none() | some(("CN=*", "*.example.org", "CN=two")), st.none() | some(GLOBS), st.none() | some(NETWORKS),
+        st.booleans(), st.none() | some(("ORDER_TOPIC_CONFIG", "L*", "*")),
+    ).filter(lambda who: bool(who.networks or who.keys or who.certificates is not None))  # fmt: skip
+    return st.lists(one, max_size=4, unique_by=lambda who: who.name)
+
+
+def requests() -> st.SearchStrategy[Request]:
+    return st.builds(
+        Request, st.sampled_from(CODES), st.none() | st.sampled_from(HOSTS), st.none() | st.sampled_from(KEYS),
+        some(PEERS), some(NAMES), st.none() | st.sampled_from([f"{host}:10911" for host in (*HOSTS, "broker-a.local")]),
+        st.none() | st.sampled_from(NAMESPACES), some(NAMES),
+    )  # fmt: skip
+
+
+def modes_of(modes: dict[str, str]) -> dict[Access, Mode]:
+    return {Access(name): MODES[word] for name, word in modes.items()}
+
+
+def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
+    """By the reader, as a file would be."""
+    lines = ["[modes]", *(f"{name} = '{word}'" for name, word in modes.items())]
+    lines += [f"[keys.{key}]\nsecret = 'secret of {key}'" for key in KEYS]
+    for who in principals:
+        lines.append(f"[principals.{who.name}]")
+        given = {name: value for name, value in vars(who).items() if name != "name" and value is not None}
+        lines += [
+            f"{name} = {str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()
+        ]
+    if not principals:  # without one, a file that enforces is refused
+        return Policy(modes=modes_of(modes))
+    return read_policy("policy.toml", "\n".join(lines), lambda path: path)
+
+
+def evidence_of(policy: Policy, request: Request) -> Evidence:
+    address = None if request.host is None else literal(request.host)
+    of_peer = standing.evidence_of(policy, address, request.certificates)
+    return replace(of_peer, key=request.key, signed=Signed.NOT if request.key is None else Signed.RIGHT)
+
+
+def asked_for(request: Request) -> Asked:
+    access = Access(CLASS_OF.get(request.code, "off"))
+    return Asked(request.code, access, lambda: request.brokers, request.broker_address, request.namespace,
+                 lambda: request.held_by)  # fmt: skip
+
+
+def decision(principals: list[Who], modes: dict[str, str], request: Request) -> Decision:
+    policy = policy_of(principals, modes)
+    return decide(policy, asked_for(request), evidence_of(policy, request))
+
+
+@given(
+    whos(), st.fixed_dictionaries(dict.fromkeys(CLASSES, st.sampled_from(["off", "observe", "enforce"]))), requests()
+)
+def test_the_decision_is_that_of_its_twin(principals: list[Who], modes: dict[str, str], request: Request) -> None:
+    assert decision(principals, modes, request).is_refused is not is_allowed(principals, modes, request)
+
+
+@given(whos(), requests())
+def test_observing_says_what_enforcing_refuses(principals: list[Who], request: Request) -> None:
+    policy = policy_of(principals, dict.fromkeys(CLASSES, "observe"))
+    asked_now, evidence = asked_for(request), evidence_of(policy, request)
+    enforced, observed = (decide(one, asked_now, evidence) for one in (replace(policy, modes=ENFORCED), policy))
+    assert replace(enforced, mode=Mode.OBSERVE) == observed
+    assert not observed.is_refused
+
+
+@given(whos(), requests())
+def test_who_is_allowed_something_is_a_principal_with_that_right(principals: list[Who], request: Request) -> None:
+    made = decision(principals, dict.fromkeys(CLASSES, "enforce"), request)
+    if made.reason is None:
+        assert made.principal is not None
+        who = next(who for who in principals if who.name == made.principal.name)
+        assert is_who(who, request)
+        assert {CLASS_OF[request.code], "broker"} & set(who.may)
+
+
+@given(whos(), st.sampled_from([Signed.NOT, Signed.UNKNOWN_KEY, Signed.WRONG]), st.sampled_from(KEYS), requests())
+def test_a_key_without_a_right_signature_is_no_evidence(
+    principals: list[Who], signed: Signed, key: str, request: Request
+) -> None:
+    policy = policy_of(principals, dict.fromkeys(CLASSES, "enforce"))
+    evidence = replace(evidence_of(policy, replace(request, key=None)), key=key, signed=signed)
+    assert not any(one.keys for one in known(policy, evidence))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_nobody_may_do_anything_without_a_principal(code: int) -> None:
+    """Whatever is known of the peer: with ENFORCE, nothing is allowed by default."""
+    for host, key, names in product((None, *HOSTS), (None, *KEYS), ([], list(PEERS))):
+        request = Request(code, host, key, names, [], None, "ORDER_TOPIC_CONFIG")
+        made = decide(Policy(modes=ENFORCED), asked_for(request), evidence_of(Policy(modes=ENFORCED), request))
+        assert made.is_refused
+        nobody = Reason.NO_EVIDENCE if key is None else Reason.KEY_ALONE
+        assert made.reason is (nobody if code in CLASS_OF else Reason.NO_CLASS)
+
+
+@pytest.mark.parametrize("code", sorted({*REQUESTS, 905, 1001, 9999}))
+def test_a_principal_without_rights_may_do_nothing(code: int) -> None:
+    nobody = Who("nobody", [], ["0.0.0.0/0"], None, None)
+    assert decision([nobody], dict.fromkeys(CLASSES, "enforce"), Request(code, "10.0.0.1")).is_refused
+
+
+def test_without_a_policy_nothing_is_refused() -> None:
+    assert not any(decide(OPEN, asked_for(Request(code)), Evidence(None)).is_refused for code in CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_table_of_requests_has_the_classes_of_the_twin(code: int) -> None:
+    assert request_of(code).access.value == CLASS_OF.get(code, "off")
+
+
+def asked(code: int, body: bytes | None = None, **given: str) -> Asked:
+    command = RemotingCommand(code, 513, 1, 0, dict(given), body)
+    return asked_of(command, request_of(code).access)
+
+
+@pytest.mark.parametrize("code", [103, 104, 322, 904])
+def test_a_broker_asks_for_its_name_and_its_address(code: int) -> None:
+    made = asked(code, brokerName="a", brokerAddr="10.0.0.1:1", namespace="n")
+    assert (made.brokers(), made.address, made.namespace) == (["a"], "10.0.0.1:1", None)
+    assert (asked(code).brokers(), asked(code).address) == ([""], "")
+
+
+def test_a_topic_is_asked_for_the_brokers_of_its_body() -> None:
+    body = b'{"queueDatas":[{"brokerName":"a"},{"brokerName":"b"},{}]}'
+    assert asked(217, body, brokerName="c").brokers() == ["a", "b", ""]
+    assert asked(217, b"{").brokers() == []
+
+
+@pytest.mark.parametrize("code", [100, 101, 102, 219])
+def test_kv_requests_ask_for_their_namespace(code: int) -> None:
+    assert asked(code, namespace="n").namespace == "n"
+    assert asked(code).namespace == ""
+
+
+REASONS: list[tuple[Reason, dict[str, Any], Request]] = [
+    (Reason.NOT_GRANTED, {"may": ["lookup"]}, Request(319, "10.0.0.1")),
+    (Reason.NAMESPACE, {"may": ["read"], "kv_namespaces": ["a"]}, Request(101, "10.0.0.1", namespace="b")),
+    (Reason.BROKER_NAME, {"may": ["broker"], "broker_names": ["a"]}, Request(904, "10.0.0.1", brokers=["b"])),
+    (Reason.BROKER_ADDRESS, {"may": ["broker"], "addresses": ["10.0.0.2"]},
+     Request(904, "10.0.0.1", broker_address="10.0.0.1:1")),
+    (Reason.NOT_THE_PEER, {"may": ["broker"], "address_is_peer": True},
+     Request(904, "10.0.0.1", broker_address="10.0.0.2:1")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reason", "given", "request_"), REASONS, ids=[str(one[0]) for one in REASONS])
+def test_a_refusal_says_what_is_missing(reason: Reason, given: dict[str, Any], request_: Request) -> None:
+    who = Who("p1", networks=["10.0.0.1"], **given)
+    made = decision([who, Who("p2", [], ["10.0.0.1"])], dict.fromkeys(CLASSES, "enforce"), request_)
+    assert (made.reason, made.principal and made.principal.name) == (reason, "p1")
+
+
+# The index of a policy's principals gives those that a look at each of them gives.
+
+# Few bits differ, so that networks often contain an address, and each other.
+ADDRESSES = st.one_of(
+    st.integers(0, 15).map(lambda low: ip_address("10.0.0.0") + low),
+    st.integers(0, 15).map(lambda low: ip_address("2001:db8::") + (low << 62)),
+    st.sampled_from([ip_address("255.255.255.255"), ip_address("0.0.0.0"), ip_address("::"), ip_address("::1")]),
+)
+NAMES_INDEX = st.text("ab*?[]!-", max_size=4)
+KEYS_INDEX = st.sampled_from("kl")
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    address = draw(ADDRESSES)
+    return ip_network((address, draw(st.integers(0, address.max_prefixlen))), strict=False)
+
+
+PRINCIPALS = st.lists(
+    st.builds(
+        Principal, name=st.text("pq", min_size=1, max_size=3), may=st.just(frozenset({Access.LOOKUP})),
+        networks=st.lists(networks(), max_size=4).map(tuple), keys=st.frozensets(KEYS_INDEX),
+        certificates=st.none() | st.lists(NAMES_INDEX, max_size=3).map(Globs),
+    ),
+    max_size=6, unique_by=lambda principal: principal.name,
+)  # fmt: skip
+
+
+def looked_at_each(principals: list[Principal], address: Address | None) -> set[str]:
+    return {
+        one.name for one in principals for network in one.networks
+        if address is not None and address.version == network.version and address in network
+    }  # fmt: skip
+
+
+@given(PRINCIPALS, st.none() | ADDRESSES)
+def test_an_address_has_the_principals_whose_networks_contain_it(
+    principals: list[Principal], address: Address | None
+) -> None:
+    assert Policy(tuple(principals)).index.networks.of(address) == looked_at_each(principals, address)
+
+
+@given(PRINCIPALS, st.lists(NAMES_INDEX, max_size=3))
+@example([Principal("p", frozenset(), certificates=Globs(["a[b"]))], ["a[b"])
+def test_a_certificate_has_the_principals_that_name_it(principals: list[Principal], names: list[str]) -> None:
+    expected = {
+        one.name for one in principals if one.certificates is not None
+        for glob in one.certificates.globs for name in names if fnmatchcase(name, glob)
+    }  # fmt: skip
+    assert Policy(tuple(principals)).index.certificates.of(names) == expected
+
+
+@given(PRINCIPALS, st.none() | ADDRESSES, st.lists(NAMES_INDEX, max_size=2), st.none() | KEYS_INDEX, st.sampled_from(Signed))
+def test_a_peer_is_known_as_those_that_it_is(
+    principals: list[Principal], address: Address | None, names: list[str], key: str | None, signed: Signed
+) -> None:
+    policy = Policy(tuple(principals))
+    index = policy.index
+    evidence = Evidence(address, index.networks.of(address), index.certificates.of(names), key, signed)
+    assert known(policy, evidence) == [one for one in principals if is_known(one, evidence)]

@@ -1,1 +1,0 @@
-"""`rocketns/_fast/connections/`: messages between threads, and the connections that hold the most bytes."""

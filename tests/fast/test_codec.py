@@ -1,0 +1,394 @@
+"""Finding a frame: the compiled function equals its Python twin on valid, cut, mutated and hostile input."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import orjson
+import pytest
+from construct import ConstructError
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
+from rocketns._fast.codec import binary_header as compiled
+from rocketns._fast.codec import json_beans, wire
+from rocketns._fast.codec.json_shape import count_values, quote_numeric_keys
+from rocketns.errors import BodyDecodeError
+from rocketns.protocol import frame as reference
+from rocketns.protocol import spec
+from rocketns.protocol.body import topic_queue_mapping as mapping
+from rocketns.protocol.body.registration import topic_config_wrapper as wrapper
+from rocketns.protocol.body.route import TopicTable, queue_data
+from rocketns.protocol.bounds import ODD_VALUES_MAX
+from rocketns.protocol.json.lenient import NumberText
+from rocketns.protocol.json.numbers import as_int
+from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
+
+MAX = reference.FRAME_SIZE_MAX_BYTES
+NextFrame = Callable[[bytes, int, int], int]
+
+headers = st.one_of(
+    st.binary(max_size=40),
+    st.just(json_header(105, {"topic": "T"})),
+    st.just(binary_header(105, {"topic": "T"})),
+)
+valid_frames = st.builds(frame, headers, st.binary(max_size=40), st.sampled_from([JSON, ROCKETMQ]))
+hostile_frames = st.builds(
+    lambda length, word, rest: struct.pack(">iI", length, word) + rest,
+    st.one_of(st.integers(-(2**31), INT_MAX), st.integers(-4, 40), st.integers(MAX - 8, MAX + 8)),
+    st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 40), st.integers(2**24 - 1, 2**24 + 40)),
+    st.binary(max_size=40),
+)
+limits = st.one_of(st.just(MAX), st.integers(0, 100), st.integers(0, 2**32 - 1))
+
+
+@st.composite
+def mutated_frames(draw: st.DrawFn) -> bytes:
+    data = bytearray(draw(valid_frames))
+    for _ in range(draw(st.integers(1, 3))):
+        data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    return bytes(data)
+
+
+@st.composite
+def cut_frames(draw: st.DrawFn) -> bytes:
+    data = draw(valid_frames)
+    return data[: draw(st.integers(0, len(data)))]
+
+
+buffers = st.lists(
+    st.one_of(valid_frames, cut_frames(), mutated_frames(), hostile_frames, st.binary(max_size=20)),
+    max_size=4,
+).map(b"".join)
+
+
+@given(buffers, limits)
+@example(b"", MAX)
+@example(struct.pack(">iI", INT_MAX, 0), 2**32 - 1)
+@example(struct.pack(">iI", -1, 0), 2**32 - 1)
+@settings(deadline=None)
+def test_equals_the_twin_at_every_offset(buffer: bytes, frame_size_max: int) -> None:
+    for start in range(len(buffer) + 1):
+        expected = reference.next_frame(buffer, start, frame_size_max)
+        assert wire.next_frame(buffer, start, frame_size_max) == expected, (buffer, start)
+
+
+@example(b"x", -(2**63))  # their difference does not fit into 64 bits
+@given(buffers, st.one_of(st.integers(-(2**63), -1), st.integers(1, 2**62)))
+@settings(deadline=None)
+def test_refuses_a_start_outside_the_buffer(buffer: bytes, distance: int) -> None:
+    start = distance if distance < 0 else len(buffer) + distance
+    for next_frame in (wire.next_frame, reference.next_frame):
+        with pytest.raises(ValueError, match="outside a buffer"):
+            next_frame(buffer, start, MAX)
+
+
+@pytest.fixture(params=[wire.next_frame, reference.next_frame], ids=["compiled", "twin"])
+def next_frame(request: pytest.FixtureRequest) -> NextFrame:
+    return request.param
+
+
+@given(st.lists(valid_frames.filter(lambda f: f[7] or f[4]), min_size=1, max_size=4))
+@settings(deadline=None)
+def test_frames_follow_one_another_and_a_cut_one_needs_more(frames: list[bytes]) -> None:
+    for function in (wire.next_frame, reference.next_frame):
+        buffer, at = b"".join(frames), 0
+        for one in frames:
+            assert function(buffer, at, MAX) == len(one)
+            for cut in range(len(one)):
+                assert function(buffer[: at + cut], at, MAX) == 0
+            at += len(one)
+        assert function(buffer, at, MAX) == 0
+
+
+def whole(length: int, word: int = 0x0000_0002) -> bytes:
+    return struct.pack(">iI", length, word)[: 4 + max(length, 0)].ljust(4 + max(length, 0), b"x")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (struct.pack(">i", MAX - 3), -1),
+        (struct.pack(">i", MAX - 4), 0),
+        (struct.pack(">i", -1), -1),
+        (struct.pack(">i", -(2**31)), -1),
+        (b"\xff\xff\xff", 0),
+        (whole(0), -1),
+        (whole(3), -1),
+        (whole(3)[:-1], 0),
+        (whole(4, 0x0000_0000), -1),
+        (whole(4, 0x0100_0000), 8),
+        (whole(6, 0x0000_0002), 10),
+        (whole(6, 0x0000_0002)[:-1], 0),
+        (whole(6, 0x0000_0003), -1),
+        (whole(6, 0x0000_0003)[:-1], 0),
+        (whole(6, 0x0200_0002), -1),
+        (whole(6, 0xFF00_0002), -1),
+        (whole(6, 0xFF00_0002)[:-1], 0),
+    ],
+)  # fmt: skip
+def test_size_of_the_frame_at_the_edges(next_frame: NextFrame, data: bytes, expected: int) -> None:
+    assert next_frame(data, 0, MAX) == expected
+    assert next_frame(b"\x00" * 5 + data, 5, MAX) == expected
+
+
+def test_the_largest_frame_is_found(next_frame: NextFrame) -> None:
+    assert next_frame(whole(MAX - 4, 0x00FF_FFF8), 0, MAX) == MAX
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_takes_any_buffer_of_bytes(next_frame: NextFrame, kind: type) -> None:
+    assert next_frame(kind(whole(6)), 0, MAX) == 10
+    assert next_frame(kind(b""), 0, MAX) == 0
+
+
+# Binary headers: the compiled parser agrees with the Construct declaration.
+
+REFUSED = "refused"
+FIELDS_MAX = 1024
+PAIR = b"\x00\x01k\x00\x00\x00\x01v"
+
+
+def header_reference(data: bytes, header_length: int) -> Any:
+    try:
+        header = spec.BINARY_HEADER.parse(data, header_length=header_length)
+    except ConstructError:
+        return REFUSED
+    pairs = header.ext or ()
+    ext = {_text(p.key): _text(p.value) or None for p in pairs if p.key} if header.ext_length > 0 else None
+    return header.code, header.language, header.version, header.opaque, header.flag, ext, header.end
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def fast(data: bytes, header_length: int, start: int = 0) -> Any:
+    try:
+        return compiled.parse(data, start, header_length, spec.EXT_PAIRS_MAX)
+    except ValueError:
+        return REFUSED
+
+
+def check(data: bytes, header_length: int) -> Any:
+    taken = fast(data, header_length)
+    assert taken == header_reference(data, header_length)
+    shifted = fast(memoryview(b"12345678" + data), header_length, 8)  # type: ignore[arg-type]
+    assert shifted == (REFUSED if taken == REFUSED else (*taken[:-1], taken[-1] + 8))
+    return taken
+
+
+shorts = st.integers(-(2**15), 2**15 - 1)
+binary_header_headers = st.builds(
+    binary_header, shorts, st.none() | st.dictionaries(texts, texts, max_size=4), opaque=ints, version=shorts,
+    flag=ints, language=st.integers(0, 127), remark=st.binary(max_size=10),
+)  # fmt: skip
+lengths = st.sampled_from([-1, INT_MIN, INT_MAX, 0, 1, 7, 8, 9, 15, 16, 17, 20, 21, 22, 30, 1000])
+
+
+@given(binary_header_headers, st.binary(max_size=10))
+def test_valid_headers(header: bytes, body: bytes) -> None:
+    assert check(header + body, len(header)) != REFUSED
+
+
+@given(mutated(binary_header_headers), st.integers(0, 60))
+@settings(max_examples=500)
+def test_mutated_headers(data: bytes, header_length: int) -> None:
+    check(data, header_length)
+    check(data, len(data))
+
+
+@given(lengths, lengths, st.lists(st.tuples(lengths, lengths, st.booleans()), max_size=3), st.integers(0, 60))
+@example(0, 8, [(1, 1, True)], 60)
+def test_hostile_lengths(remark: int, ext: int, pairs: list[tuple[int, int, bool]], header_length: int) -> None:
+    data = struct.pack(">hBhiiii", 105, 0, 513, 1, 0, remark, ext)
+    for key, value, filled in pairs:
+        data += struct.pack(">h", key & 0x7FFF if filled else -1) + b"k" * (filled and max(0, min(key, 40)))
+        data += struct.pack(">i", value) + b"v" * (filled and max(0, min(value, 40)))
+    check(data, header_length)
+
+
+def test_a_header_cut_at_any_byte() -> None:
+    whole = binary_header(105, {"topic": "T", "e": "", "": "x"}, remark=b"r")
+    for end in range(len(whole) + 1):
+        check(whole[:end], len(whole))
+
+
+def test_every_byte_replaced() -> None:
+    whole = binary_header(105, {"topic": "T", "e": ""}, remark=b"r") + b"body"
+    for at in range(len(whole)):
+        for byte in b"\x00\x01\x7f\x80\xff":
+            check(whole[:at] + bytes([byte]) + whole[at + 1 :], len(whole) - 4)
+
+
+@given(st.binary(max_size=60), st.integers(-1, 70))
+def test_any_bytes(data: bytes, header_length: int) -> None:
+    check(data, header_length)
+
+
+def test_bad_utf_8_is_replaced() -> None:
+    assert check(binary_header(1)[:-4] + struct.pack(">i", 8) + PAIR.replace(b"v", b"\xff"), 40)[5] == {"k": "\ufffd"}
+
+
+@pytest.mark.parametrize("start", [-1, 22, 1 << 40])
+def test_a_start_outside_is_refused(start: int) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        compiled.parse(binary_header(1), start, 21, FIELDS_MAX)
+
+
+def test_the_limit_of_fields() -> None:
+    data = binary_header(1, {f"{number}": "" for number in range(FIELDS_MAX + 1)})
+    assert len(compiled.parse(data, 0, len(data), FIELDS_MAX + 1)[5] or ()) == FIELDS_MAX + 1
+    with pytest.raises(ValueError, match="1024 fields"):
+        compiled.parse(data, 0, len(data), FIELDS_MAX)
+
+
+# Scans of JSON text: the count of values is an upper bound, and only numeric keys get quotes.
+
+NUMERIC_KEY = re.compile(rb"([{,]\s*)(-?\d+)(\s*:)")
+MOST = 1 << 30
+
+
+def objects_in(value: Any) -> int:
+    """The number of values: list items count once, members twice."""
+    if isinstance(value, dict):
+        return sum(2 + objects_in(item) for item in value.values())
+    return sum(1 + objects_in(item) for item in value) if isinstance(value, list) else 0
+
+
+@given(json_texts())
+def test_no_more_values_than_are_counted(text: bytes) -> None:
+    assert objects_in(orjson.loads(text)) <= count_values(text, MOST)
+
+
+@given(json_texts())
+def test_marks_in_strings_do_not_count_where_it_matters(text: bytes) -> None:
+    outside = re.sub(rb'"(?:[^"\\]|\\.)*"', b"", text)
+    marks = sum(outside.count(mark) for mark in (b",", b":", b"[", b"{"))
+    assert count_values(text, marks) == marks
+    if marks:
+        assert count_values(text, marks - 1) == marks
+
+
+@pytest.mark.parametrize("text", [b"", b'"' + b"," * 100 + b'"', b'"\\"' + b"," * 100, b'"' * 3 + b"[" * 3])
+def test_a_count_ends_with_its_bytes(text: bytes) -> None:
+    assert count_values(text, 2) == 0
+
+
+@given(any_bytes)
+def test_any_bytes_are_counted(text: bytes) -> None:
+    assert 0 <= count_values(text, 3) <= 4
+
+
+def unquoted(value: Any) -> bytes:
+    """JSON text whose whole-number keys have no quotes."""
+    return re.sub(rb'(?<=[{,])"(-?\d+)"(?=:)', rb"\1", json.dumps(value, separators=(",", ":")).encode())
+
+
+@given(st.dictionaries(st.integers().map(str), json_values, max_size=3))
+def test_numeric_keys_get_quotes(members: dict[str, Any]) -> None:
+    text = unquoted({"a": members})
+    quoted = quote_numeric_keys(text)
+    if quoted is not None:
+        assert orjson.loads(quoted) == orjson.loads(json.dumps({"a": members}))
+    else:
+        assert not members
+
+
+@given(any_bytes)
+def test_the_twin_quotes_numeric_keys_like_the_pattern(text: bytes) -> None:
+    try:
+        expected = orjson.loads(NUMERIC_KEY.sub(rb'\1"\2"\3', text))
+    except ValueError:
+        return
+    assert orjson.loads(quote_numeric_keys(text) or text) == expected
+
+
+def test_strings_stay_as_they_are() -> None:
+    assert quote_numeric_keys(b'{"a":"{5:1,6:2}"}') is None
+    assert quote_numeric_keys(b'{5:"{6:",7 : 1,-8:2}') == b'{"5":"{6:","7" : 1,"-8":2}'
+
+
+# Beans of parsed JSON: the compiled functions give the same result as Python's rules for one value.
+
+odd = st.one_of(json_values, st.integers(), st.sampled_from([True, "5", "", 2**31, -(2**31), -(2**31) - 1, [1]]),
+                st.integers().map(str).map(NumberText))  # fmt: skip
+topics = st.one_of(
+    odd,
+    st.dictionaries(
+        st.sampled_from(["topicName", "readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "attributes"]),
+        st.one_of(odd, texts, st.integers(0, 9)),
+    ),
+)
+
+
+def outcome(make: Any) -> Any:
+    with suppress(BodyDecodeError):
+        return make()
+    return "refused"
+
+
+@given(st.dictionaries(texts, topics, max_size=3))
+@example({"a": {"topicName": None}})
+@example({"a": {"topicName": "a", "attributes": ""}})
+def test_topics_are_those_of_the_reference(table: dict[str, Any]) -> None:
+    expected = outcome(lambda: TopicTable.of((key, wrapper._topic_config(item)) for key, item in table.items()))
+    found = outcome(lambda: wrapper._topic_table(table))
+    assert found == expected
+    if found != "refused":
+        assert (found.renamed, list(found)) == (expected.renamed, list(expected))
+
+
+@given(st.dictionaries(st.one_of(texts, st.integers().map(str)), odd, max_size=3))
+def test_queue_ids_are_those_of_the_reference(ids: dict[str, Any]) -> None:
+    slow = {}
+
+    def convert() -> Any:
+        for key, value in ids.items():
+            slow[mapping._map_int(key)] = mapping._map_int(value)
+        return slow
+
+    assert outcome(lambda: mapping._id_map(ids)) == outcome(convert)
+
+
+def test_odd_values_have_a_limit() -> None:
+    table = {str(number): "5" for number in range(ODD_VALUES_MAX)}
+    assert len(json_beans.id_map(table, as_int)) == ODD_VALUES_MAX
+    with pytest.raises(ValueError, match="more than"):
+        json_beans.id_map(table | {"x": "5"}, as_int)
+    odd_topic = wrapper._topic_config
+    with pytest.raises(ValueError, match="more than"):
+        json_beans.topic_tables({str(number): {"perm": "6"} for number in range(ODD_VALUES_MAX + 1)},
+                                queue_data, odd_topic, 16, 6)  # fmt: skip
+
+
+def floats_in(value: Any) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, float) or any(map(floats_in, inner))
+
+
+@given(json_values)
+def test_floats_are_found(value: Any) -> None:
+    assert json_beans.has_float(value, 128) == floats_in(value)
+
+
+def test_levels_have_a_limit() -> None:
+    value: Any = []
+    for _ in range(5):
+        value = [value]
+    assert json_beans.shown(value, 5, None) == value
+    for look in (lambda: json_beans.has_float(value, 4), lambda: json_beans.shown(value, 4, lambda leaf: leaf)):
+        with pytest.raises(RecursionError):
+            look()
+
+
+def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:
+    """As fastjson2 writes a value."""
+    value = {"a": None, "b": [None, 1, {"c": None}]}
+    assert json_beans.shown(value, 9, lambda leaf: leaf) == {"b": [None, 1, {}]}

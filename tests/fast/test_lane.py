@@ -1,0 +1,287 @@
+"""Which lookups reactors answer under a policy: only those that it lets pass. All others reach control."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.wire import Client, eventually
+from rocketns._fast.access.networks import NetworkFlag
+from rocketns._fast.connections.messages import Ending
+from rocketns.config.texts.networks import packed
+from rocketns.server.reactors.reactor_connection import ReactorConnection
+from tests.fast.clients import CLIENTS, look_up, signed, signed_binary
+from tests.fast.test_moving import (
+    ALL,
+    carried,
+    connection_of,
+    move,
+    moved_about,
+    reactors_of,
+    settle,
+    still,
+    transport_of,
+)
+from tests.support.live import LiveServer
+from tests.support.proxyheaders import v1
+
+LOCAL, OTHERS = IPv4Network("127.0.0.0/8"), IPv4Network("10.0.0.0/8")
+MAY_LOOK_UP, HAS_EVIDENCE = NetworkFlag.MAY_LOOK_UP, NetworkFlag.HAS_EVIDENCE
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LiveServer]:
+    """With the topic T, and two reactors that no load balances."""
+    with LiveServer(tmp_path, **{"rocketns.trustedProxies": "127.0.0.0/8"}) as started:
+        still(started)
+        with started.connect() as broker:
+            body = register_body([topic_config("T"), topic_config("U")])
+            assert broker.request(codes.REGISTER_BROKER, register_ext(body=body), body).code == 0
+            yield started
+
+
+def guard(
+    server: LiveServer, *networks: tuple[IPv4Network, int], guarded: bool = True, close_strangers: bool = False
+) -> None:
+    rows = [(*packed(network), flags) for network, flags in networks]
+    server.call(lambda: reactors_of(server).set_access(guarded, close_strangers, rows))
+
+
+def ask(client: Client, whole: bytes) -> bytes:
+    client.send(whole)
+    return client.receive_frame()
+
+
+def by_lane(server: LiveServer, client: Client, whole: bytes) -> bool:
+    """Send a lookup and receive its answer: whether a reactor answered, and control saw nothing of it."""
+    before = server.answered_by_reactors(), transport_of(server).lookups_handed_over
+    assert b'"code":0' in ask(client, whole)
+    settle(server)
+    answered = server.answered_by_reactors() - before[0]
+    assert answered + transport_of(server).lookups_handed_over - before[1] == 1
+    return answered == 1
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_an_unsigned_lookup_of_a_guarded_reactor_is_for_control(server: LiveServer, name: str) -> None:
+    """Real clients in both forms, the signed ones among them: nobody verified those."""
+    guard(server, (OTHERS, MAY_LOOK_UP), (LOCAL, HAS_EVIDENCE))
+    with server.connect() as client:
+        assert [by_lane(server, client, look_up(name, "T", opaque)) for opaque in range(2)] == [False, False]
+
+
+def test_without_a_policy_all_lookups_stay_in_the_lane(server: LiveServer) -> None:
+    with server.connect() as client:
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+        assert by_lane(server, client, signed("T"))
+    assert reactors_of(server).access_generation == 0
+
+
+def test_a_network_that_may_look_up_stays_in_the_lane(server: LiveServer) -> None:
+    guard(server, (LOCAL, MAY_LOOK_UP))
+    with server.connect() as client:
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_an_unguarded_policy_leaves_lookups_in_the_lane(server: LiveServer) -> None:
+    guard(server, guarded=False)
+    with server.connect() as client:
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_an_open_connection_follows_each_change_with_its_next_frame(server: LiveServer) -> None:
+    with server.connect() as client:
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+        for networks, stays in [((), False), (((LOCAL, MAY_LOOK_UP),), True), (((LOCAL, HAS_EVIDENCE),), False)]:
+            guard(server, *networks)
+            assert by_lane(server, client, look_up(CLIENTS[0], "T")) is stays
+
+
+@pytest.mark.parametrize("make", [signed, signed_binary])
+def test_a_signed_lookup_stays_in_the_lane_once_control_allowed_its_bytes(server: LiveServer, make) -> None:  # type: ignore[no-untyped-def]
+    guard(server)
+    reactors = reactors_of(server)
+    with server.connect() as client, server.connect() as other:
+        assert not by_lane(server, client, make("T"))
+        assert server.call(lambda: reactors.remember_allowed(make("T")))
+        assert by_lane(server, client, make("T", opaque=8))
+        assert by_lane(server, other, make("T"))
+        assert not by_lane(server, client, make("U"))
+        assert not by_lane(server, client, make("T", body=b"x"))
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+    assert sum(signed_ones for _, signed_ones in reactors.allowed_lookups()) == 2
+
+
+def test_a_guarded_lookup_like_an_earlier_free_one_is_not_taken_for_allowed(server: LiveServer) -> None:
+    """A reactor knows the form of a client's lookups. That must not let one pass whose bytes nobody allowed."""
+    with server.connect() as client:
+        assert by_lane(server, client, signed("T"))
+        guard(server)
+        assert not by_lane(server, client, signed("T"))
+        assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+        assert by_lane(server, client, signed("T"))
+        assert not by_lane(server, client, signed("U"))
+
+
+def test_the_same_fields_in_the_other_form_are_for_control(server: LiveServer) -> None:
+    guard(server)
+    assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+    with server.connect() as client:
+        assert not by_lane(server, client, signed_binary("T"))
+
+
+def test_a_change_forgets_what_was_allowed(server: LiveServer) -> None:
+    guard(server)
+    assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+    with server.connect() as client:
+        assert by_lane(server, client, signed("T"))
+        guard(server)
+        assert not by_lane(server, client, signed("T"))
+        assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+        assert by_lane(server, client, signed("T"))
+
+
+@pytest.mark.parametrize("whole", [
+    look_up(CLIENTS[0]), signed("T", body=b"x"), signed("T", signature=""), signed("T")[:-1], b"", b"\0" * 8,
+    signed("Ü"),
+], ids=["unsigned", "body", "empty signature", "cut", "empty", "no frame", "not for a lane"])  # fmt: skip
+def test_what_no_reactor_may_answer_is_not_remembered(server: LiveServer, whole: bytes) -> None:
+    guard(server)
+    assert not server.call(lambda: reactors_of(server).remember_allowed(whole))
+
+
+def test_nothing_is_remembered_while_lookups_are_not_guarded(server: LiveServer) -> None:
+    assert not server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+    guard(server, guarded=False)
+    assert not server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+
+
+def observing(server: LiveServer, client: Client) -> ReactorConnection:
+    """Control answers the connection's next lookup, and lets the later ones stay in the lane."""
+    connection = connection_of(server, client)
+    with server.held_still():
+        client.send(look_up(CLIENTS[0], "T"))
+        server.loop.call_soon_threadsafe(connection.allow_lookups)
+    assert b'"code":0' in client.receive_frame()
+    settle(server)
+    return connection
+
+
+def test_observed_lookups_stay_in_the_lane_until_the_policy_changes(server: LiveServer) -> None:
+    guard(server)
+    with server.connect() as client:
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+        observing(server, client)
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+        assert by_lane(server, client, signed("T"))
+        assert sum(observed for observed, _ in reactors_of(server).allowed_lookups()) == 2
+        with server.connect() as other:
+            assert not by_lane(server, other, look_up(CLIENTS[0], "T"))
+        guard(server)
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_an_order_to_observe_from_before_the_change_has_no_effect(server: LiveServer) -> None:
+    guard(server)
+    with server.connect() as client:
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+        connection = connection_of(server, client)
+        server.call(connection.allow_lookups)
+        guard(server)
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_what_a_connection_may_do_goes_with_it_to_another_reactor(server: LiveServer) -> None:
+    """The other reactor has never judged a connection, and needs the keys of the digests all the same."""
+    guard(server)
+    assert server.call(lambda: reactors_of(server).remember_allowed(signed("T")))
+    with server.connect() as client:
+        assert by_lane(server, client, signed("T"))
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+        assert sum(move(server, 0, 1)) == 2
+        assert carried(server)[0] == 0
+        assert by_lane(server, client, signed("T"))
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+        observing(server, client)
+        move(server, 1, 0, ALL)
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_a_stranger_is_closed_when_it_connects_and_nobody_hears_of_it(server: LiveServer) -> None:
+    opened = transport_of(server).opened_total
+    guard(server, (OTHERS, HAS_EVIDENCE), close_strangers=True)
+    for _ in range(3):
+        with server.connect() as stranger:
+            assert stranger.is_closed_by_server()
+    settle(server)
+    eventually(lambda: reactors_of(server).strangers_closed == 3)  # each is counted after it is closed
+    assert transport_of(server).opened_total == opened
+    guard(server, (LOCAL, HAS_EVIDENCE), close_strangers=True)
+    with server.connect() as client:
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_a_connection_that_became_a_stranger_is_closed_at_its_next_frame(server: LiveServer) -> None:
+    with server.connect() as client:
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+        guard(server, (OTHERS, HAS_EVIDENCE), close_strangers=True)
+        client.send(look_up(CLIENTS[0], "T"))
+        assert client.is_closed_by_server()
+    eventually(lambda: transport_of(server).endings[Ending.STRANGER] == 1)
+    assert reactors_of(server).strangers_closed == 1
+
+
+@pytest.mark.parametrize(("address", "stays"), [("10.0.0.7", True), ("192.0.2.7", False)])
+def test_behind_a_proxy_the_announced_address_counts(server: LiveServer, address: str, stays: bool) -> None:
+    guard(server, (OTHERS, MAY_LOOK_UP), (LOCAL, HAS_EVIDENCE))
+    with server.connect() as client:
+        client.send(v1("TCP4", address, "192.0.2.1", 56324, 9876))
+        assert by_lane(server, client, look_up(CLIENTS[0], "T")) is stays
+
+
+def test_an_announced_stranger_is_closed(server: LiveServer) -> None:
+    guard(server, (LOCAL, HAS_EVIDENCE), close_strangers=True)
+    with server.connect() as client:
+        client.send(v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 9876) + look_up(CLIENTS[0], "T"))
+        assert client.is_closed_by_server()
+    assert reactors_of(server).strangers_closed == 1
+
+
+def test_too_many_networks_leave_the_policy_in_force(server: LiveServer) -> None:
+    guard(server, (LOCAL, MAY_LOOK_UP))
+    with pytest.raises(ValueError, match="at most 4160"):
+        guard(server, *[(OTHERS, MAY_LOOK_UP)] * 4161)
+    assert reactors_of(server).access_generation == 1
+    with server.connect() as client:
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+def test_no_lookup_passes_while_policies_and_reactors_change(server: LiveServer) -> None:
+    """All policies refuse the peer. It is asked for between their changes, its moves, and what others are allowed."""
+    guard(server)
+    before, ends = server.answered_by_reactors(), threading.Event()
+    moves = moved_about(server)
+
+    def change() -> None:
+        while not ends.is_set():
+            guard(server, (OTHERS, MAY_LOOK_UP))
+            server.call(lambda: reactors_of(server).remember_allowed(signed("U")))
+            next(moves)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        with server.connect() as client:
+            for opaque in range(300):
+                assert b'"code":0' in ask(client, look_up(CLIENTS[opaque % len(CLIENTS)], "T", opaque))
+    finally:
+        ends.set()
+        thread.join()
+    assert server.answered_by_reactors() == before

@@ -1,0 +1,452 @@
+"""Over the limit for unfinished frames a connection is closed: which one, on whichever reactor it is."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from interop.harness.codes import REQUEST_CODE_NOT_SUPPORTED
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns._fast.connections.hosts import host_of as compiled
+from rocketns._fast.connections.rates import HostRates as CompiledRates
+from rocketns.addresses import host_of
+from rocketns.config.limits import HOST_PARTS
+from rocketns.server.requests import rates as reference
+from rocketns.server.requests.holders import PROGRESS_BYTES
+from rocketns.server.requests.inbox import WAITING_BYTES_MAX
+from rocketns.server.requests.rates import HostRates, Rates
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.compiled.parts import set_clock
+from tests.fast.test_moving import balancer_of, reactors_of
+from tests.hostile.conftest import NO_TIME_LIMIT
+from tests.hostile.crowd import apart, hosts
+from tests.hostile.witness import MB
+from tests.support.ended import is_ended
+from tests.support.live import LiveServer
+
+LIMIT = 32 << 20
+# A frame that stays unfinished: its length, and a plain header word.
+UNFINISHED = struct.pack(">iI", 15 << 20, 100)
+SIZE = 320_000
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LiveServer]:
+    """A server with two reactors, which get connections in turn."""
+    with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}, **NO_TIME_LIMIT) as started:
+        reactors, balancer = reactors_of(started), balancer_of(started)
+
+        def deal() -> None:
+            balancer.read_usage = lambda: None
+            reactors.deal_to(2)
+
+        started.call(deal)
+        yield started
+
+
+@dataclass(eq=False)
+class Part:
+    """A client whose frame is not finished, and how much of it the server holds."""
+
+    client: Client
+    size: int = 0
+
+    @property
+    def is_ended(self) -> bool:
+        return is_ended(self.client)
+
+
+class Crowd:
+    """Unfinished frames. What they hold together is compared with the server's count, also of who was closed.
+
+    The reactors' clock moves with each step, and only then.
+    """
+
+    def __init__(self, server: LiveServer, stack: ExitStack) -> None:
+        self.server, self.stack, self.now_ms = server, stack, 0
+        self.parts: list[Part] = []
+
+    @property
+    def total(self) -> int:
+        return sum(part.size for part in self.parts)
+
+    def connect(self, host: str = "127.0.0.1") -> Part:
+        self.move_clock()  # a reactor may read the first bytes in the round in which it accepts, which has one time
+        return Part(self.stack.enter_context(Client(self.server.port, source=host)))
+
+    def move_clock(self) -> None:
+        self.now_ms = max(self.now_ms + 1, int(time.monotonic() * 1000))
+        set_clock(reactors_of(self.server), self.now_ms)
+
+    def send(self, part: Part, data: bytes, size: int) -> None:
+        """After ``data`` the server holds so many bytes of this client."""
+        self.move_clock()
+        part.client.send(data)
+        part.size = size
+        eventually(lambda: reactors_of(self.server).incoming_bytes == self.total, every_s=0.001)
+
+    def more(self, part: Part, size: int) -> None:
+        self.send(part, bytes(size), part.size + size)
+
+    def begin(self, part: Part, size: int = SIZE) -> Part:
+        self.parts.append(part)
+        self.send(part, UNFINISHED + bytes(size - len(UNFINISHED)), size)
+        return part
+
+    def fill(self, addresses: list[str]) -> list[Part]:
+        """Connections of these hosts by turns, until there is no room for one more."""
+        filled: list[Part] = []
+        while self.total + SIZE <= LIMIT:
+            filled.append(self.begin(self.connect(addresses[len(filled) % len(addresses)])))
+        return filled
+
+    def push_out(self, part: Part, host: str = "127.0.0.1") -> None:
+        """One connection more than there is room for: this one is closed, and no other."""
+        self.parts.remove(part)
+        self.begin(self.connect(host))
+        eventually(lambda: part.is_ended)
+        assert not any(one.is_ended for one in self.parts)
+
+
+def test_the_one_without_progress_goes_each_time(server: LiveServer) -> None:
+    """Some grew by enough, some by less than enough, some finished their frame and began another, some left."""
+    chance = random.Random(1)
+    whole = frame(json_header(9999), bytes(960_000))
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        order = [crowd.begin(crowd.connect(), SIZE + number) for number in range(40)]
+        finishing = crowd.connect()
+        crowd.parts.append(finishing)
+        crowd.send(finishing, whole[:SIZE], SIZE)
+        for part in chance.sample(order, 20):
+            crowd.more(part, PROGRESS_BYTES)
+            order.append(order.pop(order.index(part)))
+        crowd.send(finishing, whole[SIZE:] + UNFINISHED + bytes(SIZE), SIZE + len(UNFINISHED))
+        assert finishing.client.receive().code
+        for part in chance.sample(order, 10):
+            crowd.more(part, 100)
+        for part in chance.sample(order, 4):
+            order.remove(part)
+            crowd.parts.remove(part)
+            part.client.close()
+            eventually(lambda: reactors_of(server).incoming_bytes == crowd.total, every_s=0.001)
+        crowd.fill(["127.0.0.1"])
+        for part in [*order, finishing]:
+            crowd.push_out(part)
+            while crowd.total + SIZE <= LIMIT:
+                crowd.begin(crowd.connect())
+
+
+def test_the_host_with_the_most_loses_first(server: LiveServer) -> None:
+    """Its connections are spread over both reactors. Those of others are without progress for longer."""
+    with ExitStack() as stack:
+        crowd, host = Crowd(server, stack), "127.0.0.1"
+        others = [crowd.begin(crowd.connect(host)) for _ in range(20)]
+        attackers = crowd.fill(apart(hosts(9), host, server)[:1])
+        for part in attackers[:10]:
+            crowd.push_out(part, host)
+        assert not any(part.is_ended for part in others)
+
+
+def test_small_hosts_lose_by_progress_alone(server: LiveServer) -> None:
+    """A broker with much more than each of the others is closed after them."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        large = crowd.begin(crowd.connect(), LIMIT // HOST_PARTS - PROGRESS_BYTES)
+        others = apart(hosts(200), "127.0.0.1", server)
+        small = [crowd.begin(crowd.connect(host)) for host in others[:50]]
+        crowd.more(large, PROGRESS_BYTES)
+        crowd.fill(others[50:100])
+        for part, host in zip(small, others[100:150], strict=True):
+            crowd.push_out(part, host)
+        assert not large.is_ended
+
+
+def test_a_registered_broker_goes_last(server: LiveServer) -> None:
+    """Also if it registered while a part of its next frame was here, and is without progress for longest."""
+    with ExitStack() as stack:
+        crowd, names = Crowd(server, stack), Names()
+        broker = crowd.connect()
+        registered(broker.client, names)
+        crowd.begin(broker)
+        for part in crowd.fill(["127.0.0.1"])[:20]:
+            crowd.push_out(part)
+        assert not broker.is_ended
+
+
+def test_registered_brokers_with_more_than_half_go_first(server: LiveServer) -> None:
+    """A stranger may register as well. Newcomers keep half of the total."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        brokers = [crowd.connect() for _ in range(LIMIT // SIZE // 2 + 10)]
+        for part in brokers:
+            registered(part.client, Names())
+            crowd.begin(part)
+        crowd.fill(["127.0.0.1"])
+        for part in brokers[:5]:
+            crowd.push_out(part)
+
+
+def test_a_connection_that_holds_little_stays(server: LiveServer) -> None:
+    """To close it would free nothing to speak of."""
+    with ExitStack() as stack:
+        crowd = Crowd(server, stack)
+        crowd.begin(crowd.connect(), len(UNFINISHED))
+        for part in crowd.fill(["127.0.0.1"])[:5]:
+            crowd.push_out(part)
+
+
+# Control's queue is full: which connections may still hand over a frame, and when the others continue.
+
+FIRST_FRAME_BYTES_MAX = 256 * 1024  # turns.pyx: of a connection that has no other frame at control
+SMALL = frame(json_header(9999), bytes(200_000))
+LARGE = frame(json_header(9999), bytes(FIRST_FRAME_BYTES_MAX))
+CROWD = WAITING_BYTES_MAX // len(SMALL) + 8  # connections with a small frame each: more bytes than may wait
+
+
+@pytest.fixture
+def crowded_server(tmp_path: Path) -> Iterator[LiveServer]:
+    with LiveServer(tmp_path, reactors=1) as started:
+        yield started
+
+
+@contextmanager
+def crowded(crowded_server: LiveServer) -> Iterator[list[Client]]:
+    """Control is blocked inside the block, and the first frame of each of these connections waits for it."""
+    reactors = reactors_of(crowded_server)
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(crowded_server.connect()) for _ in range(CROWD)]
+        with crowded_server.held_still():
+            for client in crowd:
+                client.send(SMALL)
+            eventually(lambda: reactors.queued_bytes >= CROWD * len(SMALL))
+            yield crowd
+
+
+def test_the_first_frame_of_every_connection_gets_to_control(crowded_server: LiveServer) -> None:
+    """Also above the limit for waiting bytes: a quarter of incomingBytesMax is reserved for first frames."""
+    with ExitStack() as stack:
+        with crowded(crowded_server):
+            newcomer = stack.enter_context(crowded_server.connect())
+            before = reactors_of(crowded_server).queued_bytes
+            newcomer.send(SMALL)
+            eventually(lambda: reactors_of(crowded_server).queued_bytes >= before + len(SMALL))
+        assert newcomer.receive().code == REQUEST_CODE_NOT_SUPPORTED
+
+
+def test_a_registered_broker_has_room_of_its_own(crowded_server: LiveServer) -> None:
+    """For a frame of any size, while none of its frames is at control: half of incomingBytesMax."""
+    reactors = reactors_of(crowded_server)
+    with crowded_server.connect() as broker:
+        registered(broker, Names())
+        with crowded(crowded_server):
+            before = reactors.queued_bytes
+            broker.send(LARGE * 2)
+            eventually(lambda: reactors.queued_bytes >= before + len(LARGE))
+            eventually(lambda: reactors.incoming_bytes >= len(LARGE))
+            assert reactors.queued_bytes < before + 2 * len(LARGE)
+        assert [broker.receive().code for _ in range(2)] == [REQUEST_CODE_NOT_SUPPORTED] * 2
+
+
+def test_registered_brokers_take_half_of_the_total(tmp_path: Path) -> None:
+    """Beyond it their frames wait like those of others."""
+    limit = 32 * MB
+    with LiveServer(tmp_path, 1, **{"rocketns.incomingBytesMax": limit}) as crowded_server, ExitStack() as stack:
+        reactors = reactors_of(crowded_server)
+        brokers = [stack.enter_context(crowded_server.connect()) for _ in range(5)]
+        for broker in brokers:
+            registered(broker, Names())
+        with crowded_server.held_still():
+            for number, broker in enumerate(brokers):
+                broker.send(frame(json_header(9999), bytes(limit // 8)))
+                sent = (number + 1) * limit // 8
+                eventually(lambda sent=sent: reactors.queued_bytes + reactors.incoming_bytes > sent)
+            eventually(lambda: reactors.incoming_bytes > limit // 8)
+            eventually(lambda: reactors.queued_bytes > limit // 2)
+            assert reactors.queued_bytes <= limit // 2 + MB
+        assert [broker.receive().code for broker in brokers] == [REQUEST_CODE_NOT_SUPPORTED] * len(brokers)
+
+
+def test_all_who_wait_for_room_go_on_when_control_caught_up(crowded_server: LiveServer) -> None:
+    """Frames too large for the reserve, of connections that have no other frame at control."""
+    reactors = reactors_of(crowded_server)
+    with ExitStack() as stack:
+        with crowded(crowded_server):
+            waiting = [stack.enter_context(crowded_server.connect()) for _ in range(3)]
+            for client in waiting:
+                client.send(LARGE)
+            eventually(lambda: reactors.incoming_bytes >= len(waiting) * len(LARGE))
+            assert reactors.queued_bytes < CROWD * len(SMALL) + len(LARGE)
+        assert [client.receive().code for client in waiting] == [REQUEST_CODE_NOT_SUPPORTED] * len(waiting)
+
+
+# The buckets of hosts: what each may do in a second, in both versions, and that the two decide the same.
+
+BOTH = pytest.mark.parametrize("kind", [HostRates, CompiledRates])
+NOW_MS = 1_000_000_000
+FLOODER, QUIET = "10.0.0.1", "10.0.0.2"
+
+
+def limited(kind: type[Rates], requests: int = 0, connections: int = 0) -> Rates:
+    rates = kind()
+    rates.limit(requests, connections)
+    return rates
+
+
+def asked(rates: Rates, host: str, count: int, now_ms: int = NOW_MS, *, is_known: bool = False) -> int:
+    """How many of so many requests are let through."""
+    return sum(rates.may_ask(host, is_known, now_ms) for _ in range(count))
+
+
+@BOTH
+@pytest.mark.parametrize("per_second", [1, 2, 3, 7, 1_000])
+def test_a_host_has_one_second_s_worth_at_once_and_so_much_again_in_each_second(
+    kind: type[Rates], per_second: int
+) -> None:
+    rates = limited(kind, per_second)
+    assert asked(rates, FLOODER, 2 * per_second) == per_second
+    assert asked(rates, FLOODER, 2 * per_second, NOW_MS + 1_000) == per_second
+    assert asked(rates, FLOODER, 2 * per_second, NOW_MS + 9_000) == per_second  # a pause saves no more
+
+
+@BOTH
+def test_tokens_come_back_evenly(kind: type[Rates]) -> None:
+    rates = limited(kind, 10)
+    asked(rates, FLOODER, 10)
+    assert asked(rates, FLOODER, 9, NOW_MS + 99) == 0
+    assert asked(rates, FLOODER, 9, NOW_MS + 100) == 1
+    assert asked(rates, FLOODER, 9, NOW_MS + 400) == 3
+
+
+@BOTH
+def test_a_flood_takes_nothing_of_another_host_or_of_a_registered_broker_beside_it(kind: type[Rates]) -> None:
+    rates = limited(kind, 5)
+    assert asked(rates, FLOODER, 1_000) == 5
+    assert asked(rates, QUIET, 5) == 5
+    assert asked(rates, FLOODER, 9, is_known=True) == 5
+
+
+@BOTH
+def test_connections_and_requests_have_their_own_limits(kind: type[Rates]) -> None:
+    rates = limited(kind, requests=1, connections=2)
+    assert [rates.may_connect(FLOODER, NOW_MS) for _ in range(3)] == [True, True, False]
+    assert asked(rates, FLOODER, 2) == 1
+    assert (rates.refused_requests, rates.refused_connections) == (1, 1)
+
+
+@BOTH
+def test_without_a_limit_nothing_is_refused(kind: type[Rates]) -> None:
+    rates = limited(kind)
+    assert asked(rates, FLOODER, 10_000) == 10_000
+    assert all(rates.may_connect(FLOODER, NOW_MS) for _ in range(10_000))
+    assert not rates.take_refused()
+
+
+@BOTH
+def test_a_raised_limit_holds_at_once(kind: type[Rates]) -> None:
+    rates = limited(kind, 1)
+    assert asked(rates, FLOODER, 10) == 1
+    rates.limit(1_000, 0)
+    assert asked(rates, FLOODER, 1_000, NOW_MS + 10) == 10
+    rates.limit(0, 0)
+    assert asked(rates, FLOODER, 1_000, NOW_MS + 10) == 1_000
+
+
+@BOTH
+def test_a_clock_that_went_back_does_not_lock_a_host_out(kind: type[Rates]) -> None:
+    rates = limited(kind, 1)
+    asked(rates, FLOODER, 1, NOW_MS + 1_000_000)
+    assert asked(rates, FLOODER, 1, NOW_MS) == 0
+    assert asked(rates, FLOODER, 1, NOW_MS + 1_000) == 0
+    assert asked(rates, FLOODER, 1, NOW_MS + 1_001_001) == 1
+
+
+@BOTH
+def test_the_refused_are_told_by_host_once(kind: type[Rates]) -> None:
+    rates = limited(kind, requests=1, connections=1)
+    asked(rates, FLOODER, 4)
+    asked(rates, QUIET, 1)
+    rates.may_connect("20010db800000000", NOW_MS)
+    rates.may_connect("20010db800000000", NOW_MS)
+    assert sorted(rates.take_refused()) == [(FLOODER, 3, 0), ("20010db800000000", 0, 1)]
+    assert rates.take_refused() == []
+    assert (rates.refused_requests, rates.refused_connections) == (3, 1)
+
+
+@BOTH
+def test_more_hosts_than_there_are_places_do_not_free_the_one_that_floods(kind: type[Rates]) -> None:
+    """They forget hosts whose tokens are back before: whoever asked once, not who asked for all."""
+    rates = limited(kind, 100)
+    assert asked(rates, FLOODER, 100) == 100
+    for number in range(5 * reference.SETS * reference.PLACES):
+        rates.may_ask(f"h{number}", False, NOW_MS)
+    assert asked(rates, FLOODER, 100) == 0
+
+
+@BOTH
+def test_hosts_without_a_place_of_their_own_are_served(kind: type[Rates]) -> None:
+    rates = limited(kind, 1)
+    hosts = [f"h{number}" for number in range(2 * reference.SETS * reference.PLACES)]
+    assert all(rates.may_ask(host, False, NOW_MS) for host in hosts)
+
+
+@pytest.mark.parametrize("wrong", [(-1, 0), (0, -1)])
+def test_a_negative_rate_is_an_error(wrong: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="a second"):
+        CompiledRates().limit(*wrong)
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from([False, True, None]), st.integers(0, 700)), max_size=80
+)
+
+
+@given(st.integers(0, 9), st.integers(0, 9), steps)
+def test_both_versions_decide_the_same(
+    requests: int, connections: int, steps: list[tuple[str, bool | None, int]]
+) -> None:
+    both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, CompiledRates)]
+    now_ms = NOW_MS
+    for host, is_known, passed_ms in steps:
+        now_ms += passed_ms
+        decided = {
+            one.may_connect(host, now_ms) if is_known is None else one.may_ask(host, is_known, now_ms) for one in both
+        }
+        assert len(decided) == 1
+    assert sorted(both[0].take_refused()) == sorted(both[1].take_refused())
+    assert both[0].refused_requests == both[1].refused_requests
+    assert both[0].refused_connections == both[1].refused_connections
+
+
+# The compiled host of an address is that of the Python reference, and connections of one host have one number.
+
+PORTS = st.integers(0, 65_535)
+IPV4 = st.builds(IPv4Address, st.integers(0, 2**32 - 1)).map(str)
+IPV6 = st.builds(IPv6Address, st.integers(0, 2**128 - 1))
+MAPPED = IPV4.map(lambda address: f"::ffff:{address}")
+TEXT = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=100)
+
+
+@given(st.one_of(IPV4, IPV6.map(str), IPV6.map(lambda address: address.exploded), MAPPED, TEXT), PORTS)
+@example("fe80::1%eth0", 1)
+@example("::", 0)
+@example("1:2:3:4:5:6:7:8" * 10, 0)
+def test_the_host_of_an_address(host: str, port: int) -> None:
+    address = f"{host}:{port}"
+    assert compiled(address.encode()).decode() == host_of(address)
+
+
+@pytest.mark.parametrize("text", ["", "?", "no port", ":"])
+def test_texts_that_are_not_addresses(text: str) -> None:
+    assert compiled(text.encode()).decode() == host_of(text)

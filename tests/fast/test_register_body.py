@@ -1,0 +1,483 @@
+"""Registration bodies: the compiled parser gives its Python twin's result, or declines."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from construct import ConstructError, StreamError
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
+from rocketns._fast.codec import register_body as compiled
+from rocketns._fast.codec import registration_blocks as compiled_blocks
+from rocketns.errors import BodyDecodeError
+from rocketns.javatext import parse_int
+from rocketns.protocol import spec
+from rocketns.protocol.body.registration import decoding
+from rocketns.protocol.body.registration.compact import read_compact
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.route import queue_data
+from rocketns.protocol.bounds import BlockLimits
+from rocketns.protocol.codes import V5_0_0
+from tests.protocol import java_registrations as java
+from tests.protocol.strategies import JSON_BITS, decode_by_definition, ints, json_values, longs, mutated, texts
+
+DECLINED, REFUSED = "declined", "refused"
+
+# Both as fastjson2 writes them: RegisterBrokerBody of a 5.5.0 broker, and of a 4.9 broker.
+BROKER_5_5_0 = (
+    '{"filterServerList":[],"topicConfigSerializeWrapper":{'
+    '"dataVersion":{"counter":3,"stateVersion":2,"timestamp":1795254389059},'
+    '"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":1795254380051},'
+    '"topicConfigTable":{'
+    '"TBW102":{"attributes":{},"order":false,"perm":7,"readQueueNums":8,"topicFilterType":"SINGLE_TAG",'
+    '"topicName":"TBW102","topicSysFlag":0,"writeQueueNums":8},'
+    '"%RETRY%group":{"attributes":{"message.type":"DELAY","+cleanup.policy":"DELETE"},"order":true,"perm":6,'
+    '"readQueueNums":1,"topicFilterType":"MULTI_TAG","topicName":"%RETRY%group","topicSysFlag":-3,"writeQueueNums":1},'
+    '"b|Überweisung":{"attributes":{},"order":false,"perm":6,"readQueueNums":8,"topicFilterType":"SINGLE_TAG",'
+    '"topicName":"b|Überweisung","topicSysFlag":0,"writeQueueNums":8}},'
+    '"topicQueueMappingDetailMap":{},"topicQueueMappingInfoMap":{}}}'
+).encode()
+BROKER_4_9 = (
+    b'{"filterServerList":["10.0.0.1:8080"],"topicConfigSerializeWrapper":{'
+    b'"dataVersion":{"counter":3,"timestamp":1795254389059},"topicConfigTable":{'
+    b'"T1":{"order":false,"perm":6,"readQueueNums":4,"topicFilterType":"SINGLE_TAG","topicName":"T1",'
+    b'"topicSysFlag":0,"writeQueueNums":2}}}}'
+)
+# A 5.x broker with a static topic: fastjson2 writes the queue ids without quotes.
+STATIC = BROKER_5_5_0.replace(
+    b'"topicQueueMappingInfoMap":{}',
+    '"topicQueueMappingInfoMap":{"Ü":{"bname":"b","currIdMap":{0:0,1:-1},"dirty":false,"epoch":7,"scope":"__global__",'
+    '"topic":"Ü","totalQueues":8},"b|Ü":{"bname":"b","currIdMap":{},"topic":"b|Ü"}}'.encode(),
+)
+
+
+def reference(body: bytes, *, compressed: bool = False, version: int = V5_0_0) -> RegisterBrokerBody | str:
+    try:
+        return decode_by_definition(body, compressed=compressed, version=version, now_ms=java.NOW)
+    except BodyDecodeError:
+        return REFUSED
+
+
+def fast(body: bytes) -> RegisterBrokerBody | str:
+    return read_compact(body, compressed=False, mappings=True) or DECLINED
+
+
+def fast_blocks(inflated: bytes, mappings: bool) -> RegisterBrokerBody | str:
+    return read_compact(inflated, compressed=True, mappings=mappings) or DECLINED
+
+
+def order(read: RegisterBrokerBody | str) -> list[str]:
+    """The keys of the topics, whose order shows in events."""
+    return list(read.topic_config_wrapper.topic_config_table or ()) if isinstance(read, RegisterBrokerBody) else []
+
+
+def agree(taken: RegisterBrokerBody | str, read: Callable[[], RegisterBrokerBody | str]) -> bool:
+    """Whether the compiled parser accepted the body. Its result is then compared with the twin's."""
+    if taken == DECLINED:
+        return False
+    expected = read()
+    assert taken == expected
+    assert order(taken) == order(expected)
+    return True
+
+
+def check(body: bytes) -> bool:
+    return agree(fast(body), lambda: reference(body))
+
+
+def check_blocks(inflated: bytes) -> bool:
+    packed = zlib.compress(inflated, 1)
+    old = agree(fast_blocks(inflated, False), lambda: reference(packed, compressed=True, version=V5_0_0 - 1))
+    return agree(fast_blocks(inflated, True), lambda: reference(packed, compressed=True)) or old
+
+
+attributes = st.dictionaries(st.sampled_from(["+message.type", "a"]), st.one_of(texts, json_values), max_size=2)
+topics = st.builds(
+    lambda config, extra, leave: {k: v for k, v in (config | extra).items() if k not in leave},
+    st.builds(topic_config, st.one_of(st.sampled_from("abc"), texts), ints, ints, ints, ints),
+    st.fixed_dictionaries({}, optional={
+        "attributes": attributes, "topicFilterType": st.just("MULTI_TAG"), "order": json_values, "unknown": json_values,
+    }),
+    st.sets(st.sampled_from(["attributes", "order", "topicSysFlag", "perm", "writeQueueNums", "readQueueNums"])),
+)  # fmt: skip
+versions = st.builds(
+    lambda whole, leave: {k: v for k, v in whole.items() if k not in leave},
+    st.builds(data_version, longs, longs, longs),
+    st.sets(st.sampled_from(["stateVersion", "counter"])),
+)
+wrappers = st.builds(
+    lambda listed, keyed, version, more: wrapper(listed, version) | more | keyed,
+    st.lists(topics, max_size=4),
+    st.fixed_dictionaries({}, optional={
+        "topicConfigTable": st.dictionaries(st.sampled_from("abc"), topics, max_size=3),
+        "unknown": json_values,
+    }),
+    versions,
+    st.fixed_dictionaries({}, optional={
+        "mappingDataVersion": versions,
+        "topicQueueMappingDetailMap": st.just({}),
+        "topicQueueMappingInfoMap": st.sampled_from([{}, {}, {"M": {"topic": "M"}}]),
+    }),
+)  # fmt: skip
+bodies = st.builds(
+    lambda filters, wrapped, more: dumps({"filterServerList": filters, "topicConfigSerializeWrapper": wrapped} | more),
+    st.lists(texts, max_size=2),
+    wrappers,
+    st.dictionaries(texts, json_values, max_size=1),
+)
+FORMS = [BROKER_5_5_0, STATIC, BROKER_4_9, register_body([topic_config("a"), topic_config("b")])]
+
+
+def inflated_body(topics: list[Any], version: Any, filters: list[str], old: bool) -> bytes:
+    mapping: Any = None if old else []
+    return zlib.decompress(compressed_body(topics, version, filters=tuple(filters), mapping=mapping))
+
+
+complete_topics = st.builds(topic_config, st.one_of(st.sampled_from("abc"), texts), ints, ints, ints)
+blocks = st.builds(
+    inflated_body, st.lists(complete_topics, max_size=3), versions, st.lists(texts, max_size=2), st.booleans()
+)
+BLOCKS = [inflated_body([topic_config("a"), topic_config("b")], data_version(), ["f:1"], old) for old in (False, True)]
+
+
+@pytest.mark.parametrize("body", FORMS, ids=["5.5.0", "5.5.0 with static topics", "4.9", "harness"])
+def test_bodies_of_real_brokers_are_not_declined(body: bytes) -> None:
+    assert check(body)
+
+
+@pytest.mark.parametrize("inflated", BLOCKS, ids=["5.x", "4.9"])
+def test_compressed_bodies_of_real_brokers_are_not_declined(inflated: bytes) -> None:
+    assert check_blocks(inflated)
+
+
+def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A declined body is decoded by the reference; the caller sees no difference."""
+    spaced = json.dumps(json.loads(BROKER_5_5_0)).encode()
+    expected = reference(BROKER_5_5_0)
+    assert fast(spaced) == DECLINED
+    assert decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
+    monkeypatch.setattr(decoding, "decode_plain", None)
+    assert decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "other"),
+    [
+        ('"Ü":{"bname"', '"Ü":{"topic":1.50,"bname"'),  # shows as 1.50 only when the whole body is read leniently
+        ('"Ü":{"bname"', "/**/\"Ü\":{\"bname\""),
+        ('{0:0,1:-1}', '{"0":0,"1":"-1"}'),
+        ('{0:0,1:-1}', '{0:0,1:null}'),
+        ('{0:0,1:-1}', '{"a":[[[[[[[[[[1]]]]]]]]]]}'),
+        ('"scope":"__global__"', '"scope":"\\u0061"'),
+        ('"epoch":7', '"epoch":"}"'),
+        ('"epoch":7', '"epoch":7]'),
+    ],
+)  # fmt: skip
+def test_static_topics_are_what_they_are_in_the_whole_body(written: str, other: str) -> None:
+    assert written.encode() in STATIC
+    body = STATIC.replace(written.encode(), other.encode(), 1)
+    check(body)
+    with suppress(BodyDecodeError):
+        assert decode_register_broker_body(body, compressed=False, version=V5_0_0, now_ms=1) == reference(body)
+
+
+def test_static_topics_that_only_the_lenient_parser_takes_are_declined() -> None:
+    """The parser reads whole bodies of up to 64 KiB; here it would see only a part of one."""
+    assert fast(STATIC.replace('"Ü":{"bname"'.encode(), '/**/"Ü":{"bname"'.encode())) == DECLINED
+
+
+@given(bodies)
+@settings(deadline=None, max_examples=200)
+def test_valid_bodies(body: bytes) -> None:
+    check(body)
+
+
+@given(blocks)
+@settings(deadline=None, max_examples=200)
+def test_valid_blocks(inflated: bytes) -> None:
+    check_blocks(inflated)
+
+
+@pytest.mark.parametrize("body", FORMS)
+def test_a_body_cut_at_any_byte_is_declined(body: bytes) -> None:
+    assert not any(check(body[:end]) for end in range(len(body)))
+
+
+@pytest.mark.parametrize("inflated", BLOCKS)
+def test_blocks_cut_at_any_byte(inflated: bytes) -> None:
+    for end in range(len(inflated)):
+        check_blocks(inflated[:end])
+
+
+@pytest.mark.parametrize("body", FORMS)
+def test_every_byte_replaced_by_what_means_something(body: bytes) -> None:
+    for at in range(len(body)):
+        for byte in b'"\\{}[]:,-0n \x00\x1f\x80\xff':
+            check(body[:at] + bytes([byte]) + body[at + 1 :])
+
+
+@pytest.mark.parametrize("inflated", BLOCKS)
+def test_every_byte_of_blocks_replaced(inflated: bytes) -> None:
+    for at in range(len(inflated)):
+        for byte in b'" -+09a\x00\x01\x7f\x80\xff':
+            check_blocks(inflated[:at] + bytes([byte]) + inflated[at + 1 :])
+
+
+@given(mutated(st.one_of(st.sampled_from(FORMS), bodies)))
+@settings(deadline=None, max_examples=500)
+def test_mutated_bodies(body: bytes) -> None:
+    check(body)
+
+
+@given(mutated(st.one_of(st.sampled_from(BLOCKS), blocks)))
+@settings(deadline=None, max_examples=600)
+def test_mutated_blocks(inflated: bytes) -> None:
+    check_blocks(inflated)
+
+
+HOLES = ["{}", "[]", "null", '""', "5", "true", '{"T":1}', "[[1]]", '{"a":{"b":[{}]}}', "1.5", "1e3", "-0", "01", "-"]
+NUMBERS = [
+    str(2**31 - 1),
+    str(2**31),
+    str(-(2**31)),
+    str(-(2**31) - 1),
+    "9" * 19,
+    "9" * 20,
+    str(2**63),
+    "0",
+    "00",
+    "+1",
+]
+TEMPLATES = [
+    "%s",
+    '{"filterServerList":%s,"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1}}}',
+    '{"filterServerList":["a"],"filterServerList":%s,"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1}}}',
+    '{"topicConfigSerializeWrapper":%s}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicQueueMappingInfoMap":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"unknown":%s}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":%s,"counter":1}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1,"counter":%s}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":%s}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a","perm":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":'
+    '{"a":{"topicName":"a","attributes":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a","order":%s}}}}',
+    '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":'
+    '{"a":{"topicName":"b"},"a":{"topicName":"a","perm":%s}}}}',
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_hostile_values_at_every_place(template: str) -> None:
+    listed = [text for text, _ in (*java.BODIES, *java.VERSIONS, *java.TABLES, *java.TOPICS, *java.MAPPING_MAPS)]
+    for text in (*HOLES, *NUMBERS, *listed, *java.FORGIVEN_TOPICS, *(bit.decode("latin-1") for bit in JSON_BITS)):
+        check((template % text).encode())
+    check((template % ("[" * 100_000)).encode())
+    check((template % ("[" * 500 + "]" * 500)).encode())
+    check((template % ('{"a":' * 100_000)).encode())
+
+
+@given(st.one_of(st.binary(max_size=60), st.lists(st.sampled_from(JSON_BITS), max_size=8).map(b"".join)))
+@example(b"")
+@example(b"\x00\x00\x00\x02{}\x7f\xff\xff\xff")
+@example(b'\x00\x00\x00\x0f{"timestamp":1}\xff\xff\xff\xff\x00\x00\x00\x02[]\x00\x00\x00\x00')
+@settings(deadline=None, max_examples=300)
+def test_any_bytes(data: bytes) -> None:
+    check(data)
+    check_blocks(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"\\u0061"', '"a\\\\"', '"a\tb"', '"\x7f"', '"ü"', '"😀"', '"%s"' % ("x" * 100), '"1234567"', '"12345678"'],
+)
+@pytest.mark.parametrize("place", ['"topicName":%s', '"topicName":"a","unknown":%s', '"topicName":"a",%s:1'])
+def test_texts_in_any_member_are_read_as_by_the_reference(text: str, place: str) -> None:
+    before = '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{'
+    check((before + place % text + "}}}}").encode())
+    check((before + place % text + "}}}}").encode("latin-1", "replace"))
+
+
+@pytest.mark.parametrize(
+    "member",
+    ['"perm":01', '"perm":-0', '"perm":1.0', '"perm":1e0', '"perm":+1', '"perm":1,"perm":1', '"perm":"1"',
+     '"perm":null', '"order":01', '"order":1.5', '"order":"\x1f"', '"o\x1f":1', '"a\\u0062":1',
+     '"order":' + "[" * 10 + "]" * 10, '"topicName":"a"', '"attributes":null', '"order":true ', ' "order":true'],
+)  # fmt: skip
+def test_the_fast_parser_declines_text_that_brokers_never_write(member: str) -> None:
+    """Above some size the reference refuses text that it reads leniently, so large bodies are compared as well."""
+    text = (
+        '{"topicConfigSerializeWrapper":{"dataVersion":{"timestamp":1},"topicConfigTable":{"a":{"topicName":"a"%s}}}}'
+    )
+    assert fast((text % "").encode()) != DECLINED
+    assert fast((text % f",{member}").encode()) == DECLINED
+
+
+def test_equal_queues_are_one_object() -> None:
+    """More different values than the parser caches, and a second body: equal values are still one object."""
+    many = [topic_config(f"T{n}", n % 50, n % 7, n % 8, n % 2) for n in range(1000)]
+    one, other = fast(register_body(many)), fast(register_body(many[::-1]))
+    assert isinstance(one, RegisterBrokerBody)
+    assert isinstance(other, RegisterBrokerBody)
+    tables = [read.topic_config_wrapper.topic_config_table.queues for read in (one, other)]
+    assert all(tables[0][key] is queues is queue_data(*queues) for key, queues in tables[1].items())
+
+
+@pytest.mark.parametrize("number", ["read", "write", "perm", "flag"])
+def test_queues_that_differ_in_one_number_are_not_one_object(number: str) -> None:
+    """For every kind of difference. The parser's cache has few places, so some values share one."""
+    for difference in range(1, 65):
+        check(register_body([topic_config("T", **{number: 1}), topic_config("U", **{number: 1 + difference})]))
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_takes_any_buffer_of_bytes(kind: type) -> None:
+    assert compiled.parse_json(kind(BROKER_5_5_0), queue_data) is not None
+    assert compiled.parse_json(kind(b""), queue_data) is None
+    assert compiled.parse_compressed(kind(BLOCKS[0]), True, queue_data) is not None
+    assert compiled.parse_compressed(kind(b""), True, queue_data) is None
+
+
+# The blocks of a compressed registration: the compiled reader agrees with the Construct declaration and Python.
+
+REFUSED_REGISTRATION_BLOCKS = "refused"
+LIMITS = BlockLimits()
+FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+
+
+def topic_line(data: bytes) -> tuple[str, Any]:
+    """TopicConfig.decode: name, read and write queues, permission, filter type; attributes are not needed here."""
+    parts = data.decode("utf-8", "replace").rstrip(" ").split(" ")
+    numbers = [parse_int(part) for part in parts[1:4]]
+    if len(parts) < 5 or None in numbers or parts[4] not in FILTER_TYPES:
+        raise ValueError("no topic line")
+    return parts[0], queue_data(*numbers, 0)  # type: ignore[arg-type]
+
+
+def registration_blocks_reference(data: bytes, mappings: bool) -> Any:
+    try:
+        body = spec.COMPRESSED_REGISTRATION.parse(data, mappings=mappings)
+        queues = dict(map(topic_line, body.topics.blocks))
+    except (ConstructError, ValueError):
+        return REFUSED_REGISTRATION_BLOCKS
+    return body.data_version.data, queues, body.filter_servers.data, body.mappings.blocks if mappings else []
+
+
+def registration_blocks_fast(data: bytes, mappings: bool) -> Any:
+    try:
+        return compiled_blocks.read(data, mappings, LIMITS, queue_data)
+    except ValueError:
+        return REFUSED_REGISTRATION_BLOCKS
+
+
+def registration_blocks_check(data: bytes) -> None:
+    for mappings in (False, True):
+        assert registration_blocks_fast(data, mappings) == registration_blocks_reference(data, mappings)
+
+
+def with_line(line: bytes) -> bytes:
+    return block(b"{}") + struct.pack(">i", 1) + block(line) + block(b"[]") + struct.pack(">i", 0)
+
+
+names = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"]), max_size=8)
+registration_blocks_topics = st.lists(st.builds(topic_config, names, ints, ints, ints), max_size=3)
+mappings = st.lists(st.builds(lambda name: {"topic": name, "bname": "b"}, names), max_size=2)
+registration_blocks_bodies = st.builds(
+    lambda registration_blocks_topics, mapping: zlib.decompress(compressed_body(registration_blocks_topics, data_version(), mapping=mapping)), registration_blocks_topics, mappings
+)
+WHOLE = zlib.decompress(compressed_body([topic_config("a"), topic_config("b")], mapping=[{"topic": "M"}]))
+
+
+@given(registration_blocks_bodies)
+def test_valid_blocks_of_registration_blocks(data: bytes) -> None:
+    assert registration_blocks_fast(data, True) != REFUSED_REGISTRATION_BLOCKS
+    registration_blocks_check(data)
+
+
+@given(mutated(st.one_of(st.just(WHOLE), registration_blocks_bodies)))
+@settings(max_examples=500)
+def test_mutated_blocks_of_registration_blocks(data: bytes) -> None:
+    registration_blocks_check(data)
+
+
+def test_every_byte_replaced() -> None:
+    for at in range(len(WHOLE)):
+        for byte in b" +-09a\x00\x01\x7f\x80\xff":
+            registration_blocks_check(WHOLE[:at] + bytes([byte]) + WHOLE[at + 1 :])
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_of_registration_blocks(data: bytes) -> None:
+    registration_blocks_check(data)
+
+
+numbers = st.one_of(
+    ints.map(str),
+    st.sampled_from(["+1", "-0", "007", "", "+", "-", "--1", "2147483648", "-2147483648", "-2147483649", "+2147483647",
+                     "1.0", "x", "\u0663", "-\u0663\u0664", "\U0001d7ce", "\uff11", "0" * 70 + "5", "9" * 40, "1\t"]),
+)  # fmt: skip
+lines = st.builds(
+    lambda parts, blanks: (" ".join(parts) + " " * blanks).encode(),
+    st.tuples(names, numbers, numbers, numbers, st.sampled_from([*FILTER_TYPES, "SINGLE_TAGS", "", "MULTI_TAG {}"])),
+    st.integers(0, 20),
+)
+
+
+@given(st.one_of(lines, mutated(lines)))
+@settings(max_examples=800)
+def test_topic_lines(line: bytes) -> None:
+    """Names and numbers of any script, text that is not UTF-8, and parts too many or too few."""
+    registration_blocks_check(with_line(line))
+
+
+@pytest.mark.parametrize("mappings", [False, True])
+def test_a_cut_body_needs_more_until_it_is_whole(mappings: bool) -> None:
+    end = len(WHOLE) if mappings else len(WHOLE) - len(block(b'{"topic":"M"}')) - 4
+    needs = [compiled_blocks.needs_more(WHOLE[:cut], mappings, LIMITS) for cut in range(len(WHOLE) + 1)]
+    assert needs == [cut < end for cut in range(len(WHOLE) + 1)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">i", -1),
+        struct.pack(">i", LIMITS.block_bytes + 1),
+        block(b"") + struct.pack(">i", LIMITS.topics + 1),
+        block(b"") + struct.pack(">ii", 1, LIMITS.topic_bytes_min - 1),
+        block(b"") + struct.pack(">i", 0) + block(b"") + struct.pack(">i", LIMITS.mappings + 1),
+    ],
+)
+def test_a_body_that_must_be_refused_needs_no_more_bytes(data: bytes) -> None:
+    assert not compiled_blocks.needs_more(data, True, LIMITS)
+    with pytest.raises((ConstructError, StreamError)):
+        spec.COMPRESSED_REGISTRATION.parse(data, mappings=True)
+
+
+def test_blocks_up_to_the_limits_are_read() -> None:
+    """Two topics and one mapping."""
+    fits = replace(LIMITS, topics=2, mappings=1)
+    assert compiled_blocks.read(WHOLE, True, fits, queue_data) == registration_blocks_reference(WHOLE, True)
+    assert not compiled_blocks.needs_more(WHOLE, True, fits)
+    for limits in (replace(fits, topics=1), replace(fits, mappings=0)):
+        with pytest.raises(ValueError):
+            compiled_blocks.read(WHOLE, True, limits, queue_data)
+
+
+@pytest.mark.parametrize("number", ["2147483647", "2147483648", "-2147483648", "-2147483649", "+2147483647"])
+def test_the_ends_of_an_int_in_digits_of_another_script(number: str) -> None:
+    """Integer.parseInt takes them."""
+    arabic = number.translate({ord(str(digit)): 0x660 + digit for digit in range(10)})
+    registration_blocks_check(with_line(f"T {arabic} 8 6 SINGLE_TAG".encode()))

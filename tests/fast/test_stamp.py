@@ -1,0 +1,250 @@
+"""The fingerprint leaves out the time at which a 5.x broker wrote its registration, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rocketns._fast.codec.fingerprint import fingerprint
+from rocketns.errors import BodyDecodeError
+from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
+from rocketns.protocol.codes import V3_0_11, V5_0_0
+from tests.fast.test_register_body import BROKER_4_9, BROKER_5_5_0
+from tests.protocol.strategies import decode_by_definition, mutated
+
+# Two times in milliseconds, and 5.5.0's body with a place for one.
+NOW, LATER = b"1795254380051", b"1795254410051"
+STAMPED = BROKER_5_5_0.replace(NOW, b"%s")
+WITHIN_BYTES = 1024  # fingerprint.pyx: where the stamp is looked for
+RUNS_OF_DIGITS = re.compile(rb"(?<!\d)\d{13}(?!\d)")
+stamps = st.integers(10**12, 10**13 - 1).map(lambda ms: b"%d" % ms)
+
+
+def body(wrapper: str, before: str = "", after: str = "") -> bytes:
+    """A body with these members in its wrapper, and other members before and after the wrapper."""
+    return f'{{{before}"topicConfigSerializeWrapper":{{{wrapper}}}{after}}}'.encode()
+
+
+VERSION = '"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1700000000000},'
+STAMP = '"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":%s}'
+LEFT_OUT = {
+    "5.5.0": STAMPED.decode(),
+    "alone": body(STAMP),
+    "another order of members": body('"topicConfigTable":{},"mappingDataVersion":{"timestamp":%s,"counter":0}'),
+    "members that nobody knows": body('"a":[1,{"b":null}],' + STAMP, '"x":true,"y":"z",'),
+    "the first of two": body(STAMP + ',"mappingDataVersion":{"timestamp":1}'),
+    "at the end of the part that is searched": body(STAMP + " " * 900, '"x":"' + "x" * 850 + '",'),
+}
+COUNTED = {
+    "dataVersion": body('"dataVersion":{"counter":1,"stateVersion":0,"timestamp":%s},"topicConfigTable":{}'),
+    "a topic of that name": body('"topicConfigTable":{' + STAMP + "}"),
+    "a member of a topic": body('"topicConfigTable":{"T":{"topicName":"T",' + STAMP + "}}"),
+    "in a string": body(r'"x":"{\"mappingDataVersion\":{\"timestamp\":%s}}"'),
+    "in an attribute": body('"topicConfigTable":{"T":{"attributes":{' + STAMP + "}}}"),
+    "one level too low": body('"x":{' + STAMP + "}"),
+    "one level too high": b"{" + STAMP.encode() + b"}",
+    "in another member's wrapper": b'{"x":' + body(STAMP) + b"}",
+    "the wrapper alone": b'{"dataVersion":{},' + STAMP.encode() + b"}",
+    "the second timestamp": body('"mappingDataVersion":{"timestamp":1795254380051,"timestamp":%s}'),
+    "the second version": body('"mappingDataVersion":{"timestamp":1795254380051},' + STAMP),
+    "the second version, the first empty": body('"mappingDataVersion":{},' + STAMP),
+    "the second wrapper": body("", after="," + body(STAMP).decode()[1:-1]),
+    "an escaped key": body(STAMP.replace("timestamp", r"times\u0074amp")),
+    "an escaped key around it": body(STAMP.replace("mapping", r"\u006dapping")),
+    "an escape before it": body(STAMP, r'"x":"\n",'),
+    "a key beyond ASCII before it": body(STAMP, '"ü":1,'),
+    "a broken key before it": body(STAMP, '"\N{DEL}":1,').replace(b"\x7f", b"\xff"),
+    "a blank before it": body(STAMP.replace(":%s", ": %s")),
+    "a blank behind it": body(STAMP.replace("%s", "%s ")),
+    "a comment": body(STAMP, "/**/"),
+    "a key in single quotes": body(STAMP.replace('"timestamp"', "'timestamp'")),
+    "a key without quotes": body(STAMP.replace('"timestamp"', "timestamp")),
+    "a key that begins like it": body(STAMP.replace('"timestamp"', '"timestamps"')),
+    "a key in capitals": body(STAMP.replace('"timestamp"', '"timeStamp"')),
+    "a text": body(STAMP.replace("%s", '"%s"')),
+    "a list": body(STAMP.replace("%s", "[%s]")),
+    "an object": body(STAMP.replace("%s", '{"timestamp":%s}')),
+    "a negative number": body(STAMP.replace("%s", "-%s")),
+    "a fraction": body(STAMP.replace("%s", "%s.5")),
+    "an exponent": body(STAMP.replace("%s", "%se1")),
+    "a suffix": body(STAMP.replace("%s", "%sL")),
+    "one digit more": body(STAMP.replace("%s", "%s0")),
+    "one digit more in front": body(STAMP.replace("%s", "1%s")),
+    "a zero in front": body(STAMP.replace("%s", "0%s")),
+    "no end": body(STAMP).partition(b"%s")[0] + b"%s",
+    "behind the part that is searched": body(STAMP, '"x":"' + "x" * WITHIN_BYTES + '",'),
+    "a missing comma": body(VERSION[:-1] + STAMP),
+    "a comma too many": body("," + STAMP),
+    "an array around it": b"[" + body(STAMP) + b"]",
+    "bytes before it": b" " + body(STAMP),
+    "compressed": b"\x78\x9c" + body(STAMP),
+}
+
+
+def with_stamp(text: bytes | str, stamp: bytes) -> bytes:
+    return (text if isinstance(text, bytes) else text.encode()).replace(b"%s", stamp)
+
+
+@pytest.mark.parametrize("text", LEFT_OUT.values(), ids=LEFT_OUT)
+def test_the_stamp_is_left_out(text: bytes | str) -> None:
+    assert fingerprint(with_stamp(text, NOW)) == fingerprint(with_stamp(text, LATER))
+
+
+@pytest.mark.parametrize("text", COUNTED.values(), ids=COUNTED)
+def test_text_that_only_resembles_a_stamp_counts(text: bytes) -> None:
+    assert with_stamp(text, NOW) != with_stamp(text, LATER)
+    assert fingerprint(with_stamp(text, NOW)) != fingerprint(with_stamp(text, LATER))
+
+
+@pytest.mark.parametrize("stamp", [b"0795254380051", b"179525438005", b"17952543800510", b"-795254380051"])
+def test_a_stamp_that_is_not_current_counts(stamp: bytes) -> None:
+    assert fingerprint(with_stamp(STAMPED, stamp)) != fingerprint(with_stamp(STAMPED, NOW))
+
+
+def test_every_other_byte_counts() -> None:
+    start = BROKER_5_5_0.index(NOW)
+    for place in range(len(BROKER_5_5_0)):
+        changed = bytearray(BROKER_5_5_0)
+        changed[place] ^= 1
+        is_digit_of_it = start < place < start + len(NOW)  # its first digit becomes 0; no time begins with 0
+        assert (fingerprint(changed) == fingerprint(BROKER_5_5_0)) is is_digit_of_it, place
+
+
+def test_the_place_of_the_stamp_counts() -> None:
+    """Two bodies that differ only in the position of their time stamps."""
+    one = body('"mappingDataVersion":{"timestamp":%s},"topicConfigTable":{}', '"x":1,')
+    other = body('"mappingDataVersion":{"timestamp":1},"topicConfigTable":{}', '"x":1,')
+    assert fingerprint(with_stamp(one, NOW)) != fingerprint(with_stamp(other, NOW))
+    assert fingerprint(with_stamp(one, NOW)) != fingerprint(one.replace(b"%s", b""))
+
+
+Decoder = Callable[[bytes], object]
+
+
+def decoded(decode: Decoder, data: bytes) -> object:
+    """The decoded body, or the error's text."""
+    try:
+        return decode(data)
+    except BodyDecodeError as error:
+        return error.remark
+
+
+def decoders() -> list[Decoder]:
+    """Every reader of a registration's body: compressed and plain, of each generation."""
+    whole = (decode_register_broker_body, decode_by_definition)
+
+    def of(read: Callable[..., RegisterBrokerBody], compressed: bool, version: int) -> Decoder:
+        return lambda data: read(data, compressed=compressed, version=version, now_ms=5)
+
+    ways = [of(read, flag, version) for read in whole for flag in (False, True) for version in (V3_0_11, V5_0_0)]
+    return [*ways, lambda data: decode_topic_config_wrapper(data, 5)]
+
+
+texts = [with_stamp(text, NOW) for text in (*LEFT_OUT.values(), *COUNTED.values())] + [BROKER_4_9]
+
+
+@given(mutated(st.sampled_from(texts)), st.data(), stamps)
+@example(BROKER_5_5_0, None, LATER)
+def test_bodies_with_one_fingerprint_are_decoded_alike(data: bytes, draw: st.DataObject | None, stamp: bytes) -> None:
+    """A number with as many digits as a time is replaced, at any position."""
+    found = list(RUNS_OF_DIGITS.finditer(data))
+    if not found:
+        return
+    run = found[-1] if draw is None else draw.draw(st.sampled_from(found))
+    other = data[: run.start()] + stamp + data[run.end() :]
+    if fingerprint(other) == fingerprint(data):
+        for decode in decoders():
+            assert decoded(decode, other) == decoded(decode, data)
+
+
+# The fingerprint of a body: equal for equal bytes, and different for others.
+
+bodies = st.binary(min_size=1, max_size=400)
+
+
+@given(bodies, st.integers(0, 7))
+def test_equal_bytes_have_one_fingerprint_wherever_they_lie(body: bytes, offset: int) -> None:
+    assert fingerprint(memoryview(bytes(offset) + body)[offset:]) == fingerprint(body)
+
+
+@given(bodies, st.data())
+def test_a_changed_byte_changes_it(body: bytes, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(body) - 1))
+    other = bytearray(body)
+    other[place] ^= data.draw(st.integers(1, 255))
+    assert fingerprint(other) != fingerprint(body)
+
+
+@given(bodies, st.integers(1, 130))
+def test_bytes_more_or_fewer_change_it(body: bytes, count: int) -> None:
+    assert fingerprint(body + bytes(count)) != fingerprint(body)
+    assert fingerprint(bytes(count) + body) != fingerprint(body)
+
+
+@given(st.lists(st.binary(min_size=16, max_size=16), min_size=2, max_size=16, unique=True), st.data())
+def test_it_matters_where_a_piece_is(pieces: list[bytes], data: st.DataObject) -> None:
+    one, other = data.draw(st.lists(st.integers(0, len(pieces) - 1), min_size=2, max_size=2, unique=True))
+    swapped = list(pieces)
+    swapped[one], swapped[other] = pieces[other], pieces[one]
+    assert fingerprint(b"".join(swapped)) != fingerprint(b"".join(pieces))
+
+
+# A body's CRC is derived from that of an earlier body with another stamp, and is the one that Java computes.
+
+body_fingerprint_stamps = st.integers(10**12, 10**13 - 1)
+
+
+def body_fingerprint_body(stamp: int, after: bytes = b"") -> bytes:
+    return b'{"topicConfigSerializeWrapper":{"mappingDataVersion":{"timestamp":%d},%s}}' % (stamp, after)
+
+
+def fingerprint_of(data: bytes) -> BodyFingerprint:
+    return BodyFingerprint.of(data, compressed=False, version=513)
+
+
+def crc32_of_java(data: bytes) -> int:
+    return zlib.crc32(data) & 0x7FFFFFFF
+
+
+@given(body_fingerprint_stamps, body_fingerprint_stamps, st.binary(max_size=5000))
+def test_a_derived_crc_is_that_of_the_body(before: int, now: int, after: bytes) -> None:
+    """B121."""
+    first, second = body_fingerprint_body(before, after), body_fingerprint_body(now, after)
+    known = fingerprint_of(first).with_crc32(first, None)
+    assert known.crc32 == crc32_of_java(first)
+    assert fingerprint_of(second).with_crc32(second, known).crc32 == crc32_of_java(second)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"x" * 100])
+def test_a_body_without_a_stamp_has_the_crc_of_an_equal_one(data: bytes) -> None:
+    known = fingerprint_of(data).with_crc32(data, None)
+    assert fingerprint_of(data).with_crc32(data, known) == known
+    assert known.crc32 == crc32_of_java(data)
+
+
+def test_a_repeated_body_is_not_read_for_its_crc() -> None:
+    """An earlier CRC with a changed bit comes back with that bit changed."""
+    first, second = body_fingerprint_body(10**12), body_fingerprint_body(10**12 + 1)
+    known = replace(fingerprint_of(first), crc32=crc32_of_java(first) ^ 1)
+    assert fingerprint_of(second).with_crc32(second, known).crc32 == crc32_of_java(second) ^ 1
+
+
+@pytest.mark.parametrize("other", [body_fingerprint_body(10**12, b'"a":1'), body_fingerprint_body(10**12, b'"b":1') + b" "])
+def test_the_crc_of_another_body_is_not_used(other: bytes) -> None:
+    known = fingerprint_of(other).with_crc32(other, None)
+    data = body_fingerprint_body(10**12 + 1, b'"b":1')
+    assert fingerprint_of(data).with_crc32(data, known).crc32 == crc32_of_java(data)
+
+
+def test_the_crc_of_an_earlier_body_that_nobody_asked_for_is_not_used() -> None:
+    data = body_fingerprint_body(10**12)
+    assert fingerprint_of(data).with_crc32(data, fingerprint_of(data)).crc32 == crc32_of_java(data)

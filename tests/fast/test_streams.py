@@ -1,0 +1,392 @@
+"""A pipelined stream of requests, cut anywhere: a reactor gives every request the reference's answer."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.server.requests.inbox import WAITING_BYTES_MAX
+from tests.compiled.parts import has_handled_all
+from tests.fast.clients import CLIENTS, look_up
+from tests.fast.test_moving import answer, carried, connection_of, reactors_of, settle, still
+from tests.support.inprocess import TimedServer
+from tests.support.live import LiveServer
+
+WIDE = 150  # brokers of one topic: its answer is some 30 KB
+TOPICS = ["T1", "wide", "nobody's"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    with LiveServer(tmp_path_factory.mktemp("streams")) as started, started.connect() as brokers:
+        for number in range(WIDE):
+            body = register_body([topic_config("wide"), topic_config("T1" if number == 0 else "T2")])
+            brokers.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
+        yield started
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> list[bytes]:
+    """Lookups for reactors, lookups for control, and others; each with an opaque of its own."""
+    kinds = draw(st.lists(st.sampled_from(["fast", "fast", "fast", "zone", "other"]), min_size=1, max_size=40))
+    frames = []
+    for opaque, kind in enumerate(kinds):
+        if kind == "fast":
+            frames.append(look_up(draw(st.sampled_from(CLIENTS)), draw(st.sampled_from(TOPICS)), opaque))
+        elif kind == "zone":
+            ext = {"topic": "T1", "__ZONE_MODE": "true", "__ZONE_NAME": "z"}
+            frames.append(frame(json_header(105, ext, opaque=opaque)))
+        else:
+            frames.append(frame(json_header(draw(st.sampled_from([206, 901, 3])), {}, opaque=opaque)))
+    return frames
+
+
+def sent_in_pieces(client: Client, stream: bytes, cuts: list[int]) -> None:
+    places = sorted({cut % len(stream) for cut in cuts})
+    for start, end in zip([0, *places], [*places, len(stream)], strict=True):
+        client.send(stream[start:end])
+
+
+@given(requests(), st.lists(st.integers(0, 100_000), max_size=25))
+@example([look_up(CLIENTS[0], "wide", opaque) for opaque in range(100)], [])
+@example([look_up(CLIENTS[0], "T1", opaque) for opaque in range(600)], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+@example([look_up(CLIENTS[0], "T1", 1), frame(json_header(206, opaque=2)), look_up(CLIENTS[0], "T1", 3)], [1, 160])
+@settings(max_examples=60, deadline=None)
+def test_a_stream_may_be_cut_anywhere(server: LiveServer, frames: list[bytes], cuts: list[int]) -> None:
+    expected = [server.reference(one) for one in frames]
+    with server.connect() as client:
+        sent_in_pieces(client, b"".join(frames), cuts)
+        answers = [client.receive_frame() for _ in frames]
+    assert sorted(answers) == sorted(expected)
+
+
+def test_lookups_alone_are_answered_in_their_order_by_reactors(server: LiveServer) -> None:
+    frames = [look_up(CLIENTS[opaque % len(CLIENTS)], TOPICS[opaque % 3], opaque) for opaque in range(1500)]
+    before = server.answered_by_reactors()
+    with server.connect() as client:
+        expected = [server.reference(one) for one in frames[:30]]
+        client.socket.setblocking(True)
+        client.send(b"".join(frames))
+        answers = [client.receive_frame() for _ in frames]
+    assert answers[:30] == expected
+    assert [b'"opaque":%d,' % opaque in answer for opaque, answer in enumerate(answers)] == [True] * 1500
+    assert server.answered_by_reactors() - before == 1500
+
+
+def test_a_peer_that_reads_late_gets_everything(server: LiveServer) -> None:
+    """Answers wait in the reactor, which stops reading meanwhile. Both continue when the peer reads."""
+    frames = [look_up(CLIENTS[0], "wide", opaque) for opaque in range(300)]
+    expected = server.reference(frames[0])
+    with server.connect() as client:
+        client.socket.settimeout(1)
+        sent, stream = 0, b"".join(frames)
+        try:
+            sent = client.socket.send(stream)
+        except TimeoutError:
+            pytest.fail("the server read nothing at all")
+        client.socket.settimeout(60)
+        answers = []
+        while len(answers) < len(frames):
+            answers.append(client.receive_frame())
+            if sent < len(stream):
+                sent += client.socket.send(stream[sent:])
+    assert answers[0] == expected
+    assert {len(answer) for answer in answers} <= set(range(len(expected), len(expected) + 3))
+
+
+# Connections that come and go: entries of the table are reused, and no answer reaches a later connection.
+
+PLACES_MIN = 64
+COME_AND_GO = 3 * PLACES_MIN
+
+
+def test_the_places_of_closed_connections_are_used_again(tmp_path: Path) -> None:
+    with LiveServer(tmp_path, reactors=1) as server:
+        for _ in range(COME_AND_GO):
+            with server.connect() as client:
+                answer(client)
+            eventually(lambda: carried(server) == [0], every_s=0.001)
+        with server.connect() as client:
+            answer(client)
+            settle(server)
+            assert (connection_of(server, client)._number >> 32) & 0xFFFFFF < PLACES_MIN
+
+
+def test_an_answer_for_a_closed_connection_does_not_reach_the_next_one_at_its_place(tmp_path: Path) -> None:
+    """Control may answer before it learns that the connection is gone."""
+    with LiveServer(tmp_path, reactors=1) as server:
+        with server.connect() as gone:
+            answer(gone)
+            settle(server)
+            number = connection_of(server, gone)._number
+        eventually(lambda: carried(server) == [0], every_s=0.001)
+        with server.connect() as client:
+            expected = answer(client)
+            server.call(lambda: reactors_of(server).reply(number, 0, b"not for you"))
+            settle(server)
+            assert answer(client) == expected
+
+
+def test_waiting_bytes_are_given_back(tmp_path: Path) -> None:
+    """Bytes of handed-over frames and of control's answers are counted only while they wait."""
+    body = register_body([topic_config(f"T{n}") for n in range(500)])
+    with LiveServer(tmp_path) as server, server.connect() as client:
+        for _ in range(20):
+            client.request(103, register_ext(body=body), body)
+            client.request(206)
+        settle(server)
+        reactors = reactors_of(server)
+        assert (reactors.queued_bytes, reactors.replied_bytes, reactors.incoming_bytes) == (0, 0, 0)
+
+
+def test_a_connection_that_the_loop_carried_counts_until_it_is_closed(tmp_path: Path) -> None:
+    """rocketns.connectionsMax is for all transports together."""
+    with LiveServer(tmp_path, reactors=1) as server:
+        connections = server.controller.asyncio_transport.connections
+        with server.connect() as client:
+            client.send(b"\x16")  # as TLS begins
+            eventually(lambda: server.call(lambda: len(connections)) == 1)
+            assert reactors_of(server).connections == 1
+        eventually(lambda: reactors_of(server).connections == 0)
+
+
+# Limits of one turn of a connection: bytes of answers, and memory for waiting input.
+
+TURN_BYTES_MAX = 256 * 1024  # turns.pyx
+WIDE_TURNS = 60  # brokers of one topic: its answer is some 10 KB
+LOOK_UPS = 200  # fewer than a turn has frames, and all of them fit into one `recv`
+IN_FLIGHT_MAX = 100
+SMALL_INPUT_MAX = 4096  # connection.pyx
+
+
+@pytest.fixture
+def turns_server(tmp_path: Path) -> Iterator[LiveServer]:
+    settings = {"rocketns.inFlightMax": IN_FLIGHT_MAX, "serverSocketSndBufSize": 0}  # the system's buffers: megabytes
+    with LiveServer(tmp_path, reactors=1, **settings) as started:
+        still(started)
+        yield started
+
+
+def test_answers_of_one_turn_are_bounded_by_bytes(turns_server: LiveServer) -> None:
+    """A pipeline with large answers gets only a few of them in each round of the loop, so others are served between."""
+    with turns_server.connect() as client:
+        for number in range(WIDE_TURNS):
+            body = register_body([topic_config("wide"), topic_config("other")])
+            client.request(103, register_ext(broker=f"b{number}", addr=f"10.0.0.{number}:1", body=body), body)
+        size = len(answer(client, "wide"))
+        settle(turns_server)
+        before = sum(reactors_of(turns_server).rounds)
+        client.send(look_up(CLIENTS[0], "wide") * LOOK_UPS)
+        for _ in range(LOOK_UPS):
+            client.receive_frame()
+        rounds = sum(reactors_of(turns_server).rounds) - before
+    assert rounds >= LOOK_UPS * size // (TURN_BYTES_MAX + size)
+
+
+def test_the_rest_of_a_burst_keeps_no_large_buffer(turns_server: LiveServer) -> None:
+    """Requests that waited and end in the middle of a frame: only the unfinished frame and little else is kept."""
+    request = frame(json_header(9999), bytes(500))
+    unfinished = request[:50]
+    with turns_server.connect() as client:
+        with turns_server.held_still():
+            client.send(request * 2 * IN_FLIGHT_MAX + unfinished)
+        for _ in range(2 * IN_FLIGHT_MAX):
+            client.receive()
+        settle(turns_server)
+        eventually(lambda: reactors_of(turns_server).incoming_bytes <= SMALL_INPUT_MAX + len(unfinished))
+
+
+# More lookups in one piece than a connection's turn can answer.
+
+LOOK_UPS_PIPELINES = 2_000
+
+
+def test_lookups_beyond_a_turn_are_answered_without_further_bytes(tmp_path: Path) -> None:
+    with LiveServer(tmp_path, reactors=1) as server, server.connect() as client:
+        expected = server.reference(look_up(CLIENTS[0], "nobody's"))
+        client.send(look_up(CLIENTS[0], "nobody's") * LOOK_UPS_PIPELINES)
+        for _ in range(LOOK_UPS_PIPELINES):
+            assert client.receive_frame() == expected
+
+
+# While too many frames wait for control, every connection can still hand over one.
+
+ATTACKERS = 120
+FLOOD = b"".join(frame(json_header(206, {}, opaque=n), bytes(16_000)) for n in range(300))
+WAITING_AT_LEAST = WAITING_BYTES_MAX
+ANSWERED_BEFORE_MAX = 3 * ATTACKERS  # requests of the flood, each of which logs a line; more than that waited
+
+
+def start(run: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def flood(client: Client) -> None:
+    with suppress(OSError):  # the server closes it at the end
+        client.send(FLOOD)
+
+
+def drain(client: Client) -> None:
+    with suppress(OSError):
+        while client.socket.recv(1 << 20):
+            pass
+
+
+def take(reactors: Reactors, client: Client) -> None:
+    """Wait until a reactor has read all that the client sent, and has ended the turn in which it did."""
+    eventually(lambda: is_read(client))
+    for source, target in ((0, 1), (1, 0)):
+        reactors.give(source, target, 0, 0)  # a message that moves nothing
+    eventually(lambda: has_handled_all(reactors))
+
+
+def is_read(client: Client) -> bool:
+    """Whether both kernels' queues of what the client sent are empty, by Linux's table of connections."""
+    here, there = client.socket.getsockname()[1], client.socket.getpeername()[1]
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+    queues = {tuple(int(end.partition(":")[2], 16) for end in row[1:3]): row[4] for row in rows}
+    return (queues[here, there][:9], queues[there, here][8:]) == ("00000000:", ":00000000")
+
+
+def test_a_flood_does_not_keep_a_broker_from_registering(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Floods on older connections fill control's queue again and again; a registration overtakes most of it."""
+    body = register_body([topic_config(f"T{n}") for n in range(100)])
+    with LiveServer(tmp_path, reactors=2) as server, ExitStack() as stack:
+        attackers = [stack.enter_context(server.connect()) for _ in range(ATTACKERS)]
+        broker = stack.enter_context(server.connect())
+        for client in [*attackers, broker]:
+            client.request(206)
+        caplog.set_level(logging.INFO, "rocketns")
+        caplog.clear()
+        with server.held_still():
+            threads = [start(lambda c=client: flood(c)) for client in attackers]  # type: ignore[misc]
+            held = server.controller.reactors
+            assert held is not None
+            eventually(lambda: held.queued_bytes >= WAITING_AT_LEAST)
+            eventually(lambda: held.incoming_bytes >= ATTACKERS * 10_000)
+            broker.post(103, register_ext(body=body), body)
+            take(held, broker)
+        threads += [start(lambda c=client: drain(c)) for client in attackers]  # type: ignore[misc]
+        assert broker.receive().code == 0
+        lines = [record.getMessage() for record in caplog.records]
+        assert next(at for at, line in enumerate(lines) if "new broker registered" in line) <= ANSWERED_BEFORE_MAX
+        for client in attackers:
+            client.socket.shutdown(2)
+        for thread in threads:
+            thread.join()
+
+
+# The topics without a route that a reactor noted: whole names, a bounded table, and who replaces whom.
+
+PLACES = 128  # SETS * WAYS of routes/missing.pxd
+TOPIC_BYTES_MAX = 255
+Row = tuple[str, int, int, bytes | None, int]
+
+
+@pytest.fixture
+def missing_server(tmp_path: Path) -> Iterator[TimedServer]:
+    """With one reactor. Its clock stands still, so that nobody but a test empties the table."""
+    started = TimedServer(tmp_path, {"rocketns.reactors": 1})
+    yield started
+    started.stop()
+
+
+def look_up_topics(client: Client, *topics: str) -> None:
+    """All of them at once."""
+    frames = [frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})) for topic in topics]
+    client.send(b"".join(frames))
+    assert {client.receive().code for _ in topics} == {codes.TOPIC_NOT_EXIST}
+
+
+def noted(missing_server: TimedServer) -> list[Row]:
+    reactors = missing_server.reactors
+    assert reactors is not None
+    return missing_server.call(reactors.drain_missing)
+
+
+def another_host(missing_server: TimedServer, client: Client) -> Client:
+    """One with another number than the client's. One host in 1,024 has the same, see connections/hosts.pyx."""
+    look_up_topics(client, "a")
+    [row] = noted(missing_server)
+    for last in range(2, 10):
+        other = Client(missing_server.port, source=f"127.0.0.{last}")
+        look_up_topics(other, "a")
+        if noted(missing_server)[0][4] != row[4]:
+            return other
+        other.close()
+    raise AssertionError("all hosts have one number")
+
+
+def test_lookups_of_a_topic_are_counted_until_they_are_taken(missing_server: TimedServer) -> None:
+    with missing_server.connect() as client:
+        look_up_topics(client, "a", "b", "a")
+        rows = noted(missing_server)
+        assert {row[:2] for row in rows} == {("a", 2), ("b", 1)}
+        assert len({row[4] for row in rows}) == 1
+        assert noted(missing_server) == []
+        look_up_topics(client, "a")
+        assert [row[:2] for row in noted(missing_server)] == [("a", 1)]
+
+
+def test_names_of_all_lengths_are_noted_whole(missing_server: TimedServer) -> None:
+    """Longer ones than any topic has are answered, too, but not noted."""
+    with missing_server.connect() as client:
+        for first in range(1, TOPIC_BYTES_MAX + 20, 16):
+            topics = [str(length % 10) * length for length in range(first, first + 16)]
+            look_up_topics(client, *topics)
+            assert {row[0] for row in noted(missing_server)} == {topic for topic in topics if len(topic) <= TOPIC_BYTES_MAX}
+
+
+def test_a_flood_fills_the_table_and_replaces_its_own(missing_server: TimedServer) -> None:
+    flood = [f"flood-{number}" for number in range(8 * PLACES)]
+    with missing_server.connect() as client, another_host(missing_server, client) as other:
+        look_up_topics(client, *flood)
+        look_up_topics(other, "real")
+        look_up_topics(client, *(f"more-{topic}" for topic in flood))
+        rows = noted(missing_server)
+    assert len(rows) == PLACES
+    assert {row[0] for row in rows} <= {"real", *flood, *(f"more-{topic}" for topic in flood)}
+    assert "real" in {row[0] for row in rows}
+    assert len({row[0] for row in rows}) == PLACES
+
+
+def test_a_newcomer_has_the_counts_of_nobody(missing_server: TimedServer) -> None:
+    """The place of a topic that was replaced starts again."""
+    with missing_server.connect() as client:
+        for start in range(0, 4 * PLACES, PLACES):
+            look_up_topics(client, *[f"flood-{number}" for number in range(start, start + PLACES)] * 2)
+        assert all(row[1] <= 2 for row in noted(missing_server))
+
+
+def test_lookups_are_noted_while_the_table_is_emptied(missing_server: TimedServer) -> None:
+    """None is counted twice, and no name is torn."""
+    topics = [f"topic-{number:03}-{'x' * (number % 200)}" for number in range(PLACES // 4)]
+
+    def flood(host: str) -> None:
+        with Client(missing_server.port, source=host) as client:
+            for _ in range(20):
+                look_up_topics(client, *topics)
+
+    threads = [threading.Thread(target=flood, args=(f"127.0.0.{number}",)) for number in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    rows: list[Row] = []
+    while any(thread.is_alive() for thread in threads):
+        rows += noted(missing_server)
+    rows += noted(missing_server)
+    assert {row[0] for row in rows} <= set(topics)
+    assert len(rows) > 1
+    assert 0 < sum(row[1] for row in rows) <= len(threads) * 20 * len(topics)

@@ -1,1 +1,0 @@
-"""Bodies: registrations in all their forms, and the routes and tables of answers."""

@@ -1,1 +1,0 @@
-"""JSON as fastjson2 reads and writes it."""

@@ -1,1 +1,0 @@
-"""Registrations: step by step, their topics, repeated bodies."""

@@ -1,0 +1,519 @@
+"""Which brokers are overdue, and which broker a closed connection unregisters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rocketns.protocol.body.route import DataVersion, queue_data
+from rocketns.routeinfo import liveness
+from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.events import (
+    BrokerDoubted,
+    BrokerDown,
+    BrokerHeartbeat,
+    BrokerRegistered,
+    Cause,
+    Event,
+    MinBrokerIdChanged,
+    TopicChange,
+    TopicsDeleted,
+    TopicsPut,
+)
+from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
+from rocketns.routeinfo.unconfirmed.filling import fill
+from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.unregistration import UnregisterRequest
+from tests.routeinfo.manager import (
+    ADDR,
+    BROKER,
+    CLUSTER,
+    MASTER,
+    NORMAL,
+    READ_ONLY,
+    SLAVE,
+    SLAVE_ADDR,
+    Broker,
+    Manager,
+    table_of,
+)
+
+TWO = table_of("T1", "T2")
+OTHER = MASTER.but(name="other", addr="127.0.0.1:1")
+
+
+@pytest.mark.parametrize(("timeout_ms", "most_ms"), [(None, 120_000), (6_500, 6_500), (0, 0), (-10, -10)])
+def test_a_broker_expires_after_its_own_timeout(manager: Manager, timeout_ms: int | None, most_ms: int) -> None:
+    """B166, B167, B190."""
+    manager.register(MASTER.but(timeout_ms=timeout_ms), TWO)
+    manager.now_ms += most_ms
+    assert liveness.expired_brokers(manager.tables, manager.now_ms) == []
+    assert len(liveness.expired_brokers(manager.tables, manager.now_ms + 1)) == 1
+
+
+def test_a_refresh_puts_it_off(manager: Manager) -> None:
+    """B173."""
+    manager.register(MASTER, TWO)
+    manager.now_ms += 100_000
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms)
+    manager.now_ms += 120_000
+    assert manager.scan() == []
+    manager.now_ms += 1
+    assert manager.scan() == [MASTER.channel]
+
+
+def test_expiry_removes_the_broker_and_names_its_connection(manager: Manager) -> None:
+    """B190."""
+    manager.register(MASTER, TWO, filters=["f:1"])
+    manager.register(OTHER.but(timeout_ms=10**9), TWO)
+    manager.now_ms += 120_001
+    assert manager.scan() == [MASTER.channel]
+    assert manager.tables.topic_queue_table == {"T1": {"other": TWO["T1"].queues}, "T2": {"other": TWO["T2"].queues}}
+    assert manager.events[-2] == BrokerDown(CLUSTER, BROKER, ADDR, 0, True, 120_001, Cause.EXPIRED)
+    assert manager.scan() == []
+
+
+def test_a_replaced_address_expires(manager: Manager) -> None:
+    """B191: Java keeps it, and closes its connection at every scan."""
+    manager.register(MASTER, TWO)
+    manager.register(MASTER.but(addr="127.0.0.1:9", timeout_ms=10**9), TWO)
+    manager.now_ms += 120_001
+    assert manager.scan() == [MASTER.channel]
+    assert manager.live(MASTER) is None
+    assert manager.events[-1] == BrokerDown(CLUSTER, None, ADDR, None, True, 120_001, Cause.EXPIRED)
+    assert manager.scan() == []
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: "127.0.0.1:9"}
+
+
+def test_an_address_leaves_the_group_of_another_cluster(manager: Manager) -> None:
+    """The registration that made it a member named a second cluster. Its entry there decides."""
+    manager.register(MASTER.but(timeout_ms=10**9), TWO)
+    manager.register(MASTER.but(cluster="C2"), TWO)
+    manager.now_ms += 120_001
+    manager.scan()
+    assert manager.tables.broker_addr_table == manager.tables.cluster_addr_table == {}
+    assert manager.tables.broker_live_table.keys() == {manager.key(MASTER)}
+
+
+def test_an_address_expires_in_all_its_groups(manager: Manager) -> None:
+    for number in range(5):
+        manager.register(MASTER.but(name=f"b{number}"), TWO)
+    manager.now_ms += 120_001
+    manager.scan()
+    assert manager.tables == RouteTables()
+
+
+@pytest.mark.parametrize("timeout_ms", [HEARTBEAT_TIMEOUT_MS_MAX + 1, 2**63 - 1])
+def test_a_timeout_counts_as_a_day_at_most(manager: Manager, timeout_ms: int) -> None:
+    manager.register(MASTER.but(timeout_ms=timeout_ms), TWO)
+    manager.now_ms += HEARTBEAT_TIMEOUT_MS_MAX
+    assert manager.scan() == []
+    manager.now_ms += 1
+    assert manager.scan() == [MASTER.channel]
+    assert manager.tables == RouteTables()
+
+
+@pytest.mark.parametrize("cause", [Cause.CHANNEL_CLOSE, Cause.CHANNEL_EXCEPTION, Cause.CHANNEL_IDLE])
+def test_a_closed_connection_unregisters_its_broker(manager: Manager, cause: Cause) -> None:
+    """B187."""
+    manager.register(MASTER, TWO)
+    events = manager.close(MASTER.channel, cause)
+    assert events[0] == BrokerDown(CLUSTER, BROKER, ADDR, 0, True, 0, cause)
+    assert manager.tables == RouteTables()
+
+
+def test_a_connection_of_nobody_takes_nobody_with_it(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    assert manager.close(object()) == []
+    assert [*liveness.closed_connection(RouteTables(), object(), Cause.CHANNEL_CLOSE)] == []
+
+
+def test_a_closed_connection_ends_a_member_of_a_group_of_another_cluster(manager: Manager) -> None:
+    """Registered under a second cluster over a second connection. Java keeps it."""
+    manager.register(MASTER, TWO)
+    second = MASTER.but(cluster="C2", channel=object())
+    manager.register(second, TWO)
+    manager.close(second.channel)
+    assert manager.tables.broker_addr_table == manager.tables.cluster_addr_table == {}
+
+
+def test_a_closed_connection_leaves_the_same_address_of_another_cluster(manager: Manager) -> None:
+    """Two clusters behind two networks may have the same addresses."""
+    manager.register(MASTER, TWO)
+    second = MASTER.but(cluster="C2", name="other", channel=object())
+    manager.register(second, TWO)
+    manager.close(second.channel)
+    assert manager.tables.broker_addr_table.keys() == {BROKER}
+
+
+class Looked(dict[Any, Any]):
+    """Counts the entries that are visited."""
+
+    looked = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for key in super().__iter__():
+            self.looked += 1
+            yield key
+
+    def items(self) -> Any:
+        return ((key, self[key]) for key in self)
+
+    def values(self) -> Any:
+        return (self[key] for key in self)
+
+
+def test_a_closed_connection_looks_at_no_other_brokers(manager: Manager) -> None:
+    """This work is charged to no peer, so it must stay cheap with many brokers."""
+    for number in range(100):
+        manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
+    live = manager.tables.broker_live_table = Looked(manager.tables.broker_live_table)
+    groups = manager.tables.broker_addr_table = Looked(manager.tables.broker_addr_table)
+    last = live[manager.key(Broker(name="broker-99", addr="10.0.0.99:1"))].channel
+    (closed,) = liveness.closed_connection(manager.tables, last, Cause.CHANNEL_CLOSE)
+    assert closed.broker_name == "broker-99"
+    assert (live.looked, groups.looked) == (0, 0)
+
+
+def test_filter_servers_change_only_the_groups_of_their_broker(manager: Manager) -> None:
+    """Each changed group is compared with the published one, so one broker's registration must not mark all groups."""
+    for number in range(100):
+        manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
+    manager.tables.take_changed_groups()
+    seventh = Broker(name="broker-7", addr="10.0.0.7:1")
+    manager.register(seventh.but(name="alias"), TWO)
+    manager.tables.take_changed_groups()
+    manager.tables.put_filter_servers(manager.key(seventh), ["10.0.0.7:9"])
+    assert manager.tables.take_changed_groups() == {"broker-7", "alias"}
+    manager.tables.put_filter_servers(manager.key(seventh), ["10.0.0.7:9"])
+    assert manager.tables.take_changed_groups() == set()
+
+
+def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manager: Manager) -> None:
+    """The request waits in its queue while the broker registers again."""
+    manager.register(MASTER, TWO)
+    (closed,) = liveness.closed_connection(manager.tables, MASTER.channel, Cause.CHANNEL_CLOSE)
+    manager.now_ms += 120_001
+    (expired,) = liveness.expired_brokers(manager.tables, manager.now_ms)
+    manager.register(MASTER.but(channel=object()), TWO)
+    assert manager.unregister(closed, expired.request) == []
+    assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
+
+
+def test_the_id_of_the_request_is_the_one_the_group_knows(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    manager.register(SLAVE, TWO)
+    (closed,) = liveness.closed_connection(manager.tables, SLAVE.channel, Cause.CHANNEL_CLOSE)
+    assert (closed.cluster, closed.addr, closed.broker_name, closed.broker_id) == (CLUSTER, SLAVE.addr, BROKER, 1)
+
+
+# Which brokers are to be notified that the smallest id of their group changed. The switch for it is elsewhere.
+
+SECOND = SLAVE.but(id=2, addr="127.0.0.1:50911")
+
+
+def told(events: list[Event]) -> list[MinBrokerIdChanged]:
+    return [event for event in events if isinstance(event, MinBrokerIdChanged)]
+
+
+def test_a_smaller_id_joins_and_the_others_are_told(manager: Manager) -> None:
+    """B192."""
+    manager.register(SLAVE, TWO)
+    manager.register(SECOND, TWO)
+    (event,) = told(manager.register(MASTER, TWO).events)
+    assert event == MinBrokerIdChanged(BROKER, 0, ADDR, None, MASTER.ha_addr, [SLAVE_ADDR, SECOND.addr])
+
+
+def test_a_slave_that_became_master_is_told_of_itself(manager: Manager) -> None:
+    manager.register(SLAVE, TWO)
+    (event,) = told(manager.register(SLAVE.but(id=0), TWO).events)
+    assert (event.min_broker_id, event.min_broker_addr, event.receivers) == (0, SLAVE_ADDR, [SLAVE_ADDR])
+
+
+def test_a_registration_that_goes_no_further_tells_nobody(manager: Manager) -> None:
+    manager.register(SLAVE, TWO)
+    assert told(manager.register(MASTER, table_of("T1")).events) == []
+
+
+def test_the_smallest_id_leaves_and_the_rest_is_told(manager: Manager) -> None:
+    """B193: after the topics were cleaned up."""
+    for broker in (SLAVE, SECOND, MASTER):
+        manager.register(broker, TWO)
+    events = manager.unregister(MASTER.leaving(Cause.CHANNEL_CLOSE))
+    assert events[-1] == MinBrokerIdChanged(BROKER, 1, SLAVE_ADDR, ADDR, None, [SLAVE_ADDR, SECOND.addr])
+    assert told(events) == [events[-1]]
+
+
+def test_a_slave_with_the_smallest_id_leaves_and_the_rest_is_told(manager: Manager) -> None:
+    """B193: also where the smallest is not the master."""
+    for broker in (SLAVE, SECOND):
+        manager.register(broker, TWO)
+    (event,) = told(manager.unregister(SLAVE))
+    assert (event.min_broker_id, event.min_broker_addr, event.offline_addr) == (2, SECOND.addr, SLAVE_ADDR)
+
+
+def test_nobody_is_left_to_be_told(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    manager.register(SLAVE, TWO)
+    assert told(manager.unregister(MASTER, SLAVE)) == []
+
+
+# Heartbeat timeouts that a journal or another name server gives.
+
+def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
+    known, tables = KnownRoutes(), RouteTables()
+    known.put_broker("b", 0, "C", "a:1", "C").put(2**63 - 1, None, None, 0)
+    fill(tables, known, Reason.RESTORED, 0, 90_000)
+    (entry,) = tables.broker_live_table.values()
+    assert entry.timeout_ms == HEARTBEAT_TIMEOUT_MS_MAX
+
+
+def test_a_group_without_members_is_not_restored() -> None:
+    """An older journal has such groups."""
+    known, tables = KnownRoutes(), RouteTables()
+    known.put_group("b", "C")
+    fill(tables, known, Reason.RESTORED, 0, 90_000)
+    assert tables == RouteTables()
+
+
+# Brokers kept without a sign of life: what confirms them, what removes them, and who replaces them.
+
+SECOND_UNCONFIRMED = MASTER.but(addr="127.0.0.1:1", channel=object())
+
+
+def doubt_of(manager: Manager, reason: Reason = Reason.RESTORED, ms: int = 90_000) -> Doubt:
+    return Doubt(reason, manager.now_ms, manager.now_ms + ms)
+
+
+def doubted(manager: Manager, broker: Broker = MASTER, reason: Reason = Reason.RESTORED) -> Doubt:
+    """A registered broker that is unconfirmed now; a restored one has no connection."""
+    manager.register(broker, TWO)
+    entry = manager.live(broker)
+    assert entry is not None
+    if reason is not Reason.SILENT_TOGETHER:
+        manager.tables._disown(manager.key(broker), entry)
+        entry.channel = None
+    doubt = doubt_of(manager, reason)
+    manager.note(liveness.doubt_broker(manager.tables, manager.key(broker), doubt, manager.now_ms))
+    return doubt
+
+
+def test_a_doubt_is_an_event_with_the_brokers_group(manager: Manager) -> None:
+    doubt = doubted(manager)
+    assert manager.events[-1] == BrokerDoubted(CLUSTER, BROKER, ADDR, 0, doubt, 0)
+    assert list(manager.tables.unconfirmed) == [manager.key(MASTER)]
+
+
+def test_nobody_doubts_an_unknown_address(manager: Manager) -> None:
+    assert liveness.doubt_broker(manager.tables, manager.key(MASTER), doubt_of(manager), manager.now_ms) == []
+    assert manager.tables.unconfirmed == {}
+
+
+def test_it_is_in_routes_like_every_other(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    before = manager.route("T1")
+    doubted(manager)
+    assert manager.route("T1") == before
+
+
+def test_its_deadline_counts_and_not_its_timeout(manager: Manager) -> None:
+    doubted(manager, MASTER.but(timeout_ms=10))
+    manager.now_ms += 90_000
+    assert liveness.overdue_unconfirmed(manager.tables, manager.now_ms) == []
+    assert manager.scan() == []
+    manager.now_ms += 1
+    assert [one.cause for one in liveness.overdue_unconfirmed(manager.tables, manager.now_ms)] == [Cause.UNCONFIRMED]
+    manager.scan()
+    assert manager.live(MASTER) is None
+    assert manager.pick_up("T1") is None
+    assert [e.cause for e in manager.events if isinstance(e, BrokerDown)] == [Cause.UNCONFIRMED]
+    assert manager.tables.unconfirmed == {}
+
+
+def test_a_stall_moves_its_deadline(manager: Manager) -> None:
+    doubted(manager)
+    liveness.forgive(manager.tables, 50_000)
+    manager.now_ms += 140_000
+    assert liveness.overdue_unconfirmed(manager.tables, manager.now_ms) == []
+    assert len(liveness.overdue_unconfirmed(manager.tables, manager.now_ms + 1)) == 1
+
+
+@pytest.mark.parametrize(("reason", "gap_ms"), [(Reason.RESTORED, None), (Reason.SILENT_TOGETHER, 7)])
+def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int | None) -> None:
+    """Its own timeout counts from then on. The gap is known only for a broker that this process has heard."""
+    doubt = doubted(manager, MASTER.but(timeout_ms=10), reason)
+    manager.now_ms += 7
+    assert manager.tables.refresh(CLUSTER, ADDR, manager.now_ms) == [BrokerHeartbeat(CLUSTER, ADDR, gap_ms, doubt)]
+    assert manager.tables.unconfirmed == {}
+    manager.now_ms += 11
+    assert [one.cause for one in liveness.expired_brokers(manager.tables, manager.now_ms)] == [Cause.EXPIRED]
+
+
+def test_a_registration_confirms_it(manager: Manager) -> None:
+    doubt = doubted(manager)
+    manager.register(MASTER, TWO)
+    (event,) = [e for e in manager.events[-1:] if isinstance(e, BrokerRegistered)]
+    assert (event.gap_ms, event.doubt) == (None, doubt)
+    assert manager.tables.unconfirmed == {}
+    manager.register(MASTER, TWO)
+    assert manager.events[-1] == BrokerRegistered(
+        CLUSTER, BROKER, ADDR, 0, MASTER.ha_addr, MASTER.version, 120_000, 0, None
+    )
+
+
+def test_the_connection_of_its_first_heartbeat_is_kept(manager: Manager) -> None:
+    """A broker that registers only after changes may send only version queries for days."""
+    doubted(manager)
+    first, later = object(), object()
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms, first)
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms, later)
+    assert manager.close(later) == []
+    manager.close(first)
+    assert manager.live(MASTER) is None
+
+
+def test_a_heartbeat_over_another_connection_does_not_take_over_a_registration(manager: Manager) -> None:
+    doubted(manager, reason=Reason.SILENT_TOGETHER)
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms, object())
+    assert manager.live(MASTER).channel is MASTER.channel
+
+
+def test_a_broker_that_registers_in_its_place_wins_whatever_its_state_version(manager: Manager) -> None:
+    """A confirmed holder with a higher stateVersion would keep its id."""
+    newer = MASTER.but(version=DataVersion(9, 1, 1))
+    doubted(manager, newer)
+    assert not manager.register(SECOND_UNCONFIRMED, TWO).refused
+    assert manager.addrs("T1") == {0: SECOND_UNCONFIRMED.addr}
+    assert manager.live(newer) is None
+    downs = [e for e in manager.events if isinstance(e, BrokerDown)]
+    assert [(e.addr, e.broker_id, e.live, e.gap_ms, e.cause) for e in downs] == [(ADDR, 0, True, None, Cause.CONFLICT)]
+
+
+def test_a_slave_learns_an_unconfirmed_master(manager: Manager) -> None:
+    """Told that it has no master, it would stop copying the master's topics and offsets."""
+    doubted(manager)
+    assert manager.register(SLAVE, TWO).master_addr == ADDR
+
+
+def test_one_that_is_in_no_group_any_more_goes_by_itself(manager: Manager) -> None:
+    doubted(manager)
+    manager.register(SECOND_UNCONFIRMED.but(cluster="C2"), TWO)
+    assert manager.live(MASTER) is not None
+    manager.now_ms += 90_001
+    manager.scan()
+    assert manager.live(MASTER) is None
+    assert manager.addrs("T1") == {0: SECOND_UNCONFIRMED.addr}
+
+
+# unRegisterBroker: a batch of requests, then one clean-up of the topics.
+
+def leaving(**changes: object) -> UnregisterRequest:
+    fields = {"cluster": CLUSTER, "addr": ADDR, "broker_name": BROKER, "broker_id": 0, "cause": Cause.UNREGISTER}
+    return UnregisterRequest(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_the_last_broker_takes_everything_with_it(manager: Manager) -> None:
+    """B179."""
+    manager.register(MASTER, TWO, filters=["f:1"])
+    manager.now_ms += 7
+    events = manager.unregister(MASTER)
+    assert manager.tables == RouteTables()
+    assert events == [
+        BrokerDown(CLUSTER, BROKER, ADDR, 0, True, 7, Cause.UNREGISTER),
+        TopicsDeleted(BROKER, ["T1", "T2"], Cause.UNREGISTER),
+    ]
+
+
+def test_the_address_counts_and_the_id_need_not_match(manager: Manager) -> None:
+    """B180."""
+    manager.register(MASTER, TWO)
+    manager.unregister(leaving(broker_id=99))
+    assert manager.tables == RouteTables()
+
+
+def test_an_address_that_leaves_one_of_its_groups_stays_live(manager: Manager) -> None:
+    """The other group ends with its live entry."""
+    manager.register(MASTER, TWO)
+    manager.register(MASTER.but(name="other"), TWO)
+    manager.unregister(MASTER)
+    assert manager.tables.broker_addr_table.keys() == {"other"}
+    assert manager.live(MASTER) is not None
+    manager.unregister(MASTER.but(name="other"))
+    assert manager.tables == RouteTables()
+
+
+@pytest.mark.parametrize("changes", [{"broker_name": "nobody"}, {"broker_name": None}], ids=str)
+def test_without_a_group_nothing_goes(manager: Manager, changes: dict[str, object]) -> None:
+    manager.register(MASTER, TWO, filters=["f:1"])
+    manager.unregister(leaving(**changes))
+    assert manager.live(MASTER) is not None
+    assert manager.tables.filter_server_table
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: ADDR}
+
+
+def test_an_unknown_broker_changes_nothing(manager: Manager) -> None:
+    """B183."""
+    manager.register(MASTER, TWO)
+    events = manager.unregister(leaving(addr="127.0.0.1:1", broker_name="nobody"))
+    assert events == [BrokerDown(CLUSTER, "nobody", "127.0.0.1:1", 0, False, None, Cause.UNREGISTER)]
+    assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
+    assert manager.live(MASTER) is not None
+
+
+@pytest.mark.parametrize("changes", [{"cluster": None}, {"addr": None}], ids=str)
+def test_a_request_without_identity_does_not_spoil_its_batch(manager: Manager, changes: dict[str, object]) -> None:
+    """In Java it drops the rest of the batch and the clean-up of topics."""
+    manager.register(MASTER, TWO)
+    manager.unregister(leaving(**changes), leaving(broker_name=None, addr="x"), MASTER)
+    assert manager.tables == RouteTables()
+
+
+def test_an_acting_group_that_lost_its_master_is_read_only(manager: Manager) -> None:
+    """B185: on all its topics, and nobody else's."""
+    manager.register(SLAVE, {})
+    manager.register(MASTER, table_of("T1", T2=queue_data(8, 8, 4, 0), T3=queue_data(8, 8, 7, 0)))
+    manager.register(OTHER, TWO)
+    events = manager.unregister(MASTER)
+    perms = {topic: queues[BROKER].perm for topic, queues in manager.tables.topic_queue_table.items()}
+    assert perms == {"T1": 4, "T2": 4, "T3": 5}
+    assert manager.tables.topic_queue_table["T1"]["other"] == NORMAL
+    changes = [TopicChange("T1", NORMAL, READ_ONLY), TopicChange("T3", queue_data(8, 8, 7, 0), queue_data(8, 8, 5, 0))]
+    assert events[1] == TopicsPut(BROKER, changes, Cause.UNREGISTER)
+
+
+@pytest.mark.parametrize(
+    ("acting", "stays"),
+    [(False, SLAVE.but(acting=False)), (None, SLAVE.but(acting=None)), (True, SLAVE.but(id=-1))],
+    ids=["not acting", "old version", "an id below the master's"],
+)
+def test_other_groups_stay_writable(manager: Manager, acting: bool | None, stays: Broker) -> None:
+    """B186."""
+    manager.register(stays, {})
+    manager.register(MASTER.but(acting=acting), TWO)
+    manager.unregister(MASTER)
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {stays.id: SLAVE_ADDR}
+    assert manager.tables.topic_queue_table["T1"][BROKER] == NORMAL
+
+
+def test_a_batch_is_cleaned_once_at_its_end(manager: Manager) -> None:
+    """A group of two that both leave is removed, not made read-only first."""
+    manager.register(MASTER, TWO)
+    manager.register(SLAVE, TWO)
+    events = manager.unregister(MASTER, SLAVE)
+    assert [type(event) for event in events] == [BrokerDown, BrokerDown, TopicsDeleted]
+    assert manager.tables == RouteTables()
+
+
+def test_an_unregistered_broker_is_not_brought_back_by_a_heartbeat(manager: Manager) -> None:
+    """B177, B174, B176."""
+    manager.register(MASTER, TWO)
+    manager.now_ms += 5
+    manager.tables.refresh("C2", ADDR, manager.now_ms)
+    assert manager.tables.broker_live_table[manager.key(MASTER)].last_update_ms == manager.now_ms - 5
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms)
+    assert manager.tables.broker_live_table[manager.key(MASTER)].last_update_ms == manager.now_ms
+    manager.unregister(MASTER)
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms)
+    assert manager.tables == RouteTables()

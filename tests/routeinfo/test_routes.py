@@ -1,0 +1,318 @@
+"""Reading routes: pickupTopicRouteData with acting masters, and the filter by zone."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from rocketns.errors import ListTooLong
+from rocketns.protocol.body.route import BrokerData, TopicRouteData, queue_data
+from rocketns.routeinfo import view
+from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from tests.routeinfo.manager import (
+    ADDR,
+    BROKER,
+    CLUSTER,
+    MASTER,
+    NORMAL,
+    READ_ONLY,
+    SLAVE,
+    SLAVE_ADDR,
+    Broker,
+    Manager,
+    check_tables,
+    table_of,
+)
+
+TWO = table_of("T1", "T2")
+SYNC_TOPIC = "rmq_sys_SYNC_BROKER_MEMBER_" + BROKER
+OTHER = MASTER.but(name="another", addr="127.0.0.1:1")
+
+
+def test_a_route_is_sorted_and_a_copy(manager: Manager) -> None:
+    """Changes to the returned route do not change the tables."""
+    manager.register(MASTER.but(channel=None), TWO, filters=["f:1"])
+    manager.register(OTHER.but(channel=None), TWO)
+    before = copy.deepcopy(manager.tables)
+    route = manager.route("T1")
+    assert [name for name, _ in route.queue_datas] == [group.broker_name for group in route.broker_datas]
+    assert [name for name, _ in route.queue_datas] == [BROKER, "another"]
+    view.filter_by_zone(route, "z")
+    for group in route.broker_datas:
+        group.broker_addrs.clear()
+    assert manager.tables == before
+
+
+def test_queue_data_without_a_group_is_listed_and_alone_is_no_route(manager: Manager) -> None:
+    manager.tables.put_topics("ghost", {"T": NORMAL})
+    assert manager.pick_up("T") is None
+    manager.register(MASTER, TWO)
+    manager.tables.put_topics(BROKER, {"T": NORMAL})
+    route = manager.route("T")
+    assert [name for name, _ in route.queue_datas] == [BROKER, "ghost"]
+    assert [group.broker_name for group in route.broker_datas] == [BROKER]
+
+
+def test_filter_servers_are_those_of_the_route_s_addresses(manager: Manager) -> None:
+    """B202: an address without filter servers is in the table with an empty value."""
+    manager.register(MASTER, TWO)
+    manager.register(SLAVE, TWO)
+    assert manager.route("T1").filter_server_table == {}
+    manager.register(SLAVE, TWO, filters=["f:1"])
+    manager.tables.filter_server_table[BrokerAddrInfo("C2", ADDR)] = ["f:2"]
+    assert manager.route("T1").filter_server_table == {ADDR: None, SLAVE_ADDR: ["f:1"]}
+
+
+def acting_group(manager: Manager, topic: str = "T1", perm: int = 4) -> None:
+    """Two slaves without their master; one topic with the given permission."""
+    manager.register(SLAVE, {})
+    manager.register(SLAVE.but(id=2, addr="127.0.0.1:2"), {})
+    manager.register_topic(topic, (BROKER, queue_data(8, 8, perm, 0)))
+
+
+def test_brokers_see_each_other_with_their_real_ids(manager: Manager) -> None:
+    """B210: brokers look up the topic of their group."""
+    acting_group(manager, SYNC_TOPIC)
+    assert manager.addrs(SYNC_TOPIC) == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
+
+
+@pytest.mark.parametrize(
+    "broker",
+    [SLAVE.but(acting=False), SLAVE.but(acting=None), MASTER],
+    ids=["not acting", "old version", "has a master"],
+)
+def test_other_groups_are_shown_as_they_are(manager: Manager, broker: Broker) -> None:
+    manager.register(broker, {})
+    manager.register_topic("T1", (BROKER, READ_ONLY))
+    assert manager.addrs("T1") == {broker.id: broker.addr}
+
+
+def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Manager) -> None:
+    """B207."""
+    acting_group(manager)
+    assert manager.addrs("T1") == {0: SLAVE_ADDR, 2: "127.0.0.1:2"}
+    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
+
+
+def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
+    manager.register(SLAVE, {})
+    manager.register(SLAVE.but(name="another"), {})
+    manager.register_topic("T1", (BROKER, READ_ONLY), ("another", NORMAL))
+    assert (manager.addrs("T1"), manager.addrs("T1", "another")) == ({0: SLAVE_ADDR}, {1: SLAVE_ADDR})
+
+
+def zoned_route() -> TopicRouteData:
+    """Masters in two zones and one without, a group of slaves, an empty group, and queue data without a group."""
+    names = ["z1", "z2", "none", "slaves", "empty", "ghost"]
+    groups = [
+        BrokerData(CLUSTER, "z1", {0: "a:1"}, "z1"),
+        BrokerData(CLUSTER, "z2", {0: "a:2", 1: "a:3"}, "z2"),
+        BrokerData(CLUSTER, "none", {0: "a:4"}),
+        BrokerData(CLUSTER, "slaves", {1: "a:5"}, "z2"),
+        BrokerData(CLUSTER, "empty", {}, "z2"),
+    ]
+    return TopicRouteData([(name, NORMAL) for name in names], groups, {f"a:{i}": None for i in range(1, 6)})
+
+
+@pytest.mark.parametrize("zone", ["z1", "Z1"])
+def test_other_zones_leave_the_route(zone: str) -> None:
+    """B211, B213: with their queue data and filter servers. A group without a master is kept."""
+    route = zoned_route()
+    view.filter_by_zone(route, zone)
+    assert [group.broker_name for group in route.broker_datas] == ["z1", "slaves", "empty"]
+    assert [name for name, _ in route.queue_datas] == ["z1", "slaves", "empty", "ghost"]
+    assert route.filter_server_table.keys() == {"a:1", "a:5"}
+
+
+def test_system_topics_name_an_address_that_can_be_asked(manager: Manager) -> None:
+    """B232."""
+    assert view.system_topics(manager.tables) == (set(), None)
+    manager.register(SLAVE, TWO)
+    manager.register(MASTER, TWO)
+    assert view.system_topics(manager.tables) == ({CLUSTER, BROKER}, ADDR)
+
+
+# What lists of topics look through: the topics that they may have, and no others.
+
+OTHER_TOPIC_LISTS = MASTER.but(cluster="other", name="other-broker", addr="127.0.0.2:10911")
+UNIT, SUB, BOTH, OTHERS = (queue_data(8, 8, 6, flag) for flag in (1, 2, 3, 4))
+MOST = 100
+UNIT_LISTS = [view.unit_topics, view.has_unit_sub_topics, view.has_unit_sub_ununit_topics]
+UnitList = Callable[[RouteTables, int], list[str]]
+
+
+class Unwalked(dict[str, dict]):
+    """A table of topics of which single ones may be looked up."""
+
+    def walk(self, *_: object) -> None:
+        raise AssertionError("a walk through all topics")
+
+    __iter__ = items = keys = values = walk  # type: ignore[assignment]
+
+
+@pytest.fixture
+def two_clusters() -> Manager:
+    """Two clusters with a broker each. The other one has many topics."""
+    two_clusters = Manager()
+    two_clusters.register(MASTER, table_of("T1", "T2", U1=UNIT, U2=BOTH, U3=SUB, V=OTHERS))
+    two_clusters.register(OTHER_TOPIC_LISTS, table_of("T2", *(f"X{number}" for number in range(50))))
+    return two_clusters
+
+
+def unwalked(two_clusters: Manager) -> RouteTables:
+    two_clusters.tables.topic_queue_table = Unwalked(two_clusters.tables.topic_queue_table)
+    return two_clusters.tables
+
+
+def test_topics_of_a_cluster_without_a_walk_through_those_of_others(two_clusters: Manager) -> None:
+    assert set(view.topics_by_cluster(unwalked(two_clusters), MASTER.cluster, MOST)) == {"T1", "T2", "U1", "U2", "U3", "V"}
+
+
+def test_a_topic_that_left_is_not_in_its_cluster(two_clusters: Manager) -> None:
+    two_clusters.delete_topic("T1")
+    two_clusters.delete_topic("T2", MASTER.cluster)
+    assert set(view.topics_by_cluster(unwalked(two_clusters), MASTER.cluster, MOST)) == {"U1", "U2", "U3", "V"}
+
+
+def test_brokers_with_the_same_topics_are_walked_as_one() -> None:
+    """The table has fewer topics than the brokers together."""
+    two_clusters = Manager()
+    for number in range(3):
+        broker = MASTER.but(name=f"b{number}", addr=f"127.0.0.1:{number + 1}")
+        two_clusters.register(broker, table_of(*(f"T{topic}" for topic in range(10))))
+    two_clusters.register(OTHER_TOPIC_LISTS, table_of("X1", "X2"))
+    assert set(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, MOST)) == {f"T{topic}" for topic in range(10)}
+    assert len(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, 4)) == 5
+
+
+def test_the_walk_through_a_cluster_ends_after_the_bound() -> None:
+    two_clusters = Manager()
+    for number in range(5):
+        broker = MASTER.but(name=f"b{number}", addr=f"127.0.0.1:{number + 1}")
+        two_clusters.register(broker, table_of(f"T{number}", f"U{number}"))
+    assert len(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, 3)) == 4
+    assert len(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, 10)) == 10
+
+
+@pytest.mark.parametrize(("read", "listed"), list(zip(UNIT_LISTS, (["U1", "U2"], ["U2", "U3"], ["U3"]), strict=True)))
+def test_unit_lists_walk_through_topics_with_a_flag(two_clusters: Manager, read: UnitList, listed: list[str]) -> None:
+    assert sorted(read(unwalked(two_clusters), MOST)) == listed
+
+
+def test_the_first_broker_by_name_decides_whether_a_topic_has_a_flag(two_clusters: Manager) -> None:
+    """B233."""
+    for name, queues in (("a", UNIT), ("z", SUB)):
+        two_clusters.tables.put_topics(name, {"T1": queues})
+    assert "T1" in view.unit_topics(two_clusters.tables, MOST)
+    assert "T1" not in view.has_unit_sub_topics(two_clusters.tables, MOST)
+
+
+@pytest.mark.parametrize("read", UNIT_LISTS)
+def test_unit_lists_read_no_more_queues_than_the_bound(two_clusters: Manager, read: UnitList) -> None:
+    """Also those whose topic is not in the list, and those without the flag: three topics, one of two brokers."""
+    two_clusters.register(OTHER_TOPIC_LISTS.next_version(), table_of("U1"))
+    assert read(two_clusters.tables, 4) == read(two_clusters.tables, MOST)
+    with pytest.raises(ListTooLong, match="more queues than UNIT_QUEUES_READ_MAX=3"):
+        read(two_clusters.tables, 3)
+
+
+def test_a_flag_ends_with_the_topic_the_broker_or_other_queues(two_clusters: Manager) -> None:
+    two_clusters.register(MASTER.next_version(), table_of("U1", T1=UNIT))
+    assert sorted(view.unit_topics(two_clusters.tables, MOST)) == ["T1", "U2"]
+    two_clusters.delete_topic("U2")
+    two_clusters.wipe_write_perm(MASTER.name)
+    check_tables(two_clusters.tables, two_clusters.now_ms)
+    assert view.unit_topics(two_clusters.tables, MOST) == ["T1"]
+    two_clusters.unregister(MASTER)
+    assert view.unit_topics(two_clusters.tables, 0) == []
+
+
+# An equal name that is another object is compared with the tables' once for a request, not once for a topic.
+
+TOPICS = [f"T{number}" for number in range(2_000)]
+NARROW = queue_data(1, 1, 6, 0)
+# One comparison of such names takes 0.3 ms, so that one for each topic takes more than half a second.
+LONG = "b" * (4 << 20)
+CPU_S = 0.3
+
+
+def copy_of(name: str) -> str:
+    """An equal name that is another object."""
+    return "".join([name[:1], name[1:]])
+
+
+def changed(manager: Manager, broker: Broker) -> None:
+    manager.register(broker.next_version(), table_of(**dict.fromkeys(TOPICS, NARROW)))
+
+
+def unregistered(manager: Manager, broker: Broker) -> None:
+    manager.unregister(broker)
+
+
+def deleted_by_registration(manager: Manager, broker: Broker) -> None:
+    manager.config.delete_topic_with_broker_registration = True
+    manager.register(broker, table_of("T0", "T1"))
+
+
+def wiped(manager: Manager, broker: Broker) -> None:
+    manager.wipe_write_perm(broker.name)
+
+
+def written(manager: Manager, broker: Broker) -> None:
+    manager.wipe_write_perm(BROKER if broker.name == BROKER else LONG)
+    manager.add_write_perm(broker.name)
+
+
+def without_master(manager: Manager, broker: Broker) -> None:
+    slave = SLAVE.but(name=copy_of(broker.name))
+    manager.register(slave, {})
+    manager.unregister(broker)
+
+
+def named_by_a_tool(manager: Manager, broker: Broker) -> None:
+    manager.register_topic("T0", (broker.name, NARROW))
+
+
+REQUESTS: dict[str, Callable[[Manager, Broker], None]] = {
+    function.__name__: function
+    for function in (changed, unregistered, deleted_by_registration, wiped, written, without_master, named_by_a_tool)
+}
+
+
+def broker_names(events: list[Event]) -> Iterator[str]:
+    return (event.broker_name for event in events if isinstance(event, TopicsPut | TopicsDeleted))
+
+
+@pytest.mark.parametrize("request_of", REQUESTS.values(), ids=REQUESTS)
+def test_events_and_tables_have_one_object(manager: Manager, request_of: Callable[[Manager, Broker], None]) -> None:
+    """Also what is published and recorded is looked up by it."""
+    manager.register(MASTER, table_of(*TOPICS))
+    (known,) = manager.tables.topic_queue_table["T0"]
+    manager.events.clear()
+    request_of(manager, MASTER.but(name=copy_of(BROKER)))
+    names = list(broker_names(manager.events))
+    assert names
+    assert {id(name) for name in names} == {id(known)}
+    assert {id(name) for queues in manager.tables.topic_queue_table.values() for name in queues} <= {id(known)}
+    assert {id(name) for name in manager.tables.cluster_addr_table.get(CLUSTER, ())} <= {id(known)}
+
+
+@pytest.mark.parametrize("request_of", REQUESTS.values(), ids=REQUESTS)
+def test_a_long_name_costs_its_length_once(manager: Manager, request_of: Callable[[Manager, Broker], None]) -> None:
+    manager.register(MASTER.but(name=LONG), table_of(*TOPICS))
+    broker = MASTER.but(name=copy_of(LONG))
+    before = time.process_time()
+    request_of(manager, broker)
+    assert time.process_time() - before < CPU_S
+
+
+def test_a_broker_that_is_named_twice_for_a_topic_is_one_change(manager: Manager) -> None:
+    """The last queues count, as in Java."""
+    manager.register(MASTER, table_of("T0", "T1"))
+    (event,) = manager.register_topic("T0", (BROKER, NORMAL), (BROKER, queue_data(2, 2, 6, 0)), (BROKER, NARROW))
+    assert isinstance(event, TopicsPut)
+    assert [(change.topic, change.old, change.new) for change in event.changes] == [("T0", NORMAL, NARROW)]
