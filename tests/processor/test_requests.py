@@ -1,14 +1,302 @@
-"""The table of requests: what it says of each code is what its processor does."""
+"""The table of processors: every request gets one reply, and a wrong request changes nothing."""
 
 from __future__ import annotations
 
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
+from rocketns import files
 from rocketns.access.classes import Access
+from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
+from rocketns.filewriter import FileWriter
+from rocketns.processor import dispatch
+from rocketns.processor.client import check_ready
 from rocketns.processor.context import Now
 from rocketns.processor.requests import REQUESTS, check_rows, request_of
-from tests.processor.asking import World
+from rocketns.protocol.body.data_version import decode_data_version
+from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.command import Reply
+from rocketns.protocol.encoding import encode_reply
+from rocketns.routeinfo.events import AdminRequested, TopicsDeleted, TopicsPut
+from tests.processor.asking import START, World, crc
+from tests.protocol.strategies import any_bytes, ints
+from tests.routeinfo.manager import check_tables
+
+
+@pytest.mark.parametrize("code", [9999, 0, -3, 905, 1001, 2**31 - 1])
+def test_other_codes_are_not_supported(world: World, code: int) -> None:
+    """B076, B249."""
+    reply = world.ask(code, {}, b"x")
+    assert reply == Reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {code} not supported")
+
+
+def test_an_unforeseen_error_is_answered_and_logged(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B079."""
+
+    def fail(*_: Any) -> Reply:
+        raise KeyError("surprise")
+
+    monkeypatch.setitem(REQUESTS, 106, REQUESTS[106]._replace(process=fail))
+    reply = world.ask(106)
+    assert (reply.code, reply.remark, reply.ext_fields) == (1, "KeyError: 'surprise'", None)
+    (record,) = caplog.records
+    assert (record.levelno, record.exc_info is not None) == (logging.ERROR, True)
+
+
+def test_an_error_knows_its_reply() -> None:
+    """B007, B008."""
+
+    class Refused(RequestError):
+        response_code = 16
+        header_made = True
+
+    assert dispatch.reply_of(Refused("no")) == Reply(16, "no", {})
+    assert dispatch.reply_of(RequestError(None)) == Reply(1, None, None)
+    assert not issubclass(MalformedFrame, RequestError)
+
+
+@pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {RequestCode.UNREGISTER_BROKER}))
+@pytest.mark.parametrize("ext", [None, {}], ids=str)
+def test_a_request_without_fields_changes_nothing(world: World, code: int, ext: dict[str, Any] | None) -> None:
+    """B082, B086: with any body. (An unregistration is queued with any content.)"""
+    world.register("T1", "T2")
+    before = world.state()
+    for body in (None, b"{}", b"[]", b"null", b"\xff" * 20, b"\\u12"):
+        world.ask(code, ext, body)
+    assert world.state() == before
+
+
+NAMES = ["topic", "clusterName", "brokerName", "brokerAddr", "brokerId", "cluster", "namespace", "key", "value",
+         "compressed", "bodyCrc32", "enableActingMaster", "heartbeatTimeoutMillis", "haServerAddr",
+         "acceptStandardJsonOnly", "__ZONE_NAME", "__ZONE_MODE"]  # fmt: skip
+VALUES = ["T1", "T2", "C1", "broker-a", "10.0.0.1:10911", "ORDER_TOPIC_CONFIG", "0", "1", "-1", "true", "false", "",
+          "x", "9" * 30, "\ud800", "é\U0001f600", "null"]  # fmt: skip
+fields = st.none() | st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES) | st.none())
+codes = st.one_of(st.sampled_from(sorted(REQUESTS)), ints)
+versions = st.sampled_from([513, 0, 36, 37, 400, 401, 413, 612, 10_000, -1])
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """One context for all examples, so each one starts with the state after the others."""
+    return World(tmp_path_factory.mktemp("shared"))
+
+
+@given(codes, fields, st.none() | any_bytes, versions)
+@example(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"waitSecondsForService=" + b"9" * 5000, 513)
+@example(RequestCode.REGISTER_BROKER, {"brokerId": "0"}, b"9" * 5000, 513)
+@example(RequestCode.PUT_KV_CONFIG, {"namespace": "\ud800", "key": "\udfff", "value": "\ud800"}, None, 513)
+def test_any_request_gets_a_reply_that_can_be_sent(
+    shared: World, code: int, ext: dict[str, Any] | None, body: bytes | None, version: int
+) -> None:
+    shared.register("T1", "T2")
+    reply = shared.ask(code, ext, body or None, version=version)
+    assert reply.code in set(ResponseCode)
+    assert reply.code in (0, 1) or reply.remark
+    for kind in SerializeType:
+        assert encode_reply(reply, 1, kind)
+    check_tables(shared.context.tables, shared.now.ms)
+
+
+def is_refused(code: int, body: bytes, version: int) -> bool:
+    """Whether the protocol cannot read the body of this request."""
+    decoders = {
+        103: lambda: decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
+        217: lambda: decode_queue_datas(body),
+        322: lambda: decode_data_version(body, 0),
+    }
+    try:
+        decoders[code]()
+    except BodyDecodeError:
+        return True
+    return False
+
+
+@given(st.sampled_from([103, 217, 322]), any_bytes.filter(bool), versions.filter(lambda version: version >= 37))
+@example(103, b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"a":{"topicName":"N"},"b":null}}}', 513)
+@example(217, b'{"queueDatas":[{"brokerName":"broker-a"},{"brokerName":"broker-a","perm":"x"}]}', 513)
+def test_a_body_that_cannot_be_read_changes_nothing(shared: World, code: int, body: bytes, version: int) -> None:
+    """B134, B135, B172, B229: code 1, and a remark that says why."""
+    if not is_refused(code, body, version):
+        return
+    shared.register("T1", "T2")
+    before = shared.state()
+    ext = {"clusterName": "C1", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "brokerId": 0, "topic": "N"}
+    for crc32 in (0, crc(body)):
+        reply = shared.ask(code, ext | {"bodyCrc32": crc32}, body, version=version)
+        assert (reply.code, reply.body, reply.ext_fields) == (1, None, None)
+        assert reply.remark
+    assert shared.state() == before
+
+
+def test_a_property_text_that_cannot_be_read_changes_nothing(world: World, tmp_path: Path) -> None:
+    """B239."""
+    before, written = world.state(), (tmp_path / "namesrv.properties").read_bytes()
+    reply = world.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"waitSecondsForService=1\nx=\\u12")
+    assert (reply.code, reply.remark) == (1, "string2Properties error")
+    assert (world.state(), (tmp_path / "namesrv.properties").read_bytes()) == (before, written)
+
+
+# Requests of tools: cluster info, topic lists, deletion, permissions.
+
+def test_cluster_info(world: World) -> None:
+    """B216."""
+    assert world.ask(106, {"any": "field"}, b"any body") == Reply(body=b'{"brokerAddrTable":{},"clusterAddrTable":{}}')
+    world.register("T1", "T2")
+    assert b'"clusterAddrTable":{"C1":["broker-a"]}' in (world.ask(106).body or b"")
+
+
+def test_permissions_are_counted_and_told(world: World) -> None:
+    """B219, B220."""
+    world.register("T1", "T2")
+    world.context.take_events()
+    assert world.ask(205, {"brokerName": "broker-a"}) == Reply(ext_fields={"wipeTopicCount": "2"})
+    assert world.ask(327, {"brokerName": "broker-a"}) == Reply(ext_fields={"addTopicCount": "2"})
+    events = [type(event) for event in world.context.take_events()]
+    assert events == [TopicsPut, AdminRequested, TopicsPut, AdminRequested]
+    for ext in (None, {}, {"brokerName": "nobody"}):
+        assert world.ask(205, ext) == Reply(ext_fields={"wipeTopicCount": "0"})
+        assert world.ask(327, ext) == Reply(ext_fields={"addTopicCount": "0"})
+
+
+def test_the_list_of_all_topics_may_be_switched_off(world: World) -> None:
+    """B221."""
+    world.register("T1", "T2")
+    assert world.ask(206) == Reply(body=b'{"topicList":["T1","T2"]}')
+    world.configuration.namesrv.enable_all_topic_list = False
+    assert world.ask(206) == Reply(1, "disable")
+
+
+@pytest.mark.parametrize("code", [224, 311, 312, 313])
+def test_the_other_topic_lists_may_be_switched_off(world: World, code: int) -> None:
+    """B230, B231, B233."""
+    assert world.ask(code) == world.ask(code, {"cluster": "C9"}) == Reply(body=b'{"topicList":[]}')
+    world.configuration.namesrv.enable_topic_list = False
+    assert world.ask(code) == Reply(1, "disable")
+
+
+def test_system_topics_are_never_switched_off(world: World) -> None:
+    """B232."""
+    world.configuration.namesrv.enable_topic_list = world.configuration.namesrv.enable_all_topic_list = False
+    assert world.ask(304) == Reply(body=b'{"topicList":[]}')
+    world.register("T1", "T2")
+    assert world.ask(304) == Reply(body=b'{"brokerAddr":"10.0.0.1:10911","topicList":["C1","broker-a"]}')
+
+
+def test_topics_of_a_cluster(world: World) -> None:
+    """B230."""
+    world.register("T1", "T2")
+    world.register("T2", "T3", cluster="C2", broker="broker-b", addr="10.0.0.2:10911")
+    assert world.ask(224, {"cluster": "C2"}) == Reply(body=b'{"topicList":["T2","T3"]}')
+
+
+@pytest.mark.parametrize(
+    ("ext", "left"),
+    [
+        ({"topic": "T1"}, "T2"),
+        ({"topic": "T1", "clusterName": ""}, "T2"),
+        ({"topic": "T1", "clusterName": "C1"}, "T2"),
+        ({"topic": "T1", "clusterName": "C9"}, "T1 T2"),
+        ({"topic": "T9"}, "T1 T2"),
+        ({}, "T1 T2"),
+        (None, "T1 T2"),
+    ],
+    ids=str,
+)
+def test_deleting_is_always_a_success(world: World, ext: dict[str, str] | None, left: str) -> None:
+    """B222, B223, B224."""
+    world.register("T1", "T2")
+    world.context.take_events()
+    assert world.ask(216, ext) == Reply()
+    assert world.context.tables.topic_queue_table.keys() == set(left.split())
+    told = [event for event in world.context.take_events() if isinstance(event, TopicsDeleted)]
+    assert len(told) == 2 - len(left.split())
+
+
+# Route lookups: readiness, JSON mode by client, order configuration, zones.
+
+QUOTED, BARE = b'"brokerAddrs":{"0":', b'"brokerAddrs":{0:'
+
+
+@pytest.mark.parametrize(
+    ("mode", "zone", "groups", "json_mode"),
+    [
+        ("true", "z1", 1, BARE),
+        ("true", "other", 0, b'"brokerDatas":[]'),
+        ("true", " ", 1, QUOTED),
+        ("false", "other", 1, QUOTED),
+    ],
+)
+def test_a_zone_filters_the_answer_and_writes_it_anew(
+    world: World, mode: str, zone: str, groups: int, json_mode: bytes
+) -> None:
+    """B211, B212, B214, B215."""
+    world.register("T1", "T2", __ZONE_NAME="z1")
+    ext = {"topic": "T1", "__ZONE_MODE": mode, "__ZONE_NAME": zone, "acceptStandardJsonOnly": "true"}
+    body = world.ask(105, ext).body or b""
+    assert (body.count(b'"brokerAddrs"'), json_mode in body) == (groups, True)
+
+
+def test_the_order_configuration_is_added_where_switched_on(world: World) -> None:
+    """B203, B204: read at every request."""
+    world.register("T1", "T2")
+    world.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"})
+    assert b"orderTopicConf" not in (world.ask(105, {"topic": "T1"}).body or b"")
+    world.configuration.namesrv.order_message_enable = True
+    assert b'"orderTopicConf":"broker-a:4"' in (world.ask(105, {"topic": "T1"}).body or b"")
+    assert b"orderTopicConf" not in (world.ask(105, {"topic": "T2"}).body or b"")
+
+
+@pytest.mark.parametrize(
+    ("needed", "seconds", "passed_ms", "ready"),
+    [
+        (False, 45, 0, True),
+        (True, 45, 44_999, False),
+        (True, 45, 45_000, True),
+        (True, 0, 0, True),
+        (True, -1, 0, True),
+    ],
+)
+def test_lookups_wait_for_brokers_to_register(
+    world: World, needed: bool, seconds: int, passed_ms: int, ready: bool
+) -> None:
+    """B205, B206."""
+    world.configuration.namesrv.need_wait_for_service = needed
+    world.configuration.namesrv.wait_seconds_for_service = seconds
+    world.now = START._replace(ms=START.ms + passed_ms)
+    expected = 17 if ready else 1
+    assert world.ask(105, {"topic": "T"}).code == expected
+    assert world.ask(106).code == 0
+    if not ready:
+        with pytest.raises(RequestError, match="name server not ready"):
+            check_ready(world.context, world.now)
+
+
+def test_in_cluster_test_mode_every_request_is_a_lookup(world: World) -> None:
+    """B248: always in default mode and with the order configuration."""
+    world.register("T1", "T2", __ZONE_NAME="z1")
+    world.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"})
+    world.context.cluster_test = True
+    for code in (105, 103, 9999):
+        reply = world.ask(code, {"topic": "T1"})
+        assert reply.code == 0
+        assert BARE in (reply.body or b"")
+        assert b'"orderTopicConf":"broker-a:4"' in (reply.body or b"")
+        assert world.ask(code, {"topic": "T9"}).code == 17
+
+
+# The table of requests: what it says of each code is what its processor does.
 
 WRITABLE, READ_ONLY = topic_config("T1"), topic_config("T2", perm=4)
 BODIES = {
@@ -51,3 +339,92 @@ def test_a_request_that_succeeds_changes_something_or_has_no_effect(world: World
     reply = world.ask(code, fields | known | {"value": "other"}, BODIES.get(code))
     assert reply.code == (3 if code == 21070 else 0), reply.remark  # this world computes no digests
     assert (world.state() != before) is REQUESTS[code].has_effect
+
+
+# KV configuration and the name server's own properties, as requests.
+
+NK = {"namespace": "ns", "key": "k"}
+
+
+def test_a_value_is_put_found_listed_and_deleted(world: World, tmp_path: Path) -> None:
+    """B094, B098, B101, B102, B103."""
+    assert world.ask(100, NK | {"value": "v"}) == Reply()
+    assert json.loads((tmp_path / "kv.json").read_bytes()) == {"configTable": {"ns": {"k": "v"}}}
+    assert world.ask(101, NK) == Reply(ext_fields={"value": "v"})
+    assert world.ask(219, NK) == Reply(body=b'{"table":{"k":"v"}}')
+    for _ in range(2):
+        assert world.ask(102, NK) == Reply()
+    assert world.ask(102, {"namespace": "nope", "key": "k"}) == world.ask(102) == Reply()
+    assert world.ask(219, NK) == Reply(body=b'{"table":{}}')
+
+
+def test_a_null_value_is_stored_and_not_found(world: World) -> None:
+    """B096."""
+    assert world.ask(100, NK) == Reply()
+    assert world.ask(101, NK).code == 22
+    assert world.ask(219, NK) == Reply(body=b'{"table":{}}')
+
+
+@pytest.mark.parametrize(("name", "value"), [("kvBytesMax", "v" * 300), ("kvValueBytesMax", "v" * 301)])
+def test_a_value_beyond_a_limit_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    """The error names the property; nothing changed, nothing is written."""
+    world = World(tmp_path, "rocketns.kvBytesMax=500\nrocketns.kvValueBytesMax=300\n")
+    reply = world.ask(100, NK | {"value": value})
+    assert (reply.code, f"more than rocketns.{name}=" in (reply.remark or "")) == (1, True)
+    assert (world.context.kv_config.config_table, (tmp_path / "kv.json").exists()) == ({}, False)
+    assert [type(event) for event in world.context.take_events()] == [AdminRequested]
+
+
+def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:
+    """Before anything is changed: puts, deletes and properties."""
+    world.ask(100, NK | {"value": "v"})
+    before = world.state()
+    world.context.writer = FileWriter(changes_max=0)
+    for reply in (world.ask(100, NK), world.ask(102, NK), world.ask(318, None, b"waitSecondsForService=7")):
+        assert reply == Reply(2, "[OVERLOAD]system busy, start flow control for a while")
+    assert world.state() == before
+    assert world.ask(318, None, None) == Reply()
+
+
+def test_properties_are_shown_changed_and_written(world: World, tmp_path: Path) -> None:
+    """B234, B235, B236, B237."""
+    shown = (world.ask(319).body or b"").decode()
+    assert shown == world.configuration.text()
+    assert shown.splitlines() == sorted(shown.splitlines(), key=lambda line: line.split("=")[0])
+    before = (tmp_path / "namesrv.properties").read_bytes()
+    body = b"waitSecondsForService=7\nunknownKey=1\nclientRequestThreadPoolNums=4.5\n"
+    assert world.ask(318, None, body) == Reply()
+    assert world.configuration.namesrv.wait_seconds_for_service == 7
+    assert (tmp_path / "namesrv.properties").read_text() == world.configuration.text()
+    assert (tmp_path / "namesrv.properties.bak").read_bytes() == before
+    assert "unknownKey" not in world.configuration.text()
+
+
+def test_some_properties_may_not_be_changed(world: World) -> None:
+    """B238: nothing of the request is applied."""
+    before = world.state()
+    reply = world.ask(318, None, b"waitSecondsForService=7\nkvConfigPath=/x\n")
+    assert reply == Reply(16, "Can not update config in black list.")
+    assert world.state() == before
+
+
+def test_no_body_changes_nothing(world: World, tmp_path: Path) -> None:
+    """B240."""
+    assert world.ask(318, {}) == Reply()
+    assert not (tmp_path / "namesrv.properties.bak").exists()
+
+
+def test_a_file_that_cannot_be_written_is_an_error(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B094, B235: Java answers success. The change takes effect all the same, and the log has a line."""
+
+    def fail(_path: Path, _content: bytes) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(files, "replace_with_backup", fail)
+    replies = world.ask(318, None, b"waitSecondsForService=7"), world.ask(100, NK | {"value": "v"})
+    for reply, path in zip(replies, (world.context.config_file.path, world.context.kv_config.path), strict=True):
+        assert reply == Reply(1, f"cannot write {path}: disk full. The change is in effect, but a restart loses it.")
+    assert (world.configuration.namesrv.wait_seconds_for_service, world.ask(101, NK).code) == (7, 0)
+    assert [record.levelname for record in caplog.records if "disk full" in record.getMessage()] == ["ERROR"] * 2
