@@ -25,6 +25,7 @@ def signed(ext: dict[str, str], body: bytes = b"", *, key: str = KEY, secret: st
 
 # Requests with the signatures that RocketMQ's own classes and the C++ library gave them: data, no tests.
 
+
 class Vector(NamedTuple):
     """``fields``: without AccessKey and Signature. ``worth``: what the signature is worth to a verifier."""
 

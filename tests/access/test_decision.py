@@ -356,7 +356,13 @@ def test_a_certificate_has_the_principals_that_name_it(principals: list[Principa
     assert Policy(tuple(principals)).index.certificates.of(names) == expected
 
 
-@given(PRINCIPALS, st.none() | ADDRESSES, st.lists(NAMES_INDEX, max_size=2), st.none() | KEYS_INDEX, st.sampled_from(Signed))
+@given(
+    PRINCIPALS,
+    st.none() | ADDRESSES,
+    st.lists(NAMES_INDEX, max_size=2),
+    st.none() | KEYS_INDEX,
+    st.sampled_from(Signed),
+)
 def test_a_peer_is_known_as_those_that_it_is(
     principals: list[Principal], address: Address | None, names: list[str], key: str | None, signed: Signed
 ) -> None:

@@ -261,7 +261,12 @@ POLICY_LANES_AGREE = """
 
 @pytest.mark.parametrize(
     ("network", "code"),
-    [("::/0", REFUSED_LANES_AGREE), ("::/64", REFUSED_LANES_AGREE), ("::ffff:127.0.0.0/104", NO_ROUTE), ("::ffff:0:0/96", NO_ROUTE)],
+    [
+        ("::/0", REFUSED_LANES_AGREE),
+        ("::/64", REFUSED_LANES_AGREE),
+        ("::ffff:127.0.0.0/104", NO_ROUTE),
+        ("::ffff:0:0/96", NO_ROUTE),
+    ],
 )
 def test_an_ipv4_peer_is_in_networks_of_ipv4_alone(start_guarded: StartGuarded, network: str, code: int) -> None:
     with start_guarded(POLICY_LANES_AGREE.format(networks=[network])).connect() as client:

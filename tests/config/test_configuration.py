@@ -278,6 +278,7 @@ def test_ask_networks_that_are_none_stop_the_start(tmp_path: Path, text: str) ->
 
 # ``rocketns.compatibleVersion``.
 
+
 def test_every_release_that_may_be_named_has_its_answers() -> None:
     """Each name belongs to the version number that the answers have."""
     assert tuple(RELEASES) == VERSIONS
@@ -291,6 +292,7 @@ def test_any_other_release_stops_the_start(text: str) -> None:
 
 
 # A setting without effect is named with the reason, and with the name that was probably meant.
+
 
 def configured(home: Path, text: str = "", **system: str) -> Configuration:
     file = home / "given.properties"

@@ -166,6 +166,7 @@ def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
 
 # Java's system properties, as its launcher would pass them on.
 
+
 @pytest.mark.parametrize(
     ("environment", "options", "expected"),
     [

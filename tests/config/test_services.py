@@ -112,6 +112,7 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
 
 # The journal's properties: names, limits, and an id that is a valid folder name on every system.
 
+
 def built(tmp_path: Path, text: str) -> JournalConfig:
     file = tmp_path / "a.properties"
     file.write_text(text)
@@ -172,6 +173,7 @@ def test_a_given_id_is_taken() -> None:
 
 
 # The properties about the name servers of the cluster.
+
 
 def config(**given: str) -> DiscoveryConfig:
     made = DiscoveryConfig()

@@ -396,7 +396,11 @@ names = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"])
 registration_blocks_topics = st.lists(st.builds(topic_config, names, ints, ints, ints), max_size=3)
 mappings = st.lists(st.builds(lambda name: {"topic": name, "bname": "b"}, names), max_size=2)
 registration_blocks_bodies = st.builds(
-    lambda registration_blocks_topics, mapping: zlib.decompress(compressed_body(registration_blocks_topics, data_version(), mapping=mapping)), registration_blocks_topics, mappings
+    lambda registration_blocks_topics, mapping: zlib.decompress(
+        compressed_body(registration_blocks_topics, data_version(), mapping=mapping)
+    ),
+    registration_blocks_topics,
+    mappings,
 )
 WHOLE = zlib.decompress(compressed_body([topic_config("a"), topic_config("b")], mapping=[{"topic": "M"}]))
 

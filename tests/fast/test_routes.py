@@ -77,7 +77,7 @@ class SlotMachine(RouteMachine):
         assert topic_count(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
 
 
-run = partial(run_machine, SlotMachine, "tests/fast/routes/test_routes.py")
+run = partial(run_machine, SlotMachine, "tests/fast/test_routes.py")
 
 
 def test_slots_always_equal_the_tables() -> None:
@@ -294,7 +294,9 @@ def test_they_are_those_of_the_tables(taken: list[Step]) -> None:
 @given(steps, st.randoms())
 def test_the_way_there_does_not_matter(taken: list[Step], random: st.DataObject) -> None:
     shown = [
-        (broker, topic, numbers) for topic, digest_queues in table_after(taken).items() for broker, numbers in digest_queues.items()
+        (broker, topic, numbers)
+        for topic, digest_queues in table_after(taken).items()
+        for broker, numbers in digest_queues.items()
     ]
     random.shuffle(shown)  # type: ignore[attr-defined]
     assert bucket_digests(slots_after(taken)) == bucket_digests(slots_after(shown))

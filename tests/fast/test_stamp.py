@@ -238,7 +238,9 @@ def test_a_repeated_body_is_not_read_for_its_crc() -> None:
     assert fingerprint_of(second).with_crc32(second, known).crc32 == crc32_of_java(second) ^ 1
 
 
-@pytest.mark.parametrize("other", [body_fingerprint_body(10**12, b'"a":1'), body_fingerprint_body(10**12, b'"b":1') + b" "])
+@pytest.mark.parametrize(
+    "other", [body_fingerprint_body(10**12, b'"a":1'), body_fingerprint_body(10**12, b'"b":1') + b" "]
+)
 def test_the_crc_of_another_body_is_not_used(other: bytes) -> None:
     known = fingerprint_of(other).with_crc32(other, None)
     data = body_fingerprint_body(10**12 + 1, b'"b":1')

@@ -347,7 +347,9 @@ def test_names_of_all_lengths_are_noted_whole(missing_server: TimedServer) -> No
         for first in range(1, TOPIC_BYTES_MAX + 20, 16):
             topics = [str(length % 10) * length for length in range(first, first + 16)]
             look_up_topics(client, *topics)
-            assert {row[0] for row in noted(missing_server)} == {topic for topic in topics if len(topic) <= TOPIC_BYTES_MAX}
+            assert {row[0] for row in noted(missing_server)} == {
+                topic for topic in topics if len(topic) <= TOPIC_BYTES_MAX
+            }
 
 
 def test_a_flood_fills_the_table_and_replaces_its_own(missing_server: TimedServer) -> None:

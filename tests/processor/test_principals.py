@@ -183,7 +183,9 @@ def bounded(world: World, mode: Mode = Mode.ENFORCE, principal: str | None = TEA
     return world
 
 
-def principal_bounds_register(world: World, number: int, *topics: str, name: str | None = None, broker_id: int = 0) -> Reply:
+def principal_bounds_register(
+    world: World, number: int, *topics: str, name: str | None = None, broker_id: int = 0
+) -> Reply:
     """Without topics it registers two of its own."""
     names = topics or (f"T{number}", f"U{number}")
     counter = len(topics)

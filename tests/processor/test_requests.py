@@ -150,6 +150,7 @@ def test_a_property_text_that_cannot_be_read_changes_nothing(world: World, tmp_p
 
 # Requests of tools: cluster info, topic lists, deletion, permissions.
 
+
 def test_cluster_info(world: World) -> None:
     """B216."""
     assert world.ask(106, {"any": "field"}, b"any body") == Reply(body=b'{"brokerAddrTable":{},"clusterAddrTable":{}}')

@@ -63,6 +63,7 @@ any_bytes = st.one_of(json_like, st.binary(max_size=60))
 
 # Registrations read by the definition alone: nothing is left to the compiled parser.
 
+
 def declined(_data: bytes | bytearray | memoryview, _compressed: bool, _mappings: bool) -> RegisterBrokerBody | None:
     """A shortcut that reads no body."""
     return None

@@ -355,6 +355,7 @@ def test_a_route_is_also_read_without_its_brokers() -> None:
 
 # The names of version numbers: those of MQVersion.Version in RocketMQ 5.5.0.
 
+
 @pytest.mark.parametrize(
     ("number", "name"),
     [

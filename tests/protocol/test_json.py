@@ -353,6 +353,7 @@ def test_any_value_is_converted_within_its_range_or_refused(value: Any) -> None:
 
 # The lenient parser reads valid JSON like orjson, and other text only if fastjson2 accepts it.
 
+
 def as_numbers(value: Any) -> Any:
     """The lenient parser's value with every number read, as orjson would."""
     if isinstance(value, NumberText):

@@ -262,6 +262,7 @@ def test_nobody_is_left_to_be_told(manager: Manager) -> None:
 
 # Heartbeat timeouts that a journal or another name server gives.
 
+
 def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
     known, tables = KnownRoutes(), RouteTables()
     known.put_broker("b", 0, "C", "a:1", "C").put(2**63 - 1, None, None, 0)
@@ -408,6 +409,7 @@ def test_one_that_is_in_no_group_any_more_goes_by_itself(manager: Manager) -> No
 
 
 # unRegisterBroker: a batch of requests, then one clean-up of the topics.
+
 
 def leaving(**changes: object) -> UnregisterRequest:
     fields = {"cluster": CLUSTER, "addr": ADDR, "broker_name": BROKER, "broker_id": 0, "cause": Cause.UNREGISTER}

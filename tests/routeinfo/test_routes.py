@@ -169,7 +169,14 @@ def unwalked(two_clusters: Manager) -> RouteTables:
 
 
 def test_topics_of_a_cluster_without_a_walk_through_those_of_others(two_clusters: Manager) -> None:
-    assert set(view.topics_by_cluster(unwalked(two_clusters), MASTER.cluster, MOST)) == {"T1", "T2", "U1", "U2", "U3", "V"}
+    assert set(view.topics_by_cluster(unwalked(two_clusters), MASTER.cluster, MOST)) == {
+        "T1",
+        "T2",
+        "U1",
+        "U2",
+        "U3",
+        "V",
+    }
 
 
 def test_a_topic_that_left_is_not_in_its_cluster(two_clusters: Manager) -> None:
@@ -185,7 +192,9 @@ def test_brokers_with_the_same_topics_are_walked_as_one() -> None:
         broker = MASTER.but(name=f"b{number}", addr=f"127.0.0.1:{number + 1}")
         two_clusters.register(broker, table_of(*(f"T{topic}" for topic in range(10))))
     two_clusters.register(OTHER_TOPIC_LISTS, table_of("X1", "X2"))
-    assert set(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, MOST)) == {f"T{topic}" for topic in range(10)}
+    assert set(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, MOST)) == {
+        f"T{topic}" for topic in range(10)
+    }
     assert len(view.topics_by_cluster(two_clusters.tables, MASTER.cluster, 4)) == 5
 
 
