@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -244,9 +243,6 @@ def test_a_flag_ends_with_the_topic_the_broker_or_other_queues(two_clusters: Man
 
 TOPICS = [f"T{number}" for number in range(2_000)]
 NARROW = queue_data(1, 1, 6, 0)
-# One comparison of such names takes 0.3 ms, so that one for each topic takes more than half a second.
-LONG = "b" * (4 << 20)
-CPU_S = 0.3
 
 
 def copy_of(name: str) -> str:
@@ -272,7 +268,7 @@ def wiped(manager: Manager, broker: Broker) -> None:
 
 
 def written(manager: Manager, broker: Broker) -> None:
-    manager.wipe_write_perm(BROKER if broker.name == BROKER else LONG)
+    manager.wipe_write_perm(BROKER)
     manager.add_write_perm(broker.name)
 
 
@@ -308,15 +304,6 @@ def test_events_and_tables_have_one_object(manager: Manager, request_of: Callabl
     assert {id(name) for name in names} == {id(known)}
     assert {id(name) for queues in manager.tables.topic_queue_table.values() for name in queues} <= {id(known)}
     assert {id(name) for name in manager.tables.cluster_addr_table.get(CLUSTER, ())} <= {id(known)}
-
-
-@pytest.mark.parametrize("request_of", REQUESTS.values(), ids=REQUESTS)
-def test_a_long_name_costs_its_length_once(manager: Manager, request_of: Callable[[Manager, Broker], None]) -> None:
-    manager.register(MASTER.but(name=LONG), table_of(*TOPICS))
-    broker = MASTER.but(name=copy_of(LONG))
-    before = time.process_time()
-    request_of(manager, broker)
-    assert time.process_time() - before < CPU_S
 
 
 def test_a_broker_that_is_named_twice_for_a_topic_is_one_change(manager: Manager) -> None:
