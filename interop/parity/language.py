@@ -204,11 +204,11 @@ class SameFile(Step):
 class Notified(Step):
     """Wait until the listeners got ``count`` requests from each server since the last such step; they are compared.
 
-    ``within_s``: where rocketns sends fewer than Java, so long.
+    ``rocketns``: where rocketns sends fewer than Java, so many.
     """
 
     count: int
-    within_s: float = 60.0
+    rocketns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,13 @@ class Expired(Step):
     """Wait until the server closed the connection, or no group has the address any more."""
 
     addr: str
+
+
+@dataclass(frozen=True)
+class Journalled(Step):
+    """Wait until rocketns' journal has a name."""
+
+    name: str
 
 
 @dataclass(frozen=True)

@@ -306,7 +306,12 @@ def _(step: language.SameFile, play: Play) -> None:
 def _(step: language.Notified, play: Play) -> None:
     assert play.listeners is not None
     listeners = play.listeners
-    found = play.ask(str, lambda side: _notifications(listeners.take(side.server.pid, step.count, step.within_s)))
+
+    def taken(side: Side) -> str:
+        is_ours = side is play.sides[-1] and step.rocketns is not None
+        return _notifications(listeners.take(side.server.pid, step.rocketns if is_ours else step.count))  # type: ignore[arg-type]
+
+    found = play.ask(str, taken)
     play.differ_in("notifications", found, step)
 
 
@@ -314,6 +319,13 @@ def _(step: language.Notified, play: Play) -> None:
 def _(step: language.Expired, play: Play) -> None:
     addr = play.writer.fill_text(step.addr)
     play.both(lambda side: side.wait_for_expiry(step.on, addr))
+
+
+@perform.register(language.Journalled)
+def _(step: language.Journalled, play: Play) -> None:
+    name = play.writer.fill_text(step.name).encode()
+    files = (play.sides[-1].home / "journal").rglob
+    eventually(lambda: any(name in file.read_bytes() for file in files("*") if file.is_file()))
 
 
 @perform.register(language.Alone)

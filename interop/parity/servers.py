@@ -230,13 +230,13 @@ class Listeners:
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
 
-    def take(self, pid: int, count: int, within_s: float) -> list[tuple[int, bytes]]:
+    def take(self, pid: int, count: int) -> list[tuple[int, bytes]]:
         """Wait for ``count`` frames from a process: which listener got it and the frame, in the listeners' order.
 
         They are removed here. Fewer if no more arrive.
         """
         with contextlib.suppress(AssertionError):
-            eventually(lambda: len(self._frames.get(pid, [])) >= count, within_s)
+            eventually(lambda: len(self._frames.get(pid, [])) >= count, ANSWER_WITHIN_S)
         return sorted(self._frames.pop(pid, []), key=lambda one: one[0])
 
     def _accept(self, place: int, listening: socket.socket) -> None:

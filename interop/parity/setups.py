@@ -73,7 +73,8 @@ def tls_properties(certificate: str, *, client_auth: str = "none", auth_client: 
 SETUPS = {
     setup.name: setup
     for setup in (
-        Setup("base", QUICK, long_key=True),
+        # Plays follow each other quickly, and each of some has connections to three listeners.
+        Setup("base", QUICK | {"rocketns.outgoingConnectionsPerHostMax": 1000}, long_key=True),
         Setup(
             "enforcing",
             QUICK,

@@ -13,6 +13,7 @@ from interop.parity.language import (
     VERSIONS,
     Differs,
     Form,
+    Journalled,
     Quiet,
     Request,
     Restart,
@@ -23,7 +24,6 @@ from interop.parity.language import (
     Step,
     Terminate,
     Until,
-    Waits,
 )
 from interop.parity.requests import (
     AWKWARD,
@@ -36,6 +36,7 @@ from interop.parity.requests import (
     kv_list,
     lists,
     members,
+    own,
     put,
     query_version,
     register,
@@ -182,8 +183,6 @@ def _live() -> Iterator[Scenario]:
     yield Scenario("start-only-settings-changed", "B243", steps)
 
 
-# At each server: an answer waits for the journal 0.3 s at most, and where a disk stalls the last records come later.
-WRITTEN_S = 0.7
 # Nothing listens there, so a connection is refused.
 REFUSING = "127.0.0.1:1"
 ROUTE = (
@@ -204,15 +203,16 @@ def _restored(name: str, rows: str, *steps: Step) -> Scenario:
 
 
 def _restarting() -> Iterator[Scenario]:
-    killed = (Waits(for_s=WRITTEN_S), Restart(killed=True))
     yield _restored(
-        "routes-after-a-kill", "B108 B109", register(), put(), put("l", "w"), delete("l"), *killed,
-        route(differs=ROUTES), cluster_info(differs=CLUSTERS), topics_of(differs=LISTED), get(), get("l"), kv_list(),
+        "routes-after-a-kill", "B108 B109", register(), put(), put("l", "w"), delete("l"),
+        Journalled(own("U")), Restart(killed=True), route(differs=ROUTES), cluster_info(differs=CLUSTERS),
+        topics_of(differs=LISTED), get(), get("l"), kv_list(),
         register(), *routes("T", "U"),
     )  # fmt: skip
     yield _restored(
         "other-brokers-after-a-kill", "B113", register(version=5), SLAVE,
-        register(("N", "M"), name="b", host=REFUSING), *killed, register((), host=2, broker_id=1, differs=MASTER),
+        register(("N", "M"), name="b", host=REFUSING), Journalled(own("M")), Restart(killed=True),
+        register((), host=2, broker_id=1, differs=MASTER),
         register(("U", "V"), version=1), SLAVE, *routes("T", "U", "V"),
         Until(route_of("N"), code=17), *routes("M"),
     )  # fmt: skip
