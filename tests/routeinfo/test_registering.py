@@ -1,4 +1,4 @@
-"""registerBroker step by step, in the order of Java's lock block: which tables change, and which events say so."""
+"""Registrations, topics and permissions: which tables change, and which events say so. Numbers are Java's steps."""
 
 from __future__ import annotations
 
@@ -37,21 +37,9 @@ TWO = table_of("T1", "T2")
 OTHER_ADDR = "127.0.0.1:50911"
 
 
-@pytest.mark.parametrize("missing", [{"cluster": None}, {"name": None}, {"addr": None}, {"addr": ""}], ids=str)
-def test_1_a_broker_without_identity_leaves_no_trace(manager: Manager, missing: dict[str, object]) -> None:
-    """B142, B143, B144: an answer without error, and none of the residue that Java keeps."""
-    result = manager.register(MASTER.but(**missing), TWO)
-    assert (result.refused, result.master_addr, manager.events) == (False, None, [])
-    assert manager.tables == RouteTables()
-
-
-def test_1_a_group_may_be_listed_by_two_clusters(manager: Manager) -> None:
-    """B158: its own cluster stays the first."""
-    manager.register(MASTER, TWO)
-    manager.register(MASTER.but(cluster="C2"), TWO)
-    assert manager.tables.cluster_addr_table == {CLUSTER: {BROKER}, "C2": {BROKER}}
-    assert manager.tables.broker_addr_table[BROKER].cluster == CLUSTER
-    assert manager.tables.broker_live_table.keys() == {manager.key(MASTER), manager.key(MASTER.but(cluster="C2"))}
+@pytest.fixture
+def manager() -> Manager:
+    return Manager()
 
 
 def holder_of(manager: Manager, state: int | None) -> Broker:
@@ -76,12 +64,6 @@ def test_6_a_newcomer_with_a_lower_state_version_loses(manager: Manager) -> None
         BrokerConflict(CLUSTER, BROKER, 0, ADDR, OTHER_ADDR),
         BrokerDown(CLUSTER, BROKER, OTHER_ADDR, 0, True, 10, Cause.CONFLICT),
     ]
-
-
-def test_6_a_loser_that_was_never_live_is_only_a_conflict(manager: Manager) -> None:
-    holder_of(manager, 5)
-    result = manager.register(MASTER.but(addr=OTHER_ADDR, version=DataVersion(4, 1, 1)), TWO)
-    assert result.events == [BrokerConflict(CLUSTER, BROKER, 0, ADDR, OTHER_ADDR)]
 
 
 @pytest.mark.parametrize(("holder", "newcomer"), [(None, VERSION), (5, None)])
@@ -117,13 +99,6 @@ def test_7_a_refused_broker_that_is_alone_keeps_its_id(manager: Manager) -> None
     manager.register(SLAVE, TWO)
     assert manager.register(SLAVE.but(id=0), table_of("T1")).refused
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR}
-
-
-@pytest.mark.parametrize("broker_id", [-1, -(2**63), 2**63 - 1])
-def test_8_ids_are_longs(manager: Manager, broker_id: int) -> None:
-    """B145."""
-    manager.register(MASTER.but(id=broker_id), TWO)
-    assert manager.tables.broker_addr_table[BROKER].broker_addrs == {broker_id: ADDR}
 
 
 ROLES = [
@@ -175,13 +150,6 @@ def test_16_a_slave_is_told_its_live_master(manager: Manager) -> None:
     assert (told.master_addr, told.ha_server_addr) == (ADDR, None)
 
 
-def test_a_topic_without_a_name_is_left_out(manager: Manager) -> None:
-    """Java stops with a NullPointerException at this point, and the broker never becomes live."""
-    manager.register(MASTER, {"T1": TopicConfig(None, NORMAL), "T2": TopicConfig("T2", NORMAL)})
-    assert manager.tables.topic_queue_table == {"T2": {BROKER: NORMAL}}
-    assert manager.live(MASTER) is not None
-
-
 # Topics of a registration: which are written, with which permission, and which changes are in the events.
 
 NARROW = queue_data(1, 1, 6, 0)
@@ -194,14 +162,6 @@ def changes(manager: Manager) -> list[tuple[str, str, object, object]]:
     return [(put.broker_name, change.topic, change.old, change.new) for put in puts for change in put.changes]
 
 
-def test_12_topics_are_registered_under_their_own_names(manager: Manager) -> None:
-    """B137."""
-    result = manager.register(MASTER, {"key": TopicConfig("T1", NARROW), "T2": TopicConfig("T2", NORMAL)})
-    assert manager.tables.topic_queue_table == {"T1": {BROKER: NARROW}, "T2": {BROKER: NORMAL}}
-    put = [TopicChange("T1", None, NARROW), TopicChange("T2", None, NORMAL)]
-    assert result.events[0] == TopicsPut(BROKER, put, Cause.REGISTER)
-
-
 def test_11_with_the_same_version_only_what_is_missing_is_written(manager: Manager) -> None:
     """B146, B147."""
     manager.register(MASTER, TWO)
@@ -211,14 +171,6 @@ def test_11_with_the_same_version_only_what_is_missing_is_written(manager: Manag
     manager.register(MASTER, table_of(T1=NARROW, T2=NARROW))
     assert manager.tables.topic_queue_table == {"T1": {BROKER: NARROW}, "T2": {BROKER: READ_ONLY}}
     assert changes(manager) == [(BROKER, "T1", None, NARROW)]
-
-
-def test_11_a_topic_that_only_other_brokers_have_is_missing(manager: Manager) -> None:
-    manager.register(MASTER, TWO)
-    other = MASTER.but(name="other", addr="127.0.0.1:1")
-    manager.register(other, {})
-    manager.register(other, TWO)
-    assert manager.tables.topic_queue_table["T1"] == {BROKER: NORMAL, "other": NORMAL}
 
 
 def test_11_what_is_written_unchanged_is_no_change(manager: Manager) -> None:
@@ -251,16 +203,6 @@ def test_10a_topics_that_are_missing_are_deleted_where_configured(manager: Manag
     assert result.events[0] == TopicsDeleted(BROKER, ["T3"], Cause.REGISTER)
 
 
-def test_10a_a_slave_that_registers_topics_deletes_too_and_another_does_not(manager: Manager) -> None:
-    manager.config.delete_topic_with_broker_registration = True
-    manager.register(MASTER, TWO)
-    manager.register(SLAVE, {})
-    assert manager.tables.topic_queue_table.keys() == {"T1", "T2"}
-    manager.unregister(MASTER)
-    manager.register(SLAVE, {})
-    assert manager.tables.topic_queue_table == {}
-
-
 MAPPING = TopicQueueMappingInfo("T1", BROKER, {0: 0}, epoch=1)
 
 
@@ -286,20 +228,9 @@ def known_brokers() -> Manager:
     return known_brokers
 
 
-def test_a_topic_of_known_brokers_is_registered(known_brokers: Manager) -> None:
-    """B225."""
-    events = known_brokers.register_topic("T9", (BROKER, NORMAL), ("other", NARROW))
-    assert known_brokers.tables.topic_queue_table["T9"] == {BROKER: NORMAL, "other": NARROW}
-    assert events == [
-        TopicsPut(BROKER, [TopicChange("T9", None, NORMAL)], Cause.TOPIC),
-        TopicsPut("other", [TopicChange("T9", None, NARROW)], Cause.TOPIC),
-    ]
-
-
-@pytest.mark.parametrize("unknown", ["nobody", None])
-def test_a_new_topic_with_an_unknown_broker_is_not_registered(known_brokers: Manager, unknown: str | None) -> None:
+def test_a_new_topic_with_an_unknown_broker_is_not_registered(known_brokers: Manager) -> None:
     """B226."""
-    assert known_brokers.register_topic("T9", (BROKER, NORMAL), (unknown, NORMAL)) == []
+    assert known_brokers.register_topic("T9", (BROKER, NORMAL), ("nobody", NORMAL)) == []
     assert "T9" not in known_brokers.tables.topic_queue_table
 
 
@@ -311,24 +242,6 @@ def test_a_known_topic_takes_what_comes_before_the_unknown_broker(known_brokers:
     assert events == [TopicsPut("other", [TopicChange("T1", None, NARROW)], Cause.TOPIC)]
 
 
-def test_an_entry_is_replaced_and_others_stay(known_brokers: Manager) -> None:
-    events = known_brokers.register_topic("T2", (BROKER, NARROW), ("other", NORMAL))
-    assert known_brokers.tables.topic_queue_table["T2"] == {BROKER: NARROW, "other": NORMAL}
-    assert events == [TopicsPut(BROKER, [TopicChange("T2", NORMAL, NARROW)], Cause.TOPIC)]
-
-
-def test_a_topic_is_deleted_everywhere(known_brokers: Manager) -> None:
-    """B222."""
-    for cluster in ("", None):
-        events = known_brokers.delete_topic("T2" if cluster == "" else "T1", cluster)
-        assert all(isinstance(event, TopicsDeleted) for event in events)
-    assert known_brokers.tables.topic_queue_table == {"T3": {"other": NORMAL}}
-    deleted = [event for event in known_brokers.events if isinstance(event, TopicsDeleted)]
-    assert deleted == [
-        TopicsDeleted(*one, Cause.ADMIN) for one in ((BROKER, ["T2"]), ("other", ["T2"]), (BROKER, ["T1"]))
-    ]
-
-
 def test_a_topic_is_deleted_from_one_cluster(known_brokers: Manager) -> None:
     """B223: it goes with its last broker."""
     assert known_brokers.delete_topic("T2", CLUSTER) == [TopicsDeleted(BROKER, ["T2"], Cause.ADMIN)]
@@ -337,16 +250,14 @@ def test_a_topic_is_deleted_from_one_cluster(known_brokers: Manager) -> None:
     assert "T2" not in known_brokers.tables.topic_queue_table
 
 
-@pytest.mark.parametrize(
-    ("topic", "cluster"), [("T1", "C2"), ("T1", "C3"), ("T9", None), ("T9", CLUSTER), (None, None)]
-)
-def test_nothing_to_delete_is_nothing_done(known_brokers: Manager, topic: str | None, cluster: str | None) -> None:
+@pytest.mark.parametrize(("topic", "cluster"), [("T1", "C3"), ("T9", CLUSTER)])
+def test_nothing_to_delete_is_nothing_done(known_brokers: Manager, topic: str, cluster: str) -> None:
     """B224."""
     assert known_brokers.delete_topic(topic, cluster) == []
     assert known_brokers.tables.topic_queue_table.keys() == {"T1", "T2", "T3"}
 
 
-@pytest.mark.parametrize("perm", [0, 1, 4, 5, 6, 7])
+@pytest.mark.parametrize("perm", [5, 6, 7])
 def test_adding_makes_it_read_and_write_exactly(known_brokers: Manager, perm: int) -> None:
     """B220."""
     known_brokers.register_topic("T1", (BROKER, queue_data(8, 8, perm, 0)))
