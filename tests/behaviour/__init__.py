@@ -1,1 +1,1 @@
-"""The behaviour rows (B001 …) over real sockets. With ``--against=java`` they run against the Java server."""
+"""The behaviour rows (B001 …) over real sockets that no parity scenario can show."""
