@@ -19,14 +19,6 @@ def main(arguments: list[str]) -> int:
     if os.environ.get("PYTHONHASHSEED") != "0":  # the order of sets of texts is part of a run
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *arguments],
                   os.environ | {"PYTHONHASHSEED": "0"})  # fmt: skip
-    if given.plant:
-        from tests.simulation.planting import plant
-
-        plant(given.plant)
-    if given.plants is not None:
-        from tests.simulation.planting import find_all
-
-        return find_all(given.plants, given.seeds)
     if given.audit:
         from tests.simulation.audit.judging import judge_all
 
@@ -43,8 +35,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="only this seed, with its plan")
     parser.add_argument("--without", default="", help="leave out these faults of the plan: 1,3-5")
     parser.add_argument("--until", type=int, help="end after so many seconds of virtual time")
-    parser.add_argument("--plant", help="with this fault of tests/mutants/faults/simulation.toml in the code")
-    parser.add_argument("--plants", nargs="*", help="each fault with one of these words: which seed finds it?")
     parser.add_argument("--audit", action="store_true", help="audit the journals of each seed: invariant (h)")
     parser.add_argument("--brief", action="store_true", help="do not shrink what fails")
     return parser
@@ -75,7 +65,7 @@ def _run_seeds(given: argparse.Namespace) -> int:
                 return 1
             small = shrink(outcome, run)
             print("shrunk to:", *described(small.case), small.violation, sep="\n")
-            print(replay_line(small.case.seed, small.case.without, small.case.seconds, given.plant))
+            print(replay_line(small.case.seed, small.case.without, small.case.seconds))
             return 1
     spent_s = time.monotonic() - began
     print(f"{done} seeds, {virtual_s / 3600:.1f} h of virtual time, {rounds} rounds, in {spent_s:.0f} s: "
@@ -90,12 +80,11 @@ def _seeds(given: argparse.Namespace, began: float) -> Iterator[int]:
         yield seed
 
 
-def replay_line(seed: int, without: frozenset[int], until: int | None, planted: str | None) -> str:
+def replay_line(seed: int, without: frozenset[int], until: int | None) -> str:
     """The command that runs a case again."""
     words = [f"python -m tests.simulation --seed {seed}"]
     words += [f"--without {numbers.shown(without)}"] if without else []
     words += [f"--until {until}"] if until is not None else []
-    words += [f'--plant "{planted}"'] if planted else []
     return " ".join(words)
 
 

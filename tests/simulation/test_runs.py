@@ -7,10 +7,9 @@ import sys
 
 import pytest
 
-from tests.mutants.copy import ROOT
+from tests.check.source import ROOT
 from tests.simulation import numbers
 from tests.simulation.plan.faults import Fault
-from tests.simulation.planting import compiled, faults
 from tests.simulation.shrinking import shrink
 from tests.simulation.simulation import Case, Outcome
 
@@ -25,19 +24,6 @@ def test_a_seed_gives_the_same_run_in_another_process() -> None:
     first, second = replay("--seed", "5"), replay("--seed", "5")
     assert "digest" in first
     assert first == second
-
-
-def test_a_planted_fault_is_found_shrunk_and_replayed() -> None:
-    """The line that is printed shows the violation again, without the faults that it does not need."""
-    planted = "a closed connection unregisters nobody"
-    found = replay("--seeds", "40", "--plant", planted).splitlines()
-    *_, violation, line = found
-    assert violation.startswith("(b)")
-    assert "--without" in line
-    words = line.split()
-    arguments = words[words.index("--seed") : words.index("--plant")]
-    assert violation in replay(*arguments, "--plant", planted)
-    assert "every invariant held" in replay(*arguments)
 
 
 def test_only_the_faults_that_a_violation_needs_are_kept() -> None:
@@ -67,16 +53,6 @@ def test_another_invariant_is_not_the_same_failure() -> None:
 def test_numbers_are_read_as_they_are_shown(text: str, found: set[int]) -> None:
     assert numbers.parsed(text) == found
     assert numbers.shown(found) == text
-
-
-def test_there_are_planted_faults_of_every_rule() -> None:
-    assert len(faults()) >= 30
-    assert all(fault.file.endswith(".py") for fault in faults()), "a compiled fault cannot be planted in a process"
-
-
-def test_every_planted_fault_is_python() -> None:
-    """Every fault must load: code that does not load proves nothing about the simulation."""
-    assert all(compiled(fault, fault.file) for fault in faults())
 
 
 def test_a_plan_depends_on_its_seed_alone() -> None:
