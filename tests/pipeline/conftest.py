@@ -29,8 +29,6 @@ JAVA_OPTIONS = (
 )
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
 TIMEOUT_S = 1500
-# They ask for a few rows only.
-FEW_QUERIES = ("test_findings.py",)
 # Folders of tests on a few rows each.
 FAST = ("jobs", "pipeline")
 

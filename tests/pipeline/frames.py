@@ -1,7 +1,8 @@
-"""Frames as plain rows, and the same events for DuckDB."""
+"""Frames as plain rows, the same events for DuckDB, and how often tests draw at random."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -57,3 +58,9 @@ def rounded(value: Any) -> Any:
 def cut(frame: DataFrame) -> DataFrame:
     """The same rows without how they were made, as the run does by writing them."""
     return frame.localCheckpoint()
+
+
+def seeds(first: int) -> range:
+    """The seeds of a test, ``first`` alone by default."""
+    begin = int(os.environ.get("ROCKETNS_SEED", first))
+    return range(begin, begin + int(os.environ.get("ROCKETNS_DRAWS", "1")))

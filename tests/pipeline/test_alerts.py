@@ -1,25 +1,32 @@
-"""Which alerts open and close, of which name servers, and what they say; plain values, no Spark."""
+"""Which alerts open and close, of which name servers, and what they say; alerts in the file, at a webhook and at an
+Alertmanager: each once, and a silent address never stops the stream. Plain values, no Spark."""
 
 from __future__ import annotations
 
-import re
+import json
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from interop.harness.ports import free_port
+from interop.harness.wire import eventually
 from rocketns.pipeline.contract.alert import Alert
+from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.report.scripts import visible
-from rocketns.pipeline.saying import speaking
+from rocketns.pipeline.storage.alertlog import WAITS_S, AlertLog, Webhook
+from rocketns.pipeline.storage.alertmanager import REPEAT_S, Alertmanager
 from rocketns.pipeline.stream.changes import Condition, changes
 from rocketns.pipeline.stream.conditions import (
-    divergence,
     heard_again,
     kills,
-    losses,
     partition,
     partition_of,
     silences,
@@ -73,15 +80,6 @@ def test_a_journal_that_begins_in_the_middle_is_compared_when_a_snapshot_has_end
     assert later.changed
 
 
-def test_every_route_is_looked_at_only_when_others_are_compared_than_before() -> None:
-    first = servers_at_watermark([], [boot("n1", 50), boot("n2", 50)], None, SILENT_AFTER)
-    same = servers_at_watermark(first.remembered(), [boot("n1", 60), boot("n2", 60)], first.watermark, SILENT_AFTER)
-    more = servers_at_watermark(
-        same.remembered(), [boot("n1", 70), boot("n2", 70), boot("n3", 70)], same.watermark, SILENT_AFTER
-    )
-    assert (first.changed, same.changed, more.changed) == (True, False, True)
-
-
 def wrong(over: tuple[int, str] | None = None) -> Condition:
     return Condition("divergence", "k", 5 * S, "text", {"topics": 2}, over)
 
@@ -133,18 +131,6 @@ def test_the_words_of_a_partition_are_harmless_and_its_details_exact() -> None:
     assert told.details["broker"] == BROKER
 
 
-def test_the_words_of_a_divergence_are_harmless_and_its_details_exact() -> None:
-    row = {"broker": BROKER, "cause": "expired", "t1": 7, "t2": 9, "open": True, "topics": 1, "user_topics": 1,
-           "topic_sample": [TOPIC], "ns_without": ["n2"], "opened_by": ["n2"]}  # fmt: skip
-    told = divergence(row)
-    assert told.text.startswith(
-        "name servers disagree about 1 user topic of “\\x1b[2J is fine” (expired, n2 without it at first): t\\u202e"
-    )
-    assert visible(told.text) == told.text
-    assert len(told.text) < 300
-    assert told.details["topic_sample"] == [TOPIC]
-
-
 def test_a_journal_that_nobody_writes_any_more_says_nothing_of_the_name_server() -> None:
     boot = Boot("n1", 1, 1, None, 2, True, None, observed=True)
     (silent,) = silences(Servers((boot,), frozenset({"n1"}), 1, 5))
@@ -159,38 +145,194 @@ def test_the_end_of_watching_is_no_kill() -> None:
     assert ends == ["unwatched", "open"]
 
 
-def one_of_each() -> list[Condition]:
-    """A condition of each text, with names that have no letters."""
-    gone = {"ns": "1", "cluster": "2", "broker": "3", "bid": 0, "addr": "4:5", "by": ["6"], "since": 7}
-    differs: Mapping[str, Any] = {
-        "broker": "3", "t1": 7, "t2": 9, "topics": 2, "topic_sample": ["8", "9"], "opened_by": ["1"], "cause": "0"
-    }  # fmt: skip
-    watched, running = (Boot("1", 1, 1, None, 2, True, None, observed=observed) for observed in (True, False))
-    again = running._replace(boot=2)
-    return [
-        *(partition({**gone, "cause": cause}) for cause in ("late", "0")),
-        *(divergence({**differs, "user_topics": users, "open": users > 0, "ns_without": without})
-          for users, without in ((2, []), (0, ["1"]))),
-        *(silences(Servers((boot,), frozenset({"1"}), 1, 5))[0] for boot in (watched, running)),
-        *kills(Servers((running, again), frozenset(), 1, 5), [running]),
-        *losses([{"ns": "1", "lost": lost, "corrupt": corrupt} for lost, corrupt in ((1, 0), (0, 1), (1, 1))],
-                Servers((), frozenset(), 0, 9)),
-    ]  # fmt: skip
-
-
-@pytest.mark.usefixtures("chinese")
-def test_what_people_read_of_an_alert_is_chinese_and_what_programs_read_is_the_same() -> None:
-    made = one_of_each()
-    said = [*(one.text for one in made), *(one.over[1] for one in made if one.over)]
-    assert [text for text in said if re.search(r"[A-Za-z]{2,}", text) or not re.search(r"[\u4e00-\u9fff]", text)] == []
-    lines = changes([], made, {}, 10).lines
-    with speaking("en"):
-        english = changes([], one_of_each(), {}, 10).lines
-    read = [{name: value for name, value in line.items() if name not in ("text", "reason")} for line in lines]
-    assert read == [{name: line[name] for name in line if name not in ("text", "reason")} for line in english]
-
-
 def test_a_name_server_loads_nothing_of_spark() -> None:
     code = "import sys, rocketns.__main__, rocketns.startup; print(*{name.split('.')[0] for name in sys.modules})"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
     assert not {"pyspark", "py4j"} & set(out.stdout.split())
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_file_holds_each_batch_once_after_replays_and_crashes(tmp_path: Path) -> None:
+    log = AlertLog(tmp_path / "a" / "alerts.jsonl")
+    log.write(0, [{"alert": "x"}, {"alert": "ü"}])
+    log.write(1, [])
+    for _ in range(2):
+        log.write(2, [{"alert": "z"}])
+        assert [(line["batch"], line["alert"]) for line in lines(log.path)] == [(0, "x"), (0, "ü"), (2, "z")]
+    with log.path.open("ab") as file:
+        file.write(b'{"alert": "y", "ba')
+    log.write(3, [{"alert": "y"}])
+    assert [line["alert"] for line in lines(log.path)] == ["x", "ü", "z", "y"]
+    log.write(0, [{"alert": "all again"}])
+    assert [line["alert"] for line in lines(log.path)] == ["all again"]
+
+
+def test_a_name_cannot_end_a_line_or_disturb_a_terminal(tmp_path: Path) -> None:
+    name = "a\u2028b\u0085c\u009b31m\u202e\ud800"
+    log = AlertLog(tmp_path / "alerts.jsonl")
+    log.write(0, [{"broker": name}])
+    log.write(1, [{"broker": "next"}])
+    assert log.path.read_bytes().isascii()
+    assert [line["broker"] for line in lines(log.path)] == [name, "next"]
+
+
+class Receiver(HTTPServer):
+    """Answers with the statuses of a list, then with 200, and keeps the bodies that it gets."""
+
+    def __init__(self, statuses: list[int]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.statuses, self.bodies, self.keys = statuses, [], []
+        self.url = f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.server.keys.append(self.headers["Idempotency-Key"])
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
+        self.send_header("Location", "/elsewhere")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@contextmanager
+def receiver(*statuses: int) -> Iterator[Receiver]:
+    server = Receiver(list(statuses))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_batch_is_posted_once_and_a_replay_skips_it(tmp_path: Path) -> None:
+    with receiver() as server:
+        for _ in range(2):
+            assert Webhook(server.url, tmp_path / "delivered", pytest.fail).post(4, [{"alert": "x"}])
+    assert server.bodies == [{"batch": 4, "alerts": [{"alert": "x"}], "total": 1}]
+
+
+def test_a_server_error_is_tried_again_under_the_same_key(tmp_path: Path) -> None:
+    slept: list[float] = []
+    with receiver(503, 429) as server:
+        assert Webhook(server.url, tmp_path / "delivered", pytest.fail, slept.append).post(0, [{"alert": "x"}])
+    assert (slept, server.keys) == (list(WAITS_S[:2]), ["rocketns-0"] * 3)
+
+
+def test_tries_are_bounded_and_the_failure_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    with receiver(*[500] * 9) as server:
+        assert not Webhook(server.url, tmp_path / "delivered", said.append, lambda _: None).post(7, [{}, {}])
+    assert len(server.bodies) == len(WAITS_S) + 1
+    place = server.url.removesuffix("/hook")
+    assert said == [f"webhook: 2 alerts of batch 7 were not delivered to {place}: answered 500"]
+
+
+def test_the_secret_of_an_address_is_not_said(tmp_path: Path) -> None:
+    """An address of a chat's webhook is a secret as a whole but for its host."""
+    said: list[str] = []
+    url = "http://user:pass@127.0.0.1:1/services/T00/secret?token=secret"
+    assert not Webhook(url, tmp_path / "delivered", said.append, lambda _: None).post(0, [{}])
+    assert said[0].startswith("webhook: 1 alert of batch 0 was not delivered to http://127.0.0.1:1: ")
+    assert "pass" not in said[0]
+    assert "secret" not in said[0]
+    for wrong in ("ftp://host/secret", "http://host:abc/secret"):
+        with pytest.raises(BadInput, match="--webhook: the address must begin with http:// or https://") as refused:
+            Webhook(wrong, tmp_path / "delivered", said.append)
+        assert "secret" not in str(refused.value)
+
+
+REDIRECT = ", a redirect, which is not followed"
+
+
+@pytest.mark.parametrize(("status", "why"), [(404, ""), (301, REDIRECT), (307, REDIRECT)])
+def test_a_refusal_and_a_redirect_are_not_tried_again(tmp_path: Path, status: int, why: str) -> None:
+    """urllib would ask the other address without the alerts, and take its answer for theirs."""
+    said: list[str] = []
+    with receiver(status) as server:
+        assert not Webhook(server.url, tmp_path / "delivered", said.append, pytest.fail).post(0, [{}])
+    assert f"refused with {status}{why}" in said[0]
+
+
+def condition(key: str = "k") -> Condition:
+    return Condition("partition", key, 5 * S, "n2 does not hear broker-b", {"ns": "n2"})
+
+
+class Shown:
+    """An Alertmanager behind a clock that the test moves, and the alerts that are open."""
+
+    def __init__(self, url: str) -> None:
+        self.seconds = 0.0
+        self.said: list[str] = []
+        self.manager = Alertmanager(url, self.said.append, lambda: self.seconds)
+        self.open: list[Alert] = []
+
+    def batch(self, cut_s: int, *conditions: Condition) -> bool:
+        found = changes(self.open, conditions, {}, cut_s * S)
+        self.open = found.open
+        return self.manager.show(found.lines, found.open)
+
+
+def test_an_alert_is_sent_when_it_opens_every_minute_and_when_it_closes() -> None:
+    with receiver() as server:
+        shown = Shown(server.url)
+        assert shown.batch(10, condition())
+        assert shown.batch(20, condition())
+        shown.seconds = REPEAT_S
+        assert shown.batch(30, condition())
+        assert shown.batch(40)
+    opened, repeated, closed = server.bodies
+    assert opened == repeated
+    assert opened[0]["startsAt"] == closed[0]["startsAt"] == "1970-01-01T00:00:05.000Z"
+    assert opened[0]["labels"] == closed[0]["labels"]
+    assert opened[0]["labels"]["alertname"] == "rocketns_partition"
+    assert ("endsAt" in opened[0], closed[0]["endsAt"]) == (False, "1970-01-01T00:00:40.000Z")
+
+
+def test_unsent_alerts_are_sent_with_the_next_batch() -> None:
+    with receiver(503) as server:
+        shown = Shown(server.url)
+        assert not shown.batch(10, condition())
+        assert shown.batch(20, condition())
+    assert server.bodies[0] == server.bodies[1]
+    assert shown.said[0].startswith("alertmanager: 1 alerts were not delivered to ")
+
+
+@pytest.mark.slow
+@pytest.mark.needs("prometheus-alertmanager")
+def test_the_real_alertmanager_shows_an_open_alert_and_resolves_a_closed_one(tmp_path: Path) -> None:
+    config = tmp_path / "config.yml"
+    config.write_text("route:\n  receiver: none\nreceivers:\n  - name: none\n", "utf-8")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    words = [f"--config.file={config}", f"--storage.path={tmp_path}", f"--web.listen-address=127.0.0.1:{port}"]
+    with (tmp_path / "log").open("wb") as log:
+        command = ["prometheus-alertmanager", *words, "--cluster.listen-address="]
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        shown = Shown(url)
+        eventually(lambda: shown.batch(10, condition()))
+        (alert,) = _alerts(url)
+        assert (alert["labels"]["kind"], alert["annotations"]["summary"]) == ("partition", "n2 does not hear broker-b")
+        assert alert["status"]["state"] == "active"
+        assert shown.batch(20)
+        eventually(lambda: _alerts(url) == [])
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _alerts(url: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{url}/api/v2/alerts", timeout=5) as answer:
+        found: list[dict[str, Any]] = json.load(answer)
+    return found

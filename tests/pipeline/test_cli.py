@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from rocketns.collect.arguments import parse as collector_parse
-from rocketns.pipeline.cli import audit
-from rocketns.pipeline.cli import spark as spark_options
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.cli.collecting import arguments, collected, journal_of, with_unread
 from rocketns.pipeline.cli.progress import Progress
-from rocketns.pipeline.cli.spark import check_extra, check_java, is_short
+from rocketns.pipeline.cli.spark import check_extra
 from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
 from rocketns.pipeline.contract.exits import BadInput
 from tests.journal.chained import BOOT_MS, Boot, files, journal
@@ -82,42 +80,6 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     )
 
 
-def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(BadInput, match=r'openjdk version "11\.0\.2"'):
-        check_java()
-
-
-def test_an_error_nobody_foresaw_is_neither_findings_nor_wrong_usage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fails(*_: object) -> int:
-        raise RuntimeError("first line\n\tat java.lang.Thread.run(Thread.java:840)\nsecond line")
-
-    monkeypatch.setitem(audit.HANDLERS, "run", fails)
-    assert main(["run", "--journal", "j", "--out", "o"]) == 70
-    shown = capsys.readouterr().err
-    assert "RuntimeError: first line\nsecond line\n" in shown
-    assert "java.lang" not in shown
-
-
-@pytest.mark.parametrize(("sizes", "short"), [((), False), ((60, 40), True), ((60, 41), False)])
-def test_a_run_is_short_if_its_journal_is_here_and_small(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], short: bool
-) -> None:
-    monkeypatch.setattr(spark_options, "SHORT_BYTES", 100)
-    for number, size in enumerate(sizes):
-        path = tmp_path / "v=1" / f"dt={number}" / "ns=a" / "1-000001.jsonl"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(b"x" * size)
-    assert is_short(str(tmp_path)) is short
-    assert not any(map(is_short, ("s3a://bucket/journal", "/no/such/folder")))
-
-
 RUN = ("run", "--out", "o")
 TWO = ("--name-servers", "a=ns-1:9876,ns-2:9876")
 
@@ -179,32 +141,3 @@ def test_a_changed_line_is_named(tmp_path: Path, head: str, capsys: pytest.Captu
     said = capsys.readouterr().out
     assert "n1: BROKEN at 1 places" in said
     assert re.search(rf"{re.escape(str(path))}:\d+: the bytes from line 1 to this seal", said)
-
-
-@pytest.mark.usefixtures("chinese")
-def test_faults_are_said_in_chinese(tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second, *_ = files(tmp_path)
-    first.write_bytes(first.read_bytes().replace(b'"val":"3"', b'"val":"4"'))
-    second.unlink()
-    assert verify(tmp_path, "--language", "zh", "--head", head) == 1
-    said = capsys.readouterr().out
-    assert said.count(".jsonl:") > 1
-    without_paths = re.sub(r"\S+\.jsonl|n1|--head", "", said)
-    assert re.findall(r"[A-Za-z]{2,}", re.sub(r"[0-9a-f]{40}", "", without_paths)) == []
-
-
-def test_nobody_can_tell_of_a_head_whose_files_were_deleted(
-    tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for path in files(tmp_path):
-        if path.name.startswith(str(BOOT_MS)):
-            path.unlink()
-    assert verify(tmp_path, "--head", head) == 2
-    assert "cannot tell whether" in capsys.readouterr().out
-
-
-def test_a_folder_without_a_journal_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify(tmp_path) == 2
-    assert "name the folder that holds v=1" in capsys.readouterr().err
-    assert verify(tmp_path, "--head", "nonsense") == 2
-    assert "is no head" in capsys.readouterr().err

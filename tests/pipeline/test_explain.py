@@ -1,31 +1,33 @@
-"""`rocketns audit explain`: the route that a name server answered at a time, from its journal, however damaged, and
-from those of observers."""
+"""`rocketns audit explain`: the route that a name server answered at a time, from the fewest records that show it: of
+its journal, however damaged, of ingested events, and of observers."""
 
 from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 import pytest
+from pyspark.sql import SparkSession
 
 from rocketns.journal.reading.clocks import estimates
 from rocketns.journal.reading.lines import records_of
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.times import HOUR_US
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.moment.around import causes, lost_before
 from rocketns.pipeline.moment.recorded import Recorded
 from rocketns.pipeline.moment.routes import Route, routes_at
+from rocketns.pipeline.storage.ingest import ingest
+from rocketns.pipeline.storage.results import EVENTS_FOLDER
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo import topics as topic_requests
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.view import pick_up_route
 from tests.journal.memory import BOOT_MS, memory_journal, run_work
 from tests.journal.wild.damage import damaged
-from tests.pipeline.duck import state as duck
-from tests.pipeline.frames import duck_events, duck_rows
 from tests.pipeline.journals import (
     DAY_START,
     SECOND,
@@ -33,10 +35,8 @@ from tests.pipeline.journals import (
     Journal,
     Journals,
     Record,
-    random_journals,
     told_of,
     topic,
-    worked_example,
     write_files,
 )
 from tests.routeinfo.manager import READ_ONLY, Manager, table_of
@@ -176,18 +176,6 @@ def test_explain_distinguishes_unknown_from_absent() -> None:
     }
 
 
-def test_the_routes_are_those_of_the_independent_version() -> None:
-    journals: Journals = {f"w-{ns}": records for ns, records in worked_example().items()}
-    for seed in range(12):
-        journals |= {f"{seed}-{ns}": records for ns, records in random_journals(seed).items()}
-    db = duck_events(journals)
-    at = DAY_START + 1800 * SECOND
-    routes = routes_at(told_of(journals, "T"), "T", at)
-    found = sorted(((r.ns, r.known, [tuple(q) for q in r.queues]) for r in routes), key=repr)
-    assert found == duck_rows(db, duck.ROUTES.format(topic="T", at=at, silent=SILENT_AFTER_US))
-    assert sum(bool(queues) for _, _, queues in found) > 5
-
-
 @pytest.fixture(scope="module")
 def lines() -> list[bytes]:
     return [orjson.dumps(record) for record in served(7, 60).records]
@@ -262,20 +250,6 @@ def test_between_the_looks_it_says_that_the_change_may_have_come(tmp_path: Path,
     assert any("8 read queues" in line for line in lines) is (second == 100)
 
 
-def test_after_the_last_look_nothing_is_known(tmp_path: Path) -> None:
-    lines = explained(tmp_path, 298, n1=watched(stop=(300, 295)))
-    assert "n1: not known: it was not watched then, or its journal has nothing of that time" in lines
-    assert "b: 4 read queues" in "\n".join(explained(tmp_path, 294, n1=watched(stop=(300, 295))))
-
-
-def test_of_a_name_server_that_lists_no_topics_no_route_is_known(tmp_path: Path) -> None:
-    known = [one for one in watched() if not one.get("topics")]
-    records = [one | {"seq": seq} | ({"no_topics": True, "part": 1} if one.get("end") else {})
-               for seq, one in enumerate(known, 1)]  # fmt: skip
-    lines = explained(tmp_path, 100, n1=records)
-    assert "n1: not known: it was watched, but did not list its topics (enableAllTopicList)" in lines
-
-
 GOOD = {"boot": 1, "seq": 2, "ts": 3, "ev": "tput", "broker": "b", "topics": [{"t": "T", "r": 4}], "new": {}}
 
 
@@ -291,3 +265,100 @@ def test_a_line_that_is_no_record_is_left_out(line: object) -> None:
     good = json.dumps(GOOD).encode()
     found = list(records_of(good + b"\n" + wrong + b"\n" + good, "n", "day"))
     assert found == [{**GOOD, "ns": "n", "dt": "day"}] * 2
+
+
+A = Broker("broker-a", "10.0.0.1:10911")
+AHEAD = {"n1": 0, "n2": 47 * SECOND}
+CHANGE = DAY_START + 20 * HOUR_US
+ROTATE_US = 600 * SECOND
+
+
+class Fleet(NamedTuple):
+    """Folders: the whole journal, the events ingested from all of it, and those from its first ten hours."""
+
+    journal: Path
+    out: Path
+    early: Path
+
+
+def journal_of(ns: str) -> Journal:
+    ahead = AHEAD[ns]
+    journal = Journal(DAY_START + ahead, ns)
+    for beat in range(30 * 60):
+        true = DAY_START + beat * 60 * SECOND
+        if beat and beat % 10 == 0:
+            journal.open_file(true + ahead)
+        if beat % 60 == 0 and not (ns == "n2" and 10 <= beat // 60 < 25):
+            journal.snapshot(true + ahead)
+        if ns == "n1" and true == CHANGE - ROTATE_US + 120 * SECOND:
+            journal.lose(true + ahead)
+        if ns == "n1" and beat in (18 * 60 + 5, 18 * 60 + 6):  # so that n1, with more heartbeats, is the reference
+            journal.heartbeat(true, A, version=beat // 20)
+        journal.register(true + 7 * SECOND + ahead, A, [topic("T", 8 if true >= CHANGE else 4)], version=beat // 20)
+    return journal
+
+
+@pytest.fixture(scope="module")
+def fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    folder = tmp_path_factory.mktemp("around")
+    found = Fleet(folder / "journal", folder / "out", folder / "early")
+    paths = write_files({ns: journal_of(ns).records for ns in AHEAD}, found.journal)
+    for path in paths:
+        if int(path.stem.rpartition("-")[2]) <= 60:
+            copy = folder / "first" / path.relative_to(found.journal)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    ingest(spark, str(found.journal), str(found.out / EVENTS_FOLDER))
+    ingest(spark, str(folder / "first"), str(found.early / EVENTS_FOLDER))
+    return found
+
+
+@pytest.fixture(scope="module")
+def of_journal(fleet: Fleet) -> list[str]:
+    """Just after the change. The ingested events end before it."""
+    return explained_route(None, str(fleet.journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
+
+
+def test_times_are_by_corrected_clocks(of_journal: list[str]) -> None:
+    """By its own clock n2 knew of the change 27 s after the moment."""
+    assert "  n2: its clock is +47 s off (from versions, known to 0 s)" in of_journal
+    assert [line.strip() for line in of_journal if "read queues" in line] == [
+        "broker-a: 8 read queues, 4 write queues, perm 6; 0 10.0.0.1:10911"
+    ] * 2
+    assert sum("since 2026-01-01T20:00:07.000Z (heartbeat" in line for line in of_journal) == 2
+
+
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_ingested_events_give_the_same_answer(
+    spark: SparkSession, fleet: Fleet, of_journal: list[str], *, by_spark: bool
+) -> None:
+    found = explained_route(spark if by_spark else None, None, str(fleet.out), "T", CHANGE + 20 * SECOND)
+    assert found[0].endswith(f"from {fleet.out}/{EVENTS_FOLDER}")
+    assert found[1:] == of_journal[1:]
+
+
+def with_open_files(fleet: Fleet, folder: Path) -> Path:
+    """The journal while the files of the change are still being written, each with half a line at its end."""
+    shutil.copytree(fleet.journal, folder)
+    for path in sorted(folder.rglob("*.jsonl")):
+        number = int(path.stem.rpartition("-")[2])
+        if number == 121:
+            path.write_bytes(path.read_bytes() + b'{"boot":1,"se')
+            path.rename(path.with_name(f".open-{path.stem}"))
+        elif number > 121:
+            path.unlink()
+    return folder
+
+
+def test_a_file_that_is_still_being_written_tells_too(fleet: Fleet, of_journal: list[str], tmp_path: Path) -> None:
+    journal = with_open_files(fleet, tmp_path / "journal")
+    found = explained_route(None, str(journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
+    assert found[1:] == of_journal[1:]
+
+
+def test_lost_records_are_told_until_the_next_snapshot(fleet: Fleet, of_journal: list[str]) -> None:
+    warning = "  records are missing since 2026-01-01T19:50:07.000Z, so this may be out of date"
+    between = explained_route(None, None, str(fleet.out), "T", CHANGE - 300 * SECOND)
+    assert between.count(warning) == 1
+    assert between[between.index(warning) - 2].startswith("  broker-a: 4 read queues")
+    assert warning not in of_journal

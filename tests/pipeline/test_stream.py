@@ -185,25 +185,6 @@ def test_windows_are_those_of_a_whole_run_however_the_journals_are_cut(spark: Sp
     assert len(ended) > 20
 
 
-NOT_OF_USERS = ("TBW102", "%RETRY%g", "broker-b", "shop", "shop_REPLY_TOPIC")
-
-
-@pytest.mark.slow
-def test_a_divergence_counts_topics_of_users_apart_from_what_each_broker_makes_for_itself(spark: SparkSession) -> None:
-    """n2 drops broker-b, which n1 keeps."""
-    broker = Broker("broker-b", "10.0.0.2:10911", cluster="shop")
-    journals = {ns: Journal(0, ns) for ns in ("n1", "n2")}
-    for journal in journals.values():
-        journal.register(SECOND, broker, [topic(name) for name in ("orders", *NOT_OF_USERS)])
-    journals["n2"].down(20 * SECOND, broker, "expired")
-    for journal in journals.values():
-        journal.add(40 * SECOND, "alive")
-    told = Follower(spark, Limits()).take({ns: journal.records for ns, journal in journals.items()})
-    (alert,) = (line for line in told if line["kind"] == "divergence")
-    assert (alert["topics"], alert["user_topics"], alert["topic_sample"][0]) == (6, 1, "orders")
-    assert "disagree about 1 user topic of broker-b" in alert["text"]
-
-
 def followed(spark: SparkSession, folder: Path) -> list[dict[str, Any]]:
     """Process the present files like a restarted process; returns every line so far."""
     journal, out = str(folder / "journal"), str(folder / "out")

@@ -18,7 +18,7 @@ from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXI
 from rocketns.pipeline.contract.frames import Observation, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, NS_UPTIME, TOPIC_DOUBTS, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.earlier.keeping import Closing
-from rocketns.pipeline.report.words.clocks import clock_notes, given_notes
+from rocketns.pipeline.report.words.clocks import clock_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
@@ -106,23 +106,6 @@ def test_clocks_that_nothing_bounds_are_said_with_what_follows() -> None:
         assert fact in told[0]
     (told,) = clock_notes([{"ns": "n2", "method": "none", "uncertainty": None}])
     assert "Times of n2 were not corrected." in told
-
-
-def test_a_clock_that_was_measured_to_be_off_by_more_than_the_option_says_is_noted() -> None:
-    clocks = [clock("n1", "versions", 12, 20_000), clock("n2", "versions", 1, 20_000), clock("n3", "given", 0, 2 * S)]
-    (told,) = clock_notes(clocks, 2 * S)
-    for fact in ("n1", "12 s off", "more than the 2 s"):
-        assert fact in told
-
-
-def test_clocks_that_only_the_option_bounds_are_named() -> None:
-    clocks = [
-        clock("n1", "reference", 0, 0), clock("n2", "given", 0, 2 * S), clock("n3", "observed", 0, 2 * S),
-        clock("n4", "observed", 1, 5 * S, samples=9), clock("n5", "observed", 0, 0),
-    ]  # fmt: skip
-    assert given_notes(clocks, None) == []
-    (told,) = given_notes(clocks, 2 * S)
-    assert told.startswith("The clocks of n2, n3 and of the reference are taken to differ by 2 s at most")
 
 
 def clock(ns: str, method: str, offset_s: float, uncertainty: int, samples: int = 0) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from rocketns.pipeline.storage.events.openfiles import open_texts
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import HOUR, MIDNIGHT, SEED, Whole, request_of
-from tests.pipeline.draws import seeds
-from tests.pipeline.frames import plain, rounded
+from tests.pipeline.frames import plain, rounded, seeds
 from tests.pipeline.journals import Journal, write_files
 
 Tables = Mapping[str, list[Any]]

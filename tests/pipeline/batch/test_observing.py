@@ -1,15 +1,20 @@
 """The time that a run looks at: the latest moment that every live name server has reached, where --days begins, and
-which days are closed. Plain values, no Spark."""
+which days are closed; and values that several threads ask for. Plain values, no Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier, Event
+from typing import Any
 
 import pytest
 
 from rocketns.pipeline.batch.closing import DayEnd, closable
-from rocketns.pipeline.batch.horizon import STEP_DAYS, horizon, last_day
+from rocketns.pipeline.batch.horizon import STEP_DAYS, horizon
 from rocketns.pipeline.batch.observing import Reach, common_end, observed, reach_of, too_short
+from rocketns.pipeline.batch.promises import Promises
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
@@ -57,20 +62,6 @@ def test_the_lag_depends_on_the_rotation_and_on_open_files() -> None:
     assert reach_of(row(rotate_s=None), offset("versions"), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
     assert reach_of(row(), offset("versions"), is_open=True).lag == SILENT_AFTER_US
     assert reach_of(row(), offset("versions", 7 * S), is_open=True).last == 93 * S
-
-
-@pytest.mark.parametrize(
-    ("known", "doubt"),
-    [
-        (offset("versions"), 0),
-        (offset("none", reference="n1"), 0),
-        (offset("heartbeats"), CLOCK_DOUBT_US),
-        (offset("none"), CLOCK_DOUBT_US),
-        (None, CLOCK_DOUBT_US),
-    ],
-)
-def test_only_versions_show_a_clock_for_certain(known: dict[str, object] | None, doubt: int) -> None:
-    assert reach_of(row(), known, is_open=True).doubt == doubt
 
 
 def test_the_observation_is_what_was_asked_for_as_far_as_the_journals_reach() -> None:
@@ -133,14 +124,6 @@ def test_nothing_is_left_out_of_a_journal_that_begins_later(days: int) -> None:
     assert begins(NOVEMBER[18:], days) is None
 
 
-def test_neither_a_clock_that_is_ahead_nor_a_silent_name_server_decides() -> None:
-    files = days_of_two(NOVEMBER[:20])
-    files["2026-11-03"]["n3"] = 1
-    assert last_day(stored(files)) == "2026-11-20"
-    files["2027-12-24"] = {"n3": 2}
-    assert last_day(stored(files)) == "2026-11-20"
-
-
 MINUTE_US = 60_000_000
 # 2026-01-04T12:00
 NOON = DAY_START + 3 * DAY_US + DAY_US // 2
@@ -189,3 +172,57 @@ def test_the_last_day_that_can_be_closed(ends: dict[str, DayEnd], end: int, clos
 def test_a_folder_is_used_only_where_a_run_would_compute_the_same(t0: int, t1: int, *, holds: bool) -> None:
     kept = Kept("earlier/1", "2026-01-01", {}, t0=10, last=100, stray_from=200, clocks=None, mark="")
     assert kept.holds(t0, t1) is holds
+
+
+WAIT_S = 600  # against hangs
+
+
+def test_a_value_is_made_once_for_all_threads() -> None:
+    promises, made, begin = Promises({}), [], Barrier(8)
+
+    def ask() -> Any:
+        begin.wait(WAIT_S)
+        return promises.get("value", lambda: made.append(1) or object())
+
+    with ThreadPoolExecutor(8) as threads:
+        values = {id(future.result()) for future in [threads.submit(ask) for _ in range(8)]}
+    assert len(made) == len(values) == 1
+
+
+def test_values_follow_from_others_whatever_the_order() -> None:
+    promises = Promises({"a0": 1})
+
+    def value(number: int) -> Any:
+        return promises.get(f"a{number}", lambda: value(number - 1) + 1)
+
+    promises.together([], 2)
+    promises.together([partial(value, number) for number in (5, 1, 4, 20, 3)], 2)
+    assert value(20) == 21
+
+
+def test_a_thread_that_waits_for_a_value_leaves_its_turn_to_another() -> None:
+    promises, asked, free = Promises({}), Event(), Event()
+
+    def slow() -> str:
+        asked.set()
+        assert free.wait(WAIT_S)
+        return "slow"
+
+    def waits() -> None:
+        assert asked.wait(WAIT_S)
+        assert promises.get("slow", slow) == "slow"
+
+    # With two turns the third work is done only if one of the others leaves its turn.
+    promises.together([partial(promises.get, "slow", slow), waits, free.set], 2)
+
+
+def test_an_error_ends_the_rest_and_is_the_one_that_is_raised() -> None:
+    promises, done = Promises({}), list[int]()
+
+    def fails() -> None:
+        raise OSError("no space left on device")
+
+    works = [partial(promises.get, "bad", fails), partial(promises.get, "bad", fails)]
+    with pytest.raises(OSError, match="no space"):
+        promises.together([*works, *[partial(done.append, number) for number in range(100)]], 1)
+    assert len(done) < 100

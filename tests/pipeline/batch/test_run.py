@@ -4,7 +4,6 @@ worked example, whose hand-computed results come out exactly."""
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +15,12 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.effects import counted
 from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
-from rocketns.pipeline.cli.audit import main
 from rocketns.pipeline.contract.catalogue import LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
-from tests.pipeline.batch.runs import SMALL, Whole
+from tests.pipeline.batch.runs import Whole
 from tests.pipeline.journals import SECOND, Journals, Record
 
 
@@ -52,20 +50,6 @@ def test_incidents_name_records_that_are_in_the_journal(whole: Whole) -> None:
     assert invented(lines, whole.journals) == []
 
 
-@pytest.mark.usefixtures("spark")
-def test_the_report_shows_what_the_summary_and_the_list_say(whole: Whole) -> None:
-    out = whole.folder / "out"
-    summary = json.loads((out / "summary.json").read_text("utf-8"))
-    incidents = [json.loads(line) for line in (out / "incidents.jsonl").read_text("utf-8").splitlines()]
-    assert sum(summary["incidents"]["kinds"].values()) == len(incidents)
-    assert sum(one["going_on"] for one in incidents) == summary["incidents"]["going_on"]
-    page, text = ((out / f"report.{kind}").read_text("utf-8") for kind in ("html", "md"))
-    assert text.replace("\\", "").startswith(f"# {summary['headline']}")
-    assert summary["incomplete"][0] in page
-    for one in incidents[:20]:
-        assert one["id"] in page
-
-
 def place(folder: Path) -> Path:
     """The results of the run that counts."""
     return folder / "out" / str(json.loads((folder / "out" / "summary.json").read_text("utf-8"))["results"])
@@ -75,16 +59,6 @@ def table(folder: Path, name: str, *columns: str) -> list[tuple[Any, ...]]:
     """Rows of a result table, sorted; times in s."""
     rows = pyarrow.parquet.read_table(place(folder) / name).to_pylist()
     return sorted((tuple(row[c] / SECOND if c in ("t1", "t2") else row[c] for c in columns) for row in rows), key=repr)
-
-
-def test_brokers_are_listed_from_their_registration_until_they_expire(example: Path) -> None:
-    assert table(example, "broker_intervals", "ns", "broker", "t1", "t2", "end_cause", "gap") == [
-        ("n1", "broker-a", 1, 400, "open", None),
-        ("n1", "broker-b", 2, 400, "open", None),
-        ("n2", "broker-a", 1, 400, "open", None),
-        ("n2", "broker-b", 2, 185, "expired", 123_000),
-        ("n2", "broker-b", 302, 400, "open", None),
-    ]
 
 
 def test_a_window_lasts_from_the_expiry_until_the_return(example: Path) -> None:
@@ -159,27 +133,6 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
     )
     (windows,) = (place(example) / "csv" / "key_windows").glob("*.csv")
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")
-
-
-def test_a_route_of_the_past_is_explained(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["explain", "order_topic", "--at", "1970-01-01T00:04", "--journal", str(example / "journal"), *SMALL]
-    assert main(asked) == 0
-    said = capsys.readouterr().out
-    n1, n2 = said.split("\nn2:")
-    assert "broker-b: 4 read queues, 4 write queues, perm 6; 0 10.0.0.2:10911" in n1
-    assert "since 1970-01-01T00:00:02.000Z (register; boot 0, seq" in n1
-    assert "broker-a: 4 read queues, 4 write queues, perm 6; 0 10.0.0.1:10911" in n2
-    assert "broker-b" not in n2
-
-
-def test_a_time_without_records_is_wrong_usage(
-    example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy = tmp_path / "again"
-    shutil.copytree(example / "out", copy)
-    places = ("--journal", str(example / "journal"), "--out", str(copy))
-    assert main(["run", *places, "--from", "1970-01-02", "--to", "1970-01-03", *SMALL]) == 2
-    assert "the journals have no record of that time" in capsys.readouterr().err
 
 
 def effects(incidents: list[Incident]) -> list[tuple[int, int, int]]:

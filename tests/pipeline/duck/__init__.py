@@ -1,1 +1,1 @@
-"""Each job once more, written independently in SQL for DuckDB. ``twins.TWINS`` has the SQL of each table."""
+"""Each job once more, written independently in SQL for DuckDB, and the clocks by the plain reader: see twins.TWINS."""

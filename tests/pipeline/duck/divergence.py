@@ -149,7 +149,6 @@ SEGMENTS = """
     counted as (select *, sum(begins) over (partition by topic order by t1) as segment from marked)
     select topic, min(t1), max(t2), first(views) from counted group by topic, segment
 """
-NO_DOUBTS = "create or replace temp table topic_doubts (ns text, topic text, broker text, t1 bigint, t2 bigint)"
 EXACT_CLOCKS = """
     create or replace temp table clock_offsets as select distinct ns, 'versions' as method, 0 as uncertainty from uptime
 """

@@ -37,19 +37,3 @@ def select_events(journal: Path) -> str:
         )
         select {shown}, p[2][4:] as dt from read
     """
-
-
-def counts(journal: Path) -> list[tuple[Any, ...]]:
-    """ns, lines, and those that are not an object with what every record has, by file."""
-    query = f"""
-        with lines as (
-            select filename, unnest(string_split(content, chr(10))) as line from read_text('{journal / FILES}')
-        )
-        select string_split(filename, '/')[-2][4:] as ns, count(*), count(*) filter (
-            case when json_valid(line) then json_type(line, '$.boot') is distinct from 'UBIGINT'
-                or json_type(line, '$.seq') is distinct from 'UBIGINT'
-                or json_type(line, '$.ts') is distinct from 'UBIGINT'
-                or json_type(line, '$.ev') is distinct from 'VARCHAR' else true end)
-        from lines where line <> '' group by filename
-    """
-    return duck_rows(duckdb.connect(), query)

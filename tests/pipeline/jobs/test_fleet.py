@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.earlier.tallies import callers
 from rocketns.pipeline.jobs.fleet.access import NAMED_MAX, admin_changes, new_addresses, refused_requests
 from rocketns.pipeline.jobs.fleet.availability import availability
 from rocketns.pipeline.jobs.fleet.blast import blast_radius, sole_topics
-from rocketns.pipeline.jobs.fleet.census import asked, client_census, clients, missing_askers, release
+from rocketns.pipeline.jobs.fleet.census import asked, client_census, clients, missing_askers
 from rocketns.pipeline.jobs.fleet.growth import sizes
 from rocketns.pipeline.jobs.fleet.ordered import ordered_keys
 from rocketns.pipeline.jobs.fleet.storms import storm_registrations, storms
@@ -66,9 +65,6 @@ AVAILABLE: dict[str, tuple[list[Row], dict[str, list[tuple[float, ...]]]]] = {
     "a group is listed while any member is, and has a master while id 0 is": (
         [listed(0, 200, "expired"), listed(400), listed(0, 300, "channel_close", 1), listed(500, bid=1)],
         {"group": [(900, 100, 0, 0, 1)], "master": [(800, 200, 0, 0, 1)], "broker": [(800, 200, 0, 0, 1)] * 2},
-    ),
-    "a cluster is all its groups together": (
-        [listed(0, 900, "expired"), listed(0, broker="b")], {"cluster": [(1900, 100, 0, 0, 1)]},
     ),
 }  # fmt: skip
 
@@ -176,12 +172,8 @@ MOVED: dict[str, tuple[list[Row], tuple[float, ...] | None]] = {
     # broker-a with 2 and b with 2 become b with 2 and c with 2: b's queues are first now, and a's keys are c's.
     "another order": ([held("a", 0, 500, 2), held("b", w=2), held("c", 500, w=2)], (1, 1, 500, 4, 4, 500, 500)),
     "what not every producer saw": ([held("a"), held("b", 0, 300), held("b", 329.999)], None),
-    "what all saw": ([held("a"), held("b", 0, 300), held("b", 330)], (2, 0.5, 300, 8, 4, 300, 330)),
     "read queues, empty lists and what can only be read": (
         [held("a", 0, 300), held("a", 400, 500), held("a", 500) | {"r": 9}, held("b", 0, 600, p=4)], None,
-    ),
-    "more queues than anybody has": (
-        [held("a", w=2**31 - 1), held("b", 300, w=2**31 - 2)], (1, 1, 300, 2**31 - 1, 2**32 - 3, 300, 300),
     ),
     # Steps are those of one name server.
     "ordered": (
@@ -245,13 +237,6 @@ def test_clients_ask_each_at_their_own_pace_and_for_absent_topics(spark: SparkSe
         ("gone", "user", "10.0.0.2:1", ["n2"], 30, 30, 60 * SECOND),
         ("gone", "user", "10.0.0.2:2", ["n1"], 2, 1, 120 * SECOND),
     ]
-
-
-def test_a_protocol_version_is_shown_as_the_release_that_has_it(spark: SparkSession) -> None:
-    wanted = {213: "4.0.0", 399: "4.9.3", 411: "4.9.9", 412: None, 413: "5.0.0", 475: "5.3.1", 513: "5.5.0", 211: None,
-              0: None, -1: None, 2147483647: None}  # fmt: skip
-    numbers = frame_of(spark, [(cv,) for cv in wanted], columns("cv:int"))
-    assert dict(rows(numbers.select("cv", release(F.col("cv"))))) == wanted
 
 
 BY = {"from_host": "10.0.0.9", "principal": "ops", "access_key": "key-1", "n": 1}

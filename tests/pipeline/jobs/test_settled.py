@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.earlier import CUTS, Earlier
 from rocketns.pipeline.contract.frames import Observation, frame_of
-from rocketns.pipeline.contract.schema import (
+from rocketns.pipeline.contract.schema import (  # fmt: skip
     BROKER_INTERVALS,
     CLOCK_DAYS,
     KEY_WINDOWS,
@@ -30,8 +30,7 @@ from rocketns.pipeline.jobs.earlier.keeping import edge_of
 from rocketns.pipeline.jobs.earlier.settled import PAST, SETTLED, Settled, finished, marks, row_hashes, settled
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
 from rocketns.pipeline.jobs.segments import topic_segments
-from tests.pipeline.draws import seeds
-from tests.pipeline.frames import cut, rounded, rows
+from tests.pipeline.frames import cut, rounded, rows, seeds
 
 DAY = "2026-01-01"
 EDGE = edge_of(DAY)
@@ -145,12 +144,7 @@ def run_of(spark: SparkSession, known: Rows, end: int, unread: str, earlier: Ear
     )  # fmt: skip
     segments = cut(topic_segments(tables["topic_intervals"], tables["ns_uptime"], windows, seen, cut, settled=told))
     read = segments.where(~F.col("topic").endswith(unread))
-    return Run(
-        tables,
-        windows,
-        segments,
-        cut(imbalance(read, tables["broker_intervals"], settled=told)),
-    )
+    return Run(tables, windows, segments, cut(imbalance(read, tables["broker_intervals"], settled=told)))
 
 
 @pytest.mark.parametrize("seed", seeds(SEED))

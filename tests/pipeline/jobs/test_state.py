@@ -16,14 +16,11 @@ from rocketns.pipeline.contract.schema import (
     CLOCK_DAYS,
     FILES,
     NS_UPTIME,
-    OFFSETS,
     QUALITY,
-    SOURCES,
     TOPIC_INTERVALS,
 )
-from rocketns.pipeline.jobs.earlier.tallies import counts
 from rocketns.pipeline.jobs.history import holes, state, strays
-from rocketns.pipeline.jobs.history.quality import quality, sources
+from rocketns.pipeline.jobs.history.quality import quality
 from rocketns.pipeline.jobs.history.reach import EXTENTS, REACHES, extents, reaches
 from rocketns.pipeline.jobs.history.strays import late_days, suspects, with_repaired_times
 from tests.pipeline.duck import state as duck
@@ -151,25 +148,9 @@ def an_observer_knows_a_name_server_from_its_snapshot_to_its_last_look(journal: 
     return journal.records
 
 
-@case(up=[(0, 4, "lost"), (8, 400, "open")], members=[("broker-a", 1, 4, "lost", None)])
-def a_killed_name_server_is_unknown_from_its_last_record(journal: Journal) -> None:
-    journal.register(1 * SECOND, A)
-    journal.heartbeat(4 * SECOND, A)
-    journal.start(8 * SECOND)
-    journal.lookup(HEARD_LAST * SECOND, "T", 1)
-
-
 @case(up=[(0, 279, "silent")], members=[])
 def a_name_server_without_a_stop_that_wrote_nothing_for_long_is_silent(journal: Journal) -> None:
     journal.register(279 * SECOND, A)
-
-
-@case(up=[(0, 400, "open")], members=[("broker-a", 1, 2, "expired", 1000)])
-def a_sign_of_life_at_the_end_is_enough_also_of_one_that_hears_nobody(journal: Journal) -> None:
-    journal.register(1 * SECOND, A)
-    journal.down(2 * SECOND, A, "expired")
-    for second in (100, 200, 280):
-        journal.add(second * SECOND, "alive")
 
 
 @case(topics=[(16, 3, 4, "perm", "admin"), (4, 1, 3, "register", "topic")])
@@ -207,28 +188,6 @@ def a_server_that_restored_its_routes_is_known_from_its_first_whole_snapshot(jou
     journal.snapshot(10 * SECOND)
     journal.heartbeat(HEARD_LAST * SECOND, A)
     return [r for r in journal.records if r["seq"] >= first and r["boot"] == journal.boot]
-
-
-@case(up=[], members=[], topics=[])
-def a_torn_snapshot_tells_no_state(journal: Journal) -> list[Record]:
-    journal.register(1 * SECOND, A, [T])
-    journal.snapshot(10 * SECOND)
-    journal.lookup(HEARD_LAST * SECOND, "T", 1)
-    return [r for r in journal.records if r["ev"] in ("snap", "lookup") and r.get("part") != 1]
-
-
-@case(
-    members=[("broker-a", 1, 10, "snapshot", None), ("broker-b", 10, 400, "open", None)],
-    topics=[(4, 1, 10, "register", "snapshot"), (4, 10, 400, "snapshot", "open")],
-)
-def a_snapshot_after_lost_records_corrects_the_state(journal: Journal) -> None:
-    journal.register(1 * SECOND, A, [T])
-    journal.down(3 * SECOND, A, "expired")
-    journal.lose(3 * SECOND, 2)
-    journal.register(4 * SECOND, B, [T])
-    journal.lose(4 * SECOND, 2)
-    journal.snapshot(10 * SECOND)
-    journal.heartbeat(HEARD_LAST * SECOND, B)
 
 
 @case(members=[("broker-a", 120, 400, "open", None)])
@@ -327,30 +286,6 @@ def test_every_fault_is_told_with_its_place_and_size(spark: SparkSession) -> Non
     ]
 
 
-def test_sources_tell_what_was_read_of_each_name_server(spark: SparkSession) -> None:
-    journal = Journal(0, "n1")
-    journal.register(1 * SECOND, A)
-    journal.heartbeat(31 * SECOND, A)
-    journal.lose(31 * SECOND)
-    files = files_frame(spark, ("n1", "0-000001", 2, 0, 31 * SECOND), ("n2", "0-000001", 1, None, None))
-    offsets = frame_of(spark, [("n1", 1500, 3, 10, "versions", "n2", 20)], OFFSETS)
-    seen = [
-        {"boot": 1, "seq": seq, "ts": ts * SECOND, "ev": ev, **more}
-        for seq, (ts, ev, more) in enumerate([
-            (1, "start", {"observed": True}), (9, "reg", {"since": 4 * SECOND}), (20, "down", {"since": 18 * SECOND}),
-            (30, "tput", {"since": 10 * SECOND}), (31, "stop", {"since": 0}),
-        ], 2)
-    ]  # fmt: skip
-    journals = {"n1": journal.records, "n3": seen}
-    frame = sources(counts(events_frame(spark, journals), Observation(0, 400 * SECOND)), files, offsets)
-    assert frame.schema.simpleString() == SOURCES.simpleString()
-    assert rows(frame) == [
-        ("n1", 1, 4, 0, 31 * SECOND, 1500, 2, 1, "versions", 20, False, None, None),
-        ("n2", 1, 0, None, None, 0, 1, 0, None, None, False, None, None),
-        ("n3", 0, 5, 1 * SECOND, 31 * SECOND, 0, 0, 0, None, None, True, 5 * SECOND, 20 * SECOND),
-    ]
-
-
 YEAR = 365 * 86_400
 HOUR = 3_600
 DAY = DAY_START // SECOND
@@ -368,8 +303,6 @@ def written(ns: str, times: Iterable[float], stop: float | None = None) -> Journ
 MINUTES = [60.0 * n for n in range(1, 31)]  # until 1800 s
 REACHED: dict[str, tuple[list[float], float]] = {
     "steady": (MINUTES, 1800),
-    "one record years ahead": ([*MINUTES[:10], 10 * YEAR, *MINUTES[10:]], 1800),
-    "the last record years ahead": ([*MINUTES, 10 * YEAR], 1800),
     "the last records years ahead for a moment": ([*MINUTES, 10 * YEAR, 10 * YEAR + 30], 1800),
     "the last record years back": ([*MINUTES, 5], 1800),
     "ahead for ten minutes and right again": ([*MINUTES[:5], *[900 + m for m in MINUTES[:3]], *MINUTES[5:]], 1800),
@@ -377,8 +310,6 @@ REACHED: dict[str, tuple[list[float], float]] = {
     "set back a moment ago": ([*MINUTES, 1230, 1240], 1800),
     "suspended for a day and back for a minute": ([*MINUTES, 90_000, 90_060], 90_060),
     "a quiet old one with a snapshot an hour": ([*MINUTES, HOUR, 2 * HOUR, 3 * HOUR], 3 * HOUR),
-    "stepped back a little": ([*MINUTES, 1795], 1800),
-    "short": ([1, 2], 2),
 }
 
 
@@ -388,20 +319,6 @@ def test_the_reach_is_that_of_the_last_settled_run(spark: SparkSession) -> None:
     assert found.schema.simpleString() == REACHES.simpleString()
     last = {row["ns"]: row["last"] / SECOND for row in found.collect()}
     assert last == {ns: expected for ns, (_, expected) in REACHED.items()}
-
-
-def test_the_last_boot_counts_with_its_stop_and_its_rotation(spark: SparkSession) -> None:
-    journal = written("n1", MINUTES, stop=1900)
-    again = written("n2", MINUTES, stop=1850)
-    again.start(3600 * SECOND)
-    again.add(3700 * SECOND, "alive")
-    old: list[Record] = [{k: v for k, v in r.items() if k != "rotate_s"} for r in written("n3", [30]).records]
-    found = reaches(events_frame(spark, {"n1": journal.records, "n2": again.records, "n3": old}))
-    assert rows(found) == [
-        ("n1", 0, 1900 * SECOND, 1900 * SECOND, 600),
-        ("n2", 3_600_000, 3700 * SECOND, None, 600),
-        ("n3", 0, 30 * SECOND, None, None),
-    ]
 
 
 def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(spark: SparkSession) -> None:
@@ -439,7 +356,6 @@ def test_the_extent_goes_by_boots_and_numbers_of_files_and_not_by_their_times(sp
 STRAYS: dict[str, tuple[list[float], list[int]]] = {
     "stray": ([10, 9_000_000, 30], [0, 0, 10, 10, 30]),
     "after the end": ([10, 20, 50, 60], [0, 0, 10, 20, 50, 60]),
-    "both": ([10, 9_000_000, 9_000_001, 30, 41], [0, 0, 10, 10, 10, 30, 41]),
     "right": ([10, 45], [0, 0, 10, 45]),
 }
 

@@ -14,7 +14,6 @@ from rocketns.pipeline.contract.schema import BROKER_INTERVALS, EVENTS, GROWTH, 
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.earlier.tallies import callers, covered, hours
 from rocketns.pipeline.jobs.fleet.growth import growth, growth_limits, sizes
-from rocketns.pipeline.jobs.load import broker_load
 from rocketns.pipeline.jobs.missing import missing_topics
 from rocketns.pipeline.jobs.topics import (
     dead_topics,
@@ -25,7 +24,6 @@ from rocketns.pipeline.jobs.topics import (
     topic_inventory,
     uncovered_days,
     with_kind,
-    without_unread,
 )
 from tests.pipeline.frames import Row, frame, rows
 
@@ -59,13 +57,6 @@ def test_topics_of_brokers_and_consumers_have_kinds_of_their_own(spark: SparkSes
     }  # fmt: skip
     found = with_kind(frame_of(spark, [(topic,) for topic in kinds], columns("topic:string")), names)
     assert dict(rows(found, "topic", "kind")) == kinds
-
-
-def test_a_system_topic_that_no_group_reads_is_left_out(spark: SparkSession, names: DataFrame) -> None:
-    segments = frame_of(spark, [(topic,) for topic in ("orders", "TBW102", "b1", "%RETRY%g")], columns("topic:string"))
-    members = frame_of(spark, [("TBW102",), ("orders",)], columns("topic:string"))
-    assert rows(without_unread(segments, names, members)) == [("%RETRY%g",), ("TBW102",), ("orders",)]
-    assert rows(without_unread(segments, names, members.limit(0))) == [("%RETRY%g",), ("orders",)]
 
 
 def test_topics_and_queues_of_a_day_count_once_whoever_lists_them(spark: SparkSession, names: DataFrame) -> None:
@@ -141,21 +132,6 @@ def test_skew_is_the_largest_over_the_mean(spark: SparkSession, names: DataFrame
     topics = [present("t", r=2), present("t", broker="b2", r=6), present("none", r=0)]
     found = skew(frame(spark, TOPIC_INTERVALS, topics), frame(spark, NS_UPTIME, UP), names)
     assert rows(found) == [("none", "user", 1, 0, 0, 0.0, None), ("t", "user", 2, 2, 6, 4.0, 1.5)]
-
-
-def test_each_topic_counts_once_with_its_largest_number_of_queues(spark: SparkSession) -> None:
-    rows = [
-        ("n1", "t", "b1", 4, 4, 6, 0, 100, "register", "open", 0, 0),
-        ("n2", "t", "b1", 8, 8, 6, 50, 100, "register", "open", 0, 0),
-        ("n1", "u", "b1", 2, 2, 6, 0, 100, "register", "open", 0, 0),
-        ("n1", "b1", "b1", 1, 1, 6, 0, 100, "register", "open", 0, 0),
-        ("n1", "%RETRY%g", "b1", 1, 1, 6, 0, 100, "register", "open", 0, 0),
-        ("n1", "before", "b1", 9, 9, 6, 0, 10, "register", "admin", 0, 0),
-        ("n1", "TBW102", "b2", 8, 8, 6, 0, 100, "register", "open", 0, 0),
-    ]
-    system = frame_of(spark, [("b1",)], columns("topic:string"))
-    found = broker_load(frame_of(spark, rows, TOPIC_INTERVALS), system, Observation(10, 100))
-    assert sorted(tuple(row) for row in found.collect()) == [("b1", 4, 2, 10, ["t", "u"]), ("b2", 1, 0, 0, [])]
 
 
 HOURS = Observation(0, 400 * HOUR_US)
@@ -264,10 +240,3 @@ def test_the_limit_is_reached_where_a_straight_line_gets_there(spark: SparkSessi
     for of_days, (per_day, reached) in others.items():
         line = growth_limits(grown(spark, list(of_days)), FOUR_DAYS).where("measure = 'registration'")
         assert rows(line, "per_day", "reached") == [(per_day and pytest.approx(per_day), reached)], of_days
-
-
-def test_days_of_long_ago_do_not_bend_the_line(spark: SparkSession) -> None:
-    old = grown(spark, [LIMIT // 2])
-    recent = [{"day": f"1970-06-{n:02}", "registration_bytes": n * 1000, "list_bytes": 1} for n in (1, 2, 3)]
-    found = growth_limits(old.unionByName(frame(spark, GROWTH, recent)), Observation(0, 154 * DAY_US))
-    assert rows(found.where("measure = 'registration'"), "now", "per_day") == [(3000, pytest.approx(1000.0))]

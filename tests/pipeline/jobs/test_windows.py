@@ -1,4 +1,5 @@
-"""Windows in which name servers disagree, the views in them, and what leaves them in doubt. Times are in s.
+"""Windows in which name servers disagree, the views in them, what leaves them in doubt, and the incidents that they
+are put together to. Times are in s.
 
 Cases share a fleet and differ by their topic, so that Spark runs once for all of them.
 """
@@ -15,17 +16,18 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import (
     CLOCK_DAYS,
+    EVENTS,
     KEY_WINDOWS,
     NS_UPTIME,
     TOPIC_DOUBTS,
     TOPIC_INTERVALS,
     TOPIC_SEGMENTS,
 )
-from rocketns.pipeline.jobs.certainty import certain, with_clocks
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.history import state
 from rocketns.pipeline.jobs.history.doubts import topic_doubts
 from rocketns.pipeline.jobs.history.unsure import LOOKS_APART_US, may_be_off, widest
+from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.segments import topic_segments
 from tests.pipeline.frames import Row, cut, frame, rows
 from tests.pipeline.journals import (
@@ -189,34 +191,6 @@ def test_a_value_is_in_doubt_from_a_hole_to_what_the_journal_says_next(spark: Sp
     assert (doubts["late"], windows["late"]) == ([(99, 240)], [(200, 240, "lost_records")])
 
 
-def test_windows_in_doubt_have_no_segments(spark: SparkSession) -> None:
-    values = [{"ns": "n1", "present": True, "r": 4, "w": 4, "p": 6}, {"ns": "n2", "present": False}]
-    windows = frame(spark, KEY_WINDOWS, [
-        {"topic": name, "broker": "b", "t1": 0, "t2": 9, "values": values, "doubt": doubt}
-        for name, doubt in (("lost", "lost_records"), ("short", "clocks"), ("sure", None))
-    ])  # fmt: skip
-    assert [row["topic"] for row in certain(windows).collect()] == ["sure"]
-
-
-def test_a_window_shorter_than_the_clocks_of_two_of_its_name_servers_are_known_is_marked(spark: SparkSession) -> None:
-    """Windows of 60 s between name servers that are named by how many s their clocks are known to."""
-    known = {"0": 0, "20": 20, "30": 30, "31": 31, "61": 61, "unknown": None}
-    days = [{"day": "1970-01-01", "ns": ns, "uncertainty": s and s * SECOND} for ns, s in known.items()]
-    clocks = frame(spark, CLOCK_DAYS, days)
-    marked = {
-        ("0", "20"): None, ("0", "61"): "clocks", ("30", "30"): None, ("30", "31"): "clocks",
-        ("0", "unknown"): "clocks", ("0", "0", "20", "30"): None, ("not-heard-of",): "clocks",
-    }  # fmt: skip
-    windows = frame(spark, KEY_WINDOWS, [
-        {"topic": " ".join(servers), "broker": "b", "t1": 0, "t2": 60 * SECOND,
-         "values": [{"ns": ns, "present": True} for ns in servers]}
-        for servers in marked
-    ])  # fmt: skip
-    nothing = frame(spark, TOPIC_INTERVALS, []), frame(spark, NS_UPTIME, [])
-    doubted = with_clocks(windows, clocks, *nothing).collect()
-    assert {tuple(value["ns"] for value in row["values"]): row["doubt"] for row in doubted} == marked
-
-
 END = 5000
 # The stretches in which a name server shows the topic: from, to[[, how much earlier each may have been], queues].
 Shown = list[tuple[int, ...]]
@@ -228,11 +202,7 @@ CLOCK_CASES: dict[str, tuple[Shown, Shown, list[Window]]] = {
     "gone at both, 90 s apart": (
         [(0, 1000), (1020, END)], [(0, 1090), (1110, END)], [(1000, 1020, "clocks"), (1090, 1110, "clocks")],
     ),
-    "gone at both for long, 90 s apart": (
-        [(0, 1000), (3000, END)], [(0, 1090), (3090, END)], [(1000, 1090, "clocks"), (3000, 3090, "clocks")],
-    ),
     "gone at one": ([(0, 2000), (2028, END)], ALWAYS, [(2000, 2028, None)]),
-    "gone at the other": (ALWAYS, [(0, 2000), (2028, END)], [(2000, 2028, None)]),
     "gone at one, then at the other within 600 s": (
         [(0, 2000), (2300, END)], [(0, 2600), (2630, END)], [(2000, 2300, "clocks"), (2600, 2630, "clocks")],
     ),
@@ -242,12 +212,8 @@ CLOCK_CASES: dict[str, tuple[Shown, Shown, list[Window]]] = {
     "queues, 50 s apart": (
         [(0, 2000, 4), (2000, END, 8)], [(0, 2050, 4), (2050, END, 8)], [(2000, 2050, "clocks")],
     ),
-    "queues for a while at one": ([(0, 2000, 4), (2000, 2050, 8), (2050, END, 4)], [(0, END, 4)], [(2000, 2050, None)]),
-    "gone at one for longer than that": ([(0, 2000), (2600, END)], [(0, 2700), (2710, END)],
-                                         [(2000, 2600, None), (2700, 2710, "clocks")]),
     "soon after the beginning": ([(0, 599), (620, END)], ALWAYS, [(599, 620, "clocks")]),
     "600 s after the beginning": ([(0, 600), (620, END)], ALWAYS, [(600, 620, None)]),
-    "600 s before the end": ([(0, END - 600)], ALWAYS, [(END - 600, END, None)]),
     "until the end": ([(0, END - 599)], ALWAYS, [(END - 599, END, "clocks")]),
     "records of the other are lost": ([(0, 2000), (2028, END)], ALWAYS, [(2000, 2028, "clocks")]),
 }  # fmt: skip
@@ -267,16 +233,6 @@ LOOK_CASES: Cases = {
     "queues, seen 150 s apart in rounds of 200 s": (
         {"n1": [(0, 2000, 0, 200, 4), (2000, END, 200, 0, 8)], "n2": [(0, 2150, 0, 200, 4), (2150, END, 200, 0, 8)]},
         [(2000, 2150, 200, 200, "clocks")],
-    ),
-    "queues, seen 300 s apart in rounds of 200 s": (
-        {"n1": [(0, 2000, 0, 200, 4), (2000, END, 200, 0, 8)], "n2": [(0, 2300, 0, 200, 4), (2300, END, 200, 0, 8)]},
-        [(2000, 2300, 200, 200, None)],
-    ),
-    "back at once, or much later": (
-        {"n1": [(0, 1000, 0, 5, 4), (1150, END, 150, 0, 4)], "n2": ALWAYS}, [(1000, 1150, 5, 150, "clocks")],
-    ),
-    "not back for 10 s, and maybe much later": (
-        {"n1": [(0, 1000, 0, 5, 4), (1150, END, 140, 0, 4)], "n2": ALWAYS}, [(1000, 1150, 5, 140, None)],
     ),
 }  # fmt: skip
 # The same of a watched one and another.
@@ -347,3 +303,111 @@ def test_each_method_limits_the_error_of_a_clock_and_watched_ones_share_theirs(s
     assert widest_of(first, [*first[:2], ("versions", 4)]) == 9
     assert widest_of(first, first[:2]) == 3600 * SECOND + 5
     assert widest_of([watched, watched, ("reference", 0)]) == LOOKS_APART_US + 5
+
+
+S = 1_000_000
+Case = tuple[list[Row], list[Row]]  # windows, stalls
+
+
+def value(ns: str, queues: int | None = 4) -> Row:
+    return {"ns": ns, "present": queues is not None, "r": queues, "w": queues, "p": queues and 6}
+
+
+def window(topic: str, broker: str, t1: int, t2: int, cause: str | None = "expired", **more: Any) -> Row:
+    return {
+        "topic": topic, "broker": broker, "t1": t1 * S, "t2": t2 * S, "cause": cause, "opened_by": "n2", "gap": 123_000,
+        "values": [value("n1"), value("n2", None)], **more,
+    }  # fmt: skip
+
+
+def stall(ns: str, ended: int, seconds: int) -> Row:
+    return {"ns": ns, "ev": "stall", "ts": ended * S, "ms": seconds * 1000}
+
+
+KINDS = {"A_REPLY_TOPIC": "system", "%RETRY%g": "retry", "orders": "user", "payments": "user"}
+FEWER = [value("n1", 8), value("n2", 5)]
+STALLED = [window("a", "b1", 100, 200), window("b", "b1", 105, 150), window("a", "b9", 900, 950)]
+# stalls → name servers that stalled when a window of STALLED began
+STALLS: dict[str, tuple[list[Row], list[str]]] = {
+    "the other one noticed something in the stall": ([stall("n1", 150, 60)], ["n1"]),
+    "just before, at both ends of the bound": ([stall("n1", 100, 5), stall("n2", 70, 5)], ["n1", "n2"]),
+    "the second window of the incident began in it": ([stall("n2", 109, 5)], ["n2"]),
+}
+CASES: dict[str, Case] = {
+    "close": ([
+        window("a", "b1", 100, 200), window("b", "b1", 100, 150), window("c", "b1", 110, 300),
+        window("a", "b1", 121, 130),
+    ], []),
+    "apart": ([
+        window("a", "b1", 100, 200), window("a", "b2", 100, 200), window("a", "b1", 100, 200, "unregister"),
+    ], []),
+    "chain": ([window(f"t{i:02}", "b1", i * 10, 500) for i in range(20)], []),
+    "causeless": ([window("a", "b1", 100, 200, None)], [stall("n1", 101, 5)]),
+    "looks": ([
+        window("a", "b1", 100, 200, t1_early=5 * S, t2_early=90 * S), window("b", "b1", 100, 150, t1_early=7 * S),
+        window("c", "b1", 101, 200, t1_early=80 * S, t2_early=30 * S),
+    ], []),
+    "clocks": ([
+        window("a", "b1", 100, 106, doubt="clocks"), window("b", "b1", 100, 106, doubt="clocks"),
+        window("c", "b1", 101, 200), window("d", "b1", 102, 103, doubt="lost_records"),
+    ], []),
+    "kinds": ([window(name, "b1", 100, 200, kind=kind) for name, kind in KINDS.items()], []),
+    "queues": ([window("a", "b1", 100, 200, values=FEWER), window("a", "b1", 105, 200)], []),
+    **{name: (STALLED, stalls) for name, (stalls, _) in STALLS.items()},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found(spark: SparkSession) -> dict[str, list[Row]]:
+    """The incidents of each case in the order of broker, cause and time."""
+    windows, stalls = [], []
+    for name, (of_case, stalled) in CASES.items():
+        for row in of_case:
+            values = [{**one, "ns": f"{name}/{one['ns']}"} for one in row["values"]]
+            windows.append({**row, "broker": f"{name}/{row['broker']}", "values": values})
+        stalls += [{**row, "ns": f"{name}/{row['ns']}"} for row in stalled]
+    cases: dict[str, list[Row]] = {name: [] for name in CASES}
+    for row in incidents(frame(spark, KEY_WINDOWS, windows), frame(spark, EVENTS, stalls)).collect():
+        name, _, broker = row.broker.partition("/")
+        servers = {key: [ns.removeprefix(f"{name}/") for ns in row[key]] for key in ("ns_without", "stalled")}
+        cases[name].append({**row.asDict(), "broker": broker, **servers})
+    for listed in cases.values():
+        listed.sort(key=lambda row: (row["broker"], row["cause"] or "", row["t1"], row["doubt"] or ""))
+    return cases
+
+
+def test_windows_that_begin_close_to_each_other_are_one_incident(found: dict[str, list[Row]]) -> None:
+    first, second = found["close"]
+    assert first == {
+        "cause": "expired", "broker": "b1", "t1": 100 * S, "t2": 300 * S, "windows": 3, "topics": 3, "user_topics": 3,
+        "topic_sample": ["a", "b", "c"], "queues": 12, "ns_without": ["n2"], "opened_by": ["n2"], "longest": 190 * S,
+        "gap_max": 123_000, "stalled": [], "doubt": None, "t1_early": 0, "t2_early": 0,
+    }  # fmt: skip
+    assert (second["t1"], second["windows"]) == (121 * S, 1)
+    (chain,) = found["chain"]
+    assert (chain["windows"], chain["topics"], chain["topic_sample"]) == (20, 20, [f"t{i:02}" for i in range(5)])
+
+
+def test_brokers_causes_and_doubts_are_kept_apart(found: dict[str, list[Row]]) -> None:
+    assert [(row["broker"], row["cause"]) for row in found["apart"]] == [
+        ("b1", "expired"), ("b1", "unregister"), ("b2", "expired"),
+    ]  # fmt: skip
+    told = sorted((row["doubt"] or "", row["windows"]) for row in found["clocks"])
+    assert told == [("", 1), ("clocks", 2), ("lost_records", 1)]
+
+
+def test_figures_of_an_incident(found: dict[str, list[Row]]) -> None:
+    (row,) = found["looks"]  # those of its first and its last windows
+    assert (row["t1"], row["t1_early"], row["t2"], row["t2_early"]) == (100 * S, 7 * S, 200 * S, 90 * S)
+    (row,) = found["kinds"]  # system topics are counted apart and named last
+    assert (row["windows"], row["topics"], row["user_topics"]) == (4, 4, 2)
+    assert row["topic_sample"] == ["orders", "payments", "%RETRY%g", "A_REPLY_TOPIC"]
+    (row,) = found["queues"]  # a topic with two windows counts once, with its larger number of hidden queues
+    assert (row["windows"], row["topics"], row["queues"]) == (2, 1, 4)
+
+
+def test_name_servers_that_stalled_when_a_window_began_are_named(found: dict[str, list[Row]]) -> None:
+    for case, (_, stalled) in STALLS.items():
+        assert {row["broker"]: row["stalled"] for row in found[case]} == {"b1": stalled, "b9": []}, case
+    (row,) = found["causeless"]
+    assert row["stalled"] == ["n1"]

@@ -70,15 +70,8 @@ def departure(
     broker: str, kind: str, t1: int, t2: int, ns: Sequence[str] = SERVERS, bids: Sequence[int] = (0,)
 ) -> dict[str, Any]:
     """A row of DEPARTURES."""
-    return {
-        "broker": broker,
-        "cluster": "c",
-        "t1": t1 * S,
-        "t2": t2 * S,
-        "kind": kind,
-        "ns": list(ns),
-        "bids": list(bids),
-    }
+    return {"broker": broker, "cluster": "c", "t1": t1 * S, "t2": t2 * S, "kind": kind, "ns": list(ns),
+            "bids": list(bids)}  # fmt: skip
 
 
 def load(broker: str, topics: int = 2, queues: int = 8) -> dict[str, Any]:

@@ -265,12 +265,8 @@ def missing() -> Rows:
 def departures() -> Rows:
     """One of each kind but silent."""
     base = {"cluster": "shop", "bids": [0], "ns": list(SERVERS)}
-    times = (
-        (4, "broker-d", "graceful"),
-        (9, "broker-b", "partition"),
-        (13, "broker-c", "crash"),
-        (20, "broker-c", "crash"),
-    )
+    times = ((4, "broker-d", "graceful"), (9, "broker-b", "partition"), (13, "broker-c", "crash"),
+             (20, "broker-c", "crash"))  # fmt: skip
     rows = [
         base | {"broker": broker, "kind": kind, "t1": T0 + hour * HOUR, "t2": T0 + hour * HOUR + 900_000}
         for hour, broker, kind in times
@@ -333,9 +329,7 @@ def fleet_tables() -> dict[str, Table]:
     group = {"level": "group", "cluster": "shop", "broker": "broker-b", "failed_s": 2_340.0, "budget_s": 259.2,
              "left": -8.03, "availability": 0.991, "failures": 1, "listed_s": 256_860.0}  # fmt: skip
     return {
-        "client_census": Table.of(
-            [java | {"release": "5.4.1", "clients": 40, "hosts": 12, "share": 1.0, "poll_p50": 30.0}]
-        ),
+        "client_census": Table.of([java | {"release": "5.4.1", "clients": 40, "hosts": 12, "poll_p50": 30.0}]),
         "clients": Table.of([asker | {"poll_s": 3.0, "topics": 4}]),
         "missing_askers": Table.of([asker | {"topic": "order_topci", "kind": "user"}]),
         "availability": Table.of([group, group | {"level": "cluster", "broker": None, "left": 0.4}]),

@@ -17,7 +17,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 PHONE, WIDE = 390, 1280
 CARDS = "Array.from(document.querySelectorAll('.card')).filter(card => !card.hidden).length"
-RANGE = "document.querySelector('.range').textContent"
 
 
 class Browser:
@@ -99,19 +98,6 @@ def test_anchors_lead_to_rows_and_incidents_on_other_pages_or_nowhere(browser: B
     page.evaluate(f"location.hash = '{last}'; new Promise(done => setTimeout(done, 0))")
     card = f"document.getElementById('{last}')"
     assert page.evaluate(f"[{card}.hidden, {card}.open, document.activeElement.tagName]") == [False, True, "SUMMARY"]
-
-
-def test_the_timeline_zooms_by_keys(browser: Browser) -> None:
-    page = browser.open("sample")
-    whole = page.evaluate(RANGE)
-    page.evaluate("document.querySelector('.detail').focus()")
-    for _ in range(6):
-        page.keyboard.press("+")
-    near = page.evaluate(RANGE)
-    page.keyboard.press("ArrowRight")
-    assert page.evaluate(RANGE) > near != whole
-    page.keyboard.press("Home")
-    assert page.evaluate(RANGE) == whole
 
 
 @pytest.mark.parametrize("width", [PHONE, WIDE])

@@ -23,11 +23,9 @@ from rocketns.pipeline.report.grid import ROWS_MAX, ROWS_OPEN
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.sections.divergence import divergence_section
-from rocketns.pipeline.report.sections.lookups import lookups_section
-from rocketns.pipeline.report.sections.planning import ordered_section
 from rocketns.pipeline.report.summary import summary
 from tests.pipeline.report.incident_tables import END, SERVERS, S, boot, differ, up
-from tests.pipeline.report.sample import clean, going_on, hostile, huge, incomplete, nothing, sample, with_tables
+from tests.pipeline.report.sample import clean, going_on, hostile, huge, incomplete, nothing, sample
 
 PAGES = (sample, going_on, clean, nothing, incomplete, hostile)
 SECTIONS = ("divergence", "timeline", "impact", "imbalance", "availability", "brokers", "departures",
@@ -128,14 +126,6 @@ def test_the_page_begins_with_what_is_wrong(pages: dict[str, str], name: str, he
     assert body.count("<h1") == 1
 
 
-def test_the_beginning_says_whom_it_hurts_and_what_to_do_first(pages: dict[str, str]) -> None:
-    top = Page(pages["going_on"].split('<section id="summary"')[1].split("</section>")[0]).text
-    for fact in ("Severe, since 2026-08-03 23:21:00 UTC", "1,248 user topics", "4,992 queues",
-                 "First: Look at the network", "broker-b (10.0.0.2:10911)",
-                 "--at 2026-08-03T23:22:00.000Z -- audit_topic", "6 incidents (1 severe, 2 major,"):  # fmt: skip
-        assert fact in top
-
-
 def test_no_answer_from_incomplete_input_stands_as_the_whole_truth(pages: dict[str, str]) -> None:
     shown = Page(pages["incomplete"]).text
     for fact in ("412 records of n2", "1 line of n3 does not parse", "broker-b 0-3"):
@@ -171,34 +161,6 @@ def test_a_page_of_a_large_fleet_stays_small_and_names_what_is_cut() -> None:
     assert {len(column["rows"]) for column in windows["columns"]} == {ROWS_MAX}
 
 
-def test_rows_and_incidents_are_linked_both_ways(pages: dict[str, str]) -> None:
-    card = pages["sample"].split('<details class="card major"')[1].split("</details>")[0]
-    anchor = card.split('id="')[1].split('"')[0]
-    assert '<a href="#t-divergence-of-brokers-1">row 1</a>' in card
-    assert '<a href="#t-departures-2">row 2</a>' in card
-    row = pages["sample"].split('id="t-departures-2"')[1].split("</tr>")[0]
-    assert f'<a href="#{anchor}">show</a>' in row
-
-
-def test_nothing_links_to_an_incident_that_the_page_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocketns.pipeline.report.cards.CARDS_MAX", 2)
-    page = render(sample())
-    assert len(re.findall(r'<details class="card', page)) == 2
-    assert "4 more are not in this page" in page
-    anchors = set(re.findall(r"\bi[0-9a-f]{10}\b", page))
-    assert anchors == set(re.findall(r'<details class="card [a-z]+" id="([^"]+)"', page))
-
-
-def test_a_name_of_a_megabyte_is_in_the_page_only_in_part() -> None:
-    data = sample()
-    intervals = [
-        row | {"broker": "b" * MB} if row["broker"] == "broker-b" else row for row in data["broker_intervals"].rows
-    ]
-    incidents = [row | {"broker": "b" * MB} if row["broker"] == "broker-b" else row for row in data["incidents"].rows]
-    page = render(with_tables(data, broker_intervals=Table.of(intervals), incidents=Table.of(incidents)))
-    assert len(page) < MB
-
-
 def test_data_in_the_page_cannot_end_its_script(pages: dict[str, str]) -> None:
     blocks = re.findall(r'<script type="application/json">(.*?)</script>', pages["hostile"], re.DOTALL)
     assert len(blocks) > 8
@@ -207,46 +169,6 @@ def test_data_in_the_page_cannot_end_its_script(pages: dict[str, str]) -> None:
         json.loads(block)
     told = json.loads(next(block for block in blocks if "t-windows" in block))
     assert any("</script>" in str(column["values"]) for column in told["columns"])
-
-
-def test_tables_sort_by_numbers_and_not_by_their_texts(pages: dict[str, str]) -> None:
-    blocks = re.findall(r'<script type="application/json">(.*?)</script>', pages["sample"], re.DOTALL)
-    rows = next(json.loads(block) for block in blocks if '"t-divergence-of-brokers"' in block)
-    columns = {column["label"]: column for column in rows["columns"]}
-    assert columns["Lasted"]["values"] == [["39 min", 2_340_000_000], ["6.5 s", 6_500_000], ["28 s", 28_000_000]]
-    assert columns["Lasted"]["rows"][:3] == [0, 1, 2]
-    assert columns["Hidden queues"]["values"][0] == ["4,992", 4_992]
-    assert columns["From"]["values"][0] == "2026-08-03 09:00:00"
-
-
-def input_of(figures: dict[str, float] | None = None, **tables: Table) -> ReportInput:
-    return ReportInput(0, 1, Verdict.FINDINGS, figures=figures or {}, tables=tables)
-
-
-def test_answers_count_the_whole_table_and_leave_out_system_topics() -> None:
-    """The rows of system topics come last, so they are not among those that were read of a long table."""
-    kinds, system = ("user", "system", "retry"), ("system", "retry")
-    for figures, rows, total, answer in (
-        ({}, moved(*kinds), None, "The write queues of 1 user topic changed"),
-        ({}, moved(*system), None, "No user topic"),
-        ({"ordered_topics": 12_000}, moved(*kinds), 15_000, "The write queues of 12,000 user topics changed"),
-    ):  # fmt: skip
-        assert ordered_section(input_of(figures, ordered_keys=Table.of(rows, total))).answer.startswith(answer)
-    for figures, rows, total, hours in (
-        ({}, asked(*kinds), None, "2"), ({"missing_hours": 12_000}, asked("user"), 15_000, "12,000"),
-    ):  # fmt: skip
-        said = lookups_section(input_of(figures, missing_topics=Table.of(rows, total))).answer
-        assert said.startswith(f"{hours} topic hours with")
-
-
-def moved(*kinds: str) -> list[dict[str, Any]]:
-    """Rows of ORDERED_KEYS."""
-    return [{"topic": f"t{number}", "kind": kind, "moved_max": 0.5} for number, kind in enumerate(kinds)]
-
-
-def asked(*kinds: str) -> list[dict[str, Any]]:
-    """Rows of MISSING_TOPICS."""
-    return [{"topic": f"t{number}", "hour": 0, "topic_kind": kind, "miss": 9} for number, kind in enumerate(kinds)]
 
 
 CERTAIN = differ("broker-a", 1_000, 2_000)

@@ -1,27 +1,34 @@
-"""Incidents in sentences, in Markdown, in lines of JSON and as commands, also those that were seen from outside."""
+"""Incidents in sentences, in Markdown, in lines of JSON and as commands, in English and in Chinese; values and names in
+any script."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from html.parser import HTMLParser
 
 import pytest
 
-from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane, State
+from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane
+from rocketns.pipeline.report import text
 from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
 from rocketns.pipeline.report.beside.markdown import escaped, markdown
-from rocketns.pipeline.report.cards import cards, when
-from rocketns.pipeline.report.page import render
-from rocketns.pipeline.report.scripts import visible
+from rocketns.pipeline.report.cards import when
+from rocketns.pipeline.report.model import ReportInput
+from rocketns.pipeline.report.page import TEMPLATES, render
+from rocketns.pipeline.report.scripts import in_html, isolated, strict, visible
+from rocketns.pipeline.report.text import short, short_strict
 from rocketns.pipeline.report.words.advice import ADVICE, first
 from rocketns.pipeline.report.words.harms import whom
-from rocketns.pipeline.report.words.outside import outside_notes
+from rocketns.pipeline.report.words.marking import SPOKEN, spoken
 from rocketns.pipeline.report.words.shell import command, quoted
 from rocketns.pipeline.report.words.titles import title
-from tests.pipeline.report.incident_tables import boot, broken, differ, listed, up
-from tests.pipeline.report.sample import HOSTILE, hostile, sample
+from rocketns.pipeline.saying import speaking
+from tests.pipeline.report.sample import HOSTILE, going_on, hostile, incomplete, nothing, sample
 
 S = 1_000_000
 MINUTE = 60 * S
@@ -41,13 +48,8 @@ OVER = replace(BASE, going_on=False, t2=NINE + 41 * MINUTE, away_us=39 * MINUTE)
         (OVER, ("broker-b was missing at n2 for 39 min", "from 09:02")),
         (replace(BASE, brokers=("a", "b", "c"), all_brokers=True), ("All 3 brokers",)),
         (replace(OVER, brokers=("a", "b", "c"), ns=("n1", "n2")), ("3 brokers (a, b, …)", "n1 and n2")),
-        (replace(BASE, before=True), ("since 09:02 or before",)),
-        (replace(OVER, before=True), ("at least 39 min",)),
         (replace(BASE, t1=T1 - 1440 * MINUTE - S), ("since 2026-08-02 23:59",)),
-        (replace(OVER, kind=Kind.LOST, bids=(1, 2)), ("Slave 1, 2 of broker-b", "away for 39 min")),
         (replace(OVER, kind=Kind.FLAP, times=4, away_us=90 * S), ("at n2", "gone 4 times", "1 min 30 s in all")),
-        (replace(OVER, kind=Kind.STALE_ROUTES), ("n2 showed other routes", "14 user topics on broker-b")),
-        (replace(BASE, kind=Kind.STALE_PERMISSIONS, harm=Harm(1, ("orders",))), ("permissions", "topic orders")),
         (replace(OVER, kind=Kind.RESTARTED, brokers=("a", "b"), away_us=38 * MINUTE),
          ("n2 restarted", "away for 38 min", "2 brokers for 1 min")),
         (replace(OVER, kind=Kind.KILLED, brokers=()), ("n2 was killed at 09:02",)),
@@ -64,11 +66,8 @@ def test_a_title_says_what_where_since_when_and_whether_it_goes_on(one: Incident
     [
         (BASE, ("14 user topics", "n2", "37 queues unread", "broker-b")),
         (replace(BASE, kind=Kind.STALE_ROUTES, harm=replace(HARM, queues=0)), ("all have the same queues",)),
-        (replace(BASE, harm=Harm(2)), ("2 user topics", "producers")),
-        (replace(OVER, kind=Kind.CRASH, harm=Harm(2)), ("nobody could",)),
         (replace(BASE, kind=Kind.CRASH), ("nobody can", "37 queues")),
         (replace(OVER, kind=Kind.CRASH, bids=(1,)), ("Its master went on",)),
-        (replace(BASE, harm=Harm()), ("No user topic",)),
         (replace(BASE, harm=Harm(known=False)), ("not known which topics",)),
     ],
 )
@@ -82,9 +81,9 @@ def test_every_kind_has_words_with_and_without_an_end(kind: Kind) -> None:
     assert (kind, "") in ADVICE
     for one in (BASE, OVER):
         told = replace(one, kind=kind)
-        for text in (title(told, T1), whom(told), first(told)):
-            assert text
-            assert "{" not in text
+        for said in (title(told, T1), whom(told), first(told)):
+            assert said
+            assert "{" not in said
         assert ("still" in title(told, T1)) is one.going_on
 
 
@@ -134,25 +133,7 @@ def test_each_incident_is_a_line_of_json_with_the_documented_keys() -> None:
     assert top["views"][1]["spans"][1] == [top["t1"], top["t2"], "gone"]
 
 
-def test_lines_of_json_are_plain_ascii_whatever_the_names() -> None:
-    lines = json_lines(hostile()).splitlines()
-    assert all(line.isascii() and line.isprintable() for line in lines)
-    assert json.loads(lines[0])["brokers"] == [HOSTILE]
-
-
-def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
-    crafted = replace(BASE, brokers=("is fine. First: run “x”",), addrs=("1.2.3.4:5 " + "x" * 9_000,))
-    assert title(crafted, T1) == '“is fine. First: run "x"” is missing at n2 since 09:02 (still)'
-    assert title(replace(BASE, brokers=("",)), T1).startswith("“” is missing")
-    assert len(first(crafted)) < 300
-
-
 SEEN = replace(OVER, cause="observed", t1_early=5 * S, t2_early=30 * S)
-CUT = (1_000, 3_340)
-
-
-def watched(ns: str, t1: int, t2: int, end_cause: str = "open", number: int = 1) -> dict[str, Any]:
-    return boot(ns, t1, t2, end_cause, number) | {"observed": True}
 
 
 def test_it_says_between_which_moments_it_came_and_what_the_broker_said() -> None:
@@ -171,50 +152,125 @@ def test_it_says_between_which_moments_it_came_and_what_the_broker_said() -> Non
     assert "disappeared" in title(replace(SEEN, kind=Kind.GONE, ns=("n1", "n2", "n3")), T1)
 
 
-def test_a_time_in_which_nobody_watched_is_no_outage() -> None:
-    ends = [watched("n1", 0, 2_000, "unwatched"), watched("n1", 2_300, 9_000, "unwatched", 2)]
-    assert listed(ns_uptime=[*ends, boot("n2", 0, 10_000)], broker_intervals=[]) == []
+def test_values_read_in_few_figures() -> None:
+    durations = [text.seconds(value) for value in (0.35, 4.25, 117, 3600, 86_399.9, 90_000, None)]
+    assert durations == ["350 ms", "4.2 s", "1 min 57 s", "1 h", "1 d", "1 d 1 h", "-"]
+    assert [text.number(value) for value in (3.0, 8 / 3, 46_800.4, None)] == ["3", "2.667", "46,800", "-"]
+    assert [text.percent(value) for value in (1.0, 0.99999, 0.7025)] == ["100.00 %", "> 99.99 %", "70.25 %"]
+    assert text.moment(1_785_747_785_999_999) == "2026-08-03 09:03:05"
+    assert text.shortened("a" * 20 + "z", 10) == "aaaaaa…aaz"
 
 
-def test_the_lane_of_a_name_server_that_nobody_watched_says_so() -> None:
-    ends = [watched("n1", 0, 1_100, "unwatched"), watched("n1", 2_300, 10_000, number=2)]
-    rows = [
-        up("n1", "b", 0, 1_100, "unwatched"),
-        up("n1", "b", 2_300, 10_000),
-        *broken("n2", "b", CUT),
-        up("n3", "b", 0, 10_000),
-    ]
-    uptime = [*ends, watched("n2", 0, 10_000), boot("n3", 0, 10_000)]
-    (one,) = listed(ns_uptime=uptime, broker_intervals=rows, incidents=[differ("b", *CUT, "observed", t1_early=5 * S)])
-    assert (one.kind, one.ns, one.t1_early) == (Kind.MISSING, ("n2",), 5 * S)
-    assert one.lanes[0].says == "was not watched"
-    assert State.UNWATCHED in {state for _, _, state in one.lanes[0].spans}
-    assert one.lanes[2].says == "lists it"
+HEBREW, ARABIC = "הזמנות", "طلبات"
+CONTROLS = [
+    *map(chr, (*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F))),
+    *map(chr, (*range(0x2060, 0x2065), *range(0x2066, 0x2070), 0xFEFF, 0x180E, 0x3164, 0x34F, 0xFE0F, 0xE0001)),
+]
 
 
-def test_the_page_and_what_is_beside_it_carry_the_times_between_looks() -> None:
-    data = replace(sample(), listed=[replace(SEEN, asked=("answered",))])
-    line = json.loads(json_lines(data))
-    assert (line["t1_early"], line["t2_early"], line["asked"]) == (5 * S, 30 * S, ["answered"])
-    between = "it began between 09:01:55 and 09:02:00"
-    assert between in markdown(data)
-    assert between in render(data)
-    assert "it lived" in cards(data)[0].cause
+def test_letters_of_every_script_are_letters_and_controls_are_escaped_everywhere() -> None:
+    for name in (f"{HEBREW}-2", f"{ARABIC}_retry", "заказы", "注文", "आदेश", "คำสั่ง"):
+        assert visible(name) == name
+        assert str(in_html(name)).replace("<bdi>", "").replace("</bdi>", "") == name
+    for control in CONTROLS:
+        for shown in (visible, strict, isolated, in_html):
+            said = str(shown(f"a{control}b"))
+            assert control not in said
+            assert "\\" in said
+    for sign in "\u3164\uffa0\u2800\u0300\u20dd\ufe0f\u034f":  # they count as printable
+        assert visible(f"a{sign}1") == f"a\\u{ord(sign):04x}1"
 
 
-def test_notes_say_what_cannot_be_known_of_whom() -> None:
-    sources = [
-        {"ns": "n1", "observed": True, "members_early": 5 * S, "topics_early": 200 * S},
-        {"ns": "n2", "observed": True, "members_early": None, "topics_early": None},
-        {"ns": "n3", "observed": False},
-    ]
-    uptime = [watched("n1", 0, 100), watched("n1", 160, 300, number=2), watched("n2", 0, 300), boot("n3", 0, 9)]
-    notes = outside_notes(sources, uptime)
-    assert set(notes) == {"departures", "brokers", "availability", "topics", "lookups", "clients", "impact", "quality"}
-    for fact in ("brokers to 5 s", "topics to 3 min 20 s", "not watched for 1 min"):
-        assert fact in notes["quality"][0]
-    assert "n1, n2: no lookup is visible" in notes["topics"][0]
-    bare = [watched("n1", 0, 100) | {"no_topics": True}]
-    (note,) = outside_notes([{"ns": "n1", "observed": True}], bare)["divergence"]
-    assert note.startswith("n1 did not list topics")
-    assert outside_notes(sources[2:], uptime) == {}
+@pytest.mark.parametrize(
+    ("said", "html"),
+    [
+        (f"{HEBREW} is missing at n2", f"<bdi>{HEBREW}</bdi> is missing at n2"),
+        (f"{HEBREW}, {ARABIC}: 4 read", f"<bdi>{HEBREW}</bdi>, <bdi>{ARABIC}</bdi>: 4 read"),
+        (f"orders-{HEBREW}-{ARABIC}-2", f"orders-<bdi>{HEBREW}-{ARABIC}</bdi>-2"),
+        (f"<b>{HEBREW}</b>", f"&lt;b&gt;<bdi>{HEBREW}</bdi>&lt;/b&gt;"),
+    ],
+)
+def test_text_from_right_to_left_is_isolated(said: str, html: str) -> None:
+    assert in_html(said) == html
+    assert isolated(said) == html.replace("<bdi>", "\u2068").replace("</bdi>", "\u2069").replace("&lt;", "<").replace(
+        "&gt;", ">"
+    )
+
+
+def test_every_letter_that_is_written_from_right_to_left_is_isolated() -> None:
+    """By Python's table of characters."""
+    letters = (c for c in map(chr, range(0x110000)) if unicodedata.bidirectional(c) in {"R", "AL", "AN"})
+    shown = [c for c in letters if c == visible(c)]
+    assert len(shown) > 1000
+    assert [c for c in shown if strict(c) == c] == []
+    assert [c for c in shown if in_html(c) == c] == []
+
+
+def test_terminals_drawings_and_commands_have_no_such_letters() -> None:
+    assert strict(f"{HEBREW[:1]} 1") == "\\u05d4 1"
+    assert short(HEBREW) == HEBREW
+    assert short_strict(HEBREW).isascii()
+    assert quoted(HEBREW).isascii()
+
+
+WORD = re.compile(r"(?<![\w.%-])[A-Za-z][a-z]{2,}(?![\w-]|\.\w)")
+# Names of RocketMQ and of rocketns, codes of the journal, commands and options, names that the data has.
+NAMES = (
+    "audit averagely circle client docs expired groups heartbeat hole journal lost main master mqadmin open perm "
+    "rocketns start stop tables target true tvd verify admin anomaly snapshot register unregister "
+    "Broker Java Home Pod Tvd Boot Reactor "
+    "clicks east key local mail ops orders pay payments prices refunds shop stock var topic"
+)
+
+
+class Shown(HTMLParser):
+    """What a page shows: texts outside of commands, and attributes that are read."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._within = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._within += tag in ("script", "style", "code")
+        self.texts += [text for name, text in attrs if text and name in ("title", "aria-label", "placeholder")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within -= tag in ("script", "style", "code")
+
+    def handle_data(self, data: str) -> None:
+        self.texts += [] if self._within else [data]
+
+
+def english(texts: list[str]) -> set[str]:
+    return {word for text in texts for word in WORD.findall(text.replace("\\", ""))} - set(NAMES.split())
+
+
+@pytest.mark.usefixtures("chinese")
+@pytest.mark.parametrize("make", [sample, going_on, nothing, incomplete])
+def test_no_word_of_the_report_is_english_but_names_and_codes(make: Callable[[], ReportInput]) -> None:
+    """The sentences of a run are made in its language; those of the sample were written by hand."""
+    data = replace(make(), notes={}, incomplete=())
+    page = render(data)
+    assert '<html lang="zh-CN">' in page
+    assert english(Shown(page).texts) == set()
+    assert english([line for line in markdown(data).splitlines() if not line.startswith("    ")]) == set()
+    timelines = [json.loads(text) for text in re.findall(r'application/json">(.*?)</script>', page) if "groups" in text]
+    for timeline in timelines[:1]:
+        spans = [span[3] for group in timeline["groups"] for row in group["rows"] for span in row["spans"]]
+        assert english([*spans, *(group["name"] for group in timeline["groups"])]) == set()
+
+
+@pytest.mark.usefixtures("chinese")
+def test_the_script_says_nothing_but_what_the_catalogue_has() -> None:
+    script = "\n".join(path.read_text("utf-8") for path in TEMPLATES.glob("*.js"))
+    assert set(re.findall(r'\b_\(\s*"([^"]*)"', script)) <= set(SPOKEN) == set(spoken())
+
+
+@pytest.mark.usefixtures("chinese")
+def test_lines_for_programs_are_the_same_in_every_language() -> None:
+    data = going_on()
+    shown = json_lines(data)
+    with speaking("en"):
+        assert json_lines(going_on()) == shown

@@ -11,13 +11,12 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import columns, frame_of
-from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS
 from rocketns.pipeline.storage import results as storing
 from rocketns.pipeline.storage.earlier import EARLIER, META, VERSION, fitting, write
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.hadoop import Hadoop
 from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import RUNS_KEPT, Results
+from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.statestore import StateStore
 
 # Elsewhere is played by Hadoop's file system of this machine, on the ways of HDFS and of an object store.
@@ -100,13 +99,6 @@ def test_two_runs_at_once_show_the_page_of_the_one_that_counts(
     assert shown(tmp_path) == (second.run, second.run)
 
 
-def test_old_runs_are_removed(spark: SparkSession, tmp_path: Path) -> None:
-    for name in "12345":
-        publish(run_of(spark, tmp_path, name))
-    kept = sorted(path.name[-1] for path in (tmp_path / "results").iterdir())
-    assert kept == list("12345"[-RUNS_KEPT:])
-
-
 SCHEMA = columns("n:long name:string")
 
 
@@ -185,16 +177,3 @@ def test_a_folder_of_another_version_is_left_alone(out: Folder, version: int | N
     [place] = [f"{EARLIER}/{name}/{META}" for name in out.names(EARLIER)]
     out.write(place, json.dumps({**json.loads(out.read(place)), "version": version}).encode())
     assert fitting(out, DAYS) == []
-
-
-def test_the_rows_of_a_small_table_are_a_part_of_the_plan(spark: SparkSession, tmp_path: Path) -> None:
-    """Nested columns, nulls and a table without a row included."""
-    view = [{"ns": "n1", "view": [{"broker": "b", "r": 1, "w": 2, "p": None}]}, {"ns": "n2", "view": []}]
-    results = Results(spark, folder_at(spark, str(tmp_path)))
-    for rows in ([("t", 1, 2, view), (None, None, 3, None)], []):
-        written = frame_of(spark, rows, TOPIC_SEGMENTS)
-        kept = results.save("topic_segments", written)
-        assert not kept.inputFiles()
-        assert kept.schema == TOPIC_SEGMENTS
-        stored = spark.read.parquet(*map(str, tmp_path.rglob("*.parquet")))
-        assert kept.collect() == written.collect() == stored.collect()

@@ -1,4 +1,5 @@
-"""From files to Parquet: every finished file, line and record once, whatever is delivered and whenever."""
+"""From files to Parquet: every finished file, line and record once, whatever is delivered and whenever; and which bytes
+are new while files are still written."""
 
 from __future__ import annotations
 
@@ -10,15 +11,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.storage.events.manifest import Manifest, State
 from rocketns.pipeline.storage.events.openfiles import open_texts, tail_of
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
+from rocketns.pipeline.storage.files.local import Local
+from rocketns.pipeline.storage.following import MISSING_LOOKS, Look, Place, look
 from rocketns.pipeline.storage.ingest import Ingested, ingest
-from tests.pipeline.draws import seeds
+from rocketns.pipeline.storage.paths import folder_at
 from tests.pipeline.duck import ingest as duck
-from tests.pipeline.frames import rows
+from tests.pipeline.frames import rows, seeds
 from tests.pipeline.journals import (
     Record,
     events_frame,
@@ -47,21 +49,6 @@ def test_events_come_out_as_they_were_written(spark: SparkSession, places: tuple
     assert rows(events) == duck.events(journal)
 
 
-def test_a_file_that_grew_takes_its_own_place_and_leaves_the_others(
-    spark: SparkSession, places: tuple[Path, str]
-) -> None:
-    journal, out = places
-    for number in (1, 2):
-        path = file_of(journal, "n1", f"5-00000{number}", f'{{"boot":5,"seq":{number},"ts":1,"ev":"open"}}\n')
-    ingest(spark, str(journal), out)
-    path.write_text('{"boot":5,"seq":2,"ts":1,"ev":"open"}\n{"boot":5,"seq":3,"ts":2,"ev":"stop"}\n', "utf-8")
-    assert ingest(spark, str(journal), out).files == 1
-    assert sorted(row[1:4] for row in rows(read_events(spark, out).select("boot", "seq", "ts", "ev"))) == [
-        (1, 1, "open"), (2, 1, "open"), (3, 2, "stop"),
-    ]  # fmt: skip
-    assert [row[4:] for row in rows(read_files(spark, out))] == [(1, 0, 1, 1, False), (2, 0, 1, 2, False)]
-
-
 def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
     spark: SparkSession, places: tuple[Path, str]
 ) -> None:
@@ -74,49 +61,9 @@ def test_lines_that_do_not_parse_are_counted_by_file_and_left_out(
     files = read_files(spark, out)
     assert files.schema.simpleString() == FILES.simpleString()
     assert [(r[1], r[2], r[4], r[5]) for r in rows(files)] == [("n1", "5-000001", 4, 2), ("n2", "6-000001", 3, 1)]
-    assert rows(files.select("ns", "lines", "corrupt")) == duck.counts(journal)
     assert [r[:2] for r in rows(read_events(spark, out).select("ns", "seq"))] == [
         ("n1", 2), ("n1", 4), ("n2", 2),
     ]  # fmt: skip
-
-
-def test_journals_of_several_folders_go_together_and_a_file_in_two_counts_once(
-    spark: SparkSession, places: tuple[Path, str]
-) -> None:
-    journal, out = places
-    line = '{"boot":5,"seq":1,"ts":1,"ev":"open"}\n'
-    for folder, ns in (("a", "n1"), ("b", "n2"), ("b", "n1")):
-        file_of(journal / folder, ns, "5-000001", line)
-    beside = journal / "a" / "v=1" / "dt=2026-01-01" / "ns=n1"
-    for name in (".open-5-000002", ".5-000003.jsonl", "notes.txt"):  # being written, or not of a journal
-        (beside / name).write_text(line, "utf-8")
-    written(journal / "a", 2, version=2)
-    done = ingest(spark, [str(journal / "a"), str(journal / "b" / "v=1")], out)
-    assert (done.files, done.copies, done.foreign) == (3, 1, {"2": 1})
-    assert delivered(spark, out).foreign == {"2": 1}
-    assert [row[:3] for row in rows(read_files(spark, out))] == [
-        ("2026-01-01", "n1", "5-000001"), ("2026-01-01", "n2", "5-000001"),
-    ]  # fmt: skip
-    assert rows(read_events(spark, out).select("ns", "dt")) == [("n1", "2026-01-01"), ("n2", "2026-01-01")]
-
-
-def test_a_missing_or_another_journal_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="nowhere"):
-        ingest(spark, str(tmp_path / "nowhere"), str(tmp_path / "out"))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="no file of a journal"):
-        ingest(spark, str(tmp_path / "empty"), str(tmp_path / "out"))
-    path = tmp_path / "new" / "v=2" / "dt=2026-01-01" / "ns=n1" / "5-000001.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text("{}\n", "utf-8")
-    with pytest.raises(BadInput, match="version 2"):
-        ingest(spark, str(tmp_path / "new"), str(tmp_path / "out"))
-    written(tmp_path / "journal", 1)
-    ingest(spark, str(tmp_path / "journal"), str(tmp_path / "out"))
-    assert ingest(spark, f"{tmp_path}/journal/v=1/", str(tmp_path / "out")).skipped == 1
-    written(tmp_path / "other", 1)
-    with pytest.raises(BadInput, match=r"belongs to the journal file:.*/journal, and --journal is .*/other\. Name"):
-        ingest(spark, str(tmp_path / "other"), str(tmp_path / "out"))
 
 
 def file_of(journal: Path, ns: str, name: str, text: str, version: int = 1) -> Path:
@@ -218,9 +165,7 @@ def test_a_file_that_is_delivered_twice_changes_nothing_and_is_counted(spark: Sp
 def test_files_that_overlap_give_each_record_once(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Pieces of a journal under any name and date, some with lines twice, in any order, delivered in three parts."""
     journals, chance = random_journals(seed + 30), random.Random(seed)
-    pieces = [
-        (ns, piece) for ns, told in journals.items() for boot in boots(told) for piece in pieces_of(boot, chance)
-    ]
+    pieces = [(ns, piece) for ns, told in journals.items() for boot in boots(told) for piece in pieces_of(boot, chance)]
     chance.shuffle(pieces)
     for number, (ns, piece) in enumerate(pieces):
         folder = tmp_path / "journal" / "v=1" / f"dt=2026-01-0{chance.randint(1, 3)}" / f"ns={ns}"
@@ -246,3 +191,105 @@ def pieces_of(records: list[Record], chance: random.Random) -> list[list[Record]
         piece = records[max(0, low - chance.choice((0, 0, 5))) : high + chance.choice((0, 0, 3))]
         pieces.append(piece + piece[: chance.choice((0, 0, 2))])
     return pieces
+
+
+DAY, NEXT, FAR = "2026-01-01", "2026-01-02", "2036-01-01"
+
+
+class Journal:
+    """Files of one boot of each name server, and the places up to which they were read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.places: list[Place] = []
+
+    def file(
+        self, number: int, lines: str, *, ns: str = "n1", day: str = DAY, is_open: bool = False, boot: int = 5
+    ) -> None:
+        folder = self.root / "v=1" / f"dt={day}" / f"ns={ns}"
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = f"{boot}-{number:06d}"
+        (folder / f".open-{stem}").unlink(missing_ok=True)
+        (folder / (f".open-{stem}" if is_open else f"{stem}.jsonl")).write_text(lines, "utf-8")
+
+    def look(self, bytes_max: int = 1000) -> Look:
+        found = look(folder_at(None, str(self.root)), self.places, bytes_max)
+        self.places = [Place(*place) for place in found.places]
+        return found
+
+    def new(self, bytes_max: int = 1000) -> list[str]:
+        return [text.data.decode() for text in self.look(bytes_max).texts]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path)
+
+
+def test_an_open_file_is_followed_over_its_end(journal: Journal) -> None:
+    journal.file(1, "a\n", is_open=True)
+    assert journal.new() == ["a\n"]
+    again = journal.look()
+    assert (again.texts, again.opened) == ([], {"n1"})
+    journal.file(1, "a\nb\nc", is_open=True)
+    assert journal.new() == ["b\n"]
+    journal.file(1, "a\nb\ncc\n")
+    journal.file(2, "d\n", is_open=True)
+    assert journal.new() == ["cc\n", "d\n"]
+    assert journal.new() == []
+
+
+def test_a_missing_file_is_waited_for_and_then_passed_over(journal: Journal) -> None:
+    journal.file(1, "a\n")
+    journal.file(3, "c\n")
+    assert journal.new() == ["a\n"]
+    journal.file(2, "b\n")
+    assert journal.new() == ["b\n", "c\n"]
+    journal.file(9, "i\n")
+    looks = [journal.new() for _ in range(MISSING_LOOKS)]
+    assert looks == [[]] * (MISSING_LOOKS - 1) + [["i\n"]]
+
+
+def test_only_the_days_that_can_change_are_listed(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = [f"2026-01-{day:02d}" for day in range(1, 31)]
+    for number, day in enumerate(days, 1):
+        journal.file(number, f"{number}\n", day=day)
+        journal.look()
+    listed: list[str] = []
+    real = Local.names
+    monkeypatch.setattr(Local, "names", lambda folder, name: (listed.append(name), real(folder, name))[1])
+    journal.look()
+    assert sorted({name.split("/")[1] for name in listed if "/" in name}) == ["dt=2026-01-29", "dt=2026-01-30"]
+
+
+def test_a_clock_that_was_years_ahead_for_a_moment_does_not_end_it(journal: Journal) -> None:
+    for number, day in ((1, DAY), (2, FAR), (3, DAY), (4, NEXT)):
+        journal.file(number, f"{number}\n", day=day)
+        assert journal.new() == [f"{number}\n"]
+        assert [place.number for place in journal.places] == [number + 1], "only one place is remembered"
+
+
+def test_another_boot_is_read_after_the_one_before(journal: Journal) -> None:
+    journal.file(1, "a\n", is_open=True)
+    assert journal.new() == ["a\n"]
+    journal.file(1, "a\nb\n")
+    journal.file(1, "c\n", boot=6, is_open=True)
+    assert journal.new() == ["b\n", "c\n"]
+    for boot in range(7, 20):
+        journal.file(1, "x\n", boot=boot)
+        journal.new()
+    assert [place.boot for place in journal.places] == [16, 17, 18, 19]
+    assert journal.new() == []
+
+
+def test_journals_go_on_together_while_much_is_there_to_read(journal: Journal) -> None:
+    """Each line is of its file's second; a look takes about two lines."""
+    for number in range(1, 6):
+        for ns in ("n1", "n2"):
+            journal.file(number, f'{{"ts":{number}000000}}\n', ns=ns)
+    seen = []
+    while (found := journal.look(bytes_max=20)).texts:
+        seen.append(([(text.ns, text.data[6:7]) for text in found.texts], sorted(found.pending)))
+    assert seen[0] == ([("n1", b"1"), ("n2", b"1")], ["n1", "n2"])
+    assert seen[-1] == ([("n1", b"5"), ("n2", b"5")], [])
+    assert len(seen) == 5

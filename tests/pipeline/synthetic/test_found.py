@@ -1,5 +1,5 @@
 """What happened to a synthetic fleet is what whole runs find, and nothing else is: with a clock that is ahead by a
-multiple of the heartbeat period, and watched from outside. batch/test_cluster.py does it with every kind of fault."""
+multiple of the heartbeat period, and watched from outside. test_cluster.py does it with every kind of fault."""
 
 from __future__ import annotations
 

@@ -1,22 +1,21 @@
-"""The synthetic fleet: its journals keep the contract, its faults leave what a real name server would write, and the
-windows that its truth tells are those that its journals hold, read in plain Python."""
+"""The synthetic fleet: its journals keep the contract, and an audit's tables are compared with the truth about it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from itertools import groupby
+from copy import deepcopy
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
 from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
-from rocketns.pipeline.synthetic.scenario.spec import TIMEOUT_MS
-from tests.pipeline.journals import read_journal
+from rocketns.pipeline.synthetic.truth import BOOT_ENDS, compare, summary
+from rocketns.pipeline.synthetic.verdicts import FaultOutcome
+from tests.pipeline.journals import utc_date
 
 Record = dict[str, Any]
 
@@ -40,20 +39,6 @@ class Journals:
                 self.records[name].append(json.loads(line))
             except ValueError:
                 self.corrupt[name] += 1
-
-    def of(self, event: str, **values: object) -> Iterator[tuple[str, Record]]:
-        for name, records in self.records.items():
-            for record in records:
-                if record["ev"] == event and values.items() <= record.items():
-                    yield name, record
-
-    def faults(self, kind: str) -> list[dict[str, Any]]:
-        found = [fault for fault in self.truth["faults"] if fault["kind"] == kind]
-        assert found
-        return found
-
-    def offset(self, name: str) -> int:
-        return next(server["offset_us"] for server in self.truth["name_servers"] if server["ns"] == name)
 
 
 HEAD = {"boot", "seq", "ts", "ev"}
@@ -92,10 +77,6 @@ def test_files_begin_with_open_and_boots_with_start_and_a_snapshot(small: Journa
             assert [(record["ev"], record["seq"]) for record in opening] == [("open", 1), ("start", 2), ("snap", 3)]
 
 
-def utc_date(ts: int) -> str:
-    return datetime.fromtimestamp(ts // 1_000_000, UTC).date().isoformat()
-
-
 def test_order_is_that_of_seq_and_only_the_told_losses_leave_holes(small: Journals) -> None:
     for server in small.truth["name_servers"]:
         missing: dict[int, set[int]] = {}
@@ -110,83 +91,6 @@ def test_order_is_that_of_seq_and_only_the_told_losses_leave_holes(small: Journa
             told[lost["boot"]] |= set(range(lost["first_seq"], lost["first_seq"] + lost["lost"]))
         assert missing == told
         assert small.corrupt[server["ns"]] == sum(lost["kind"] == "corrupt" for lost in server["lost"])
-
-
-def test_members_come_and_go_as_the_contract_says_and_snapshots_are_the_state(small: Journals) -> None:
-    (fault,) = small.faults("hidden_change")
-    for name, records in small.records.items():
-        replay = Replay()
-        replay.hidden = {fault["brokers"][0]: fault["topic"]} if name == fault["ns"] else {}
-        for record in records:
-            getattr(replay, record["ev"], replay.other)(record)
-        assert replay.snapshots > 40
-        assert replay.corrected == len(replay.hidden)
-
-
-class Replay:
-    """A name server's state, rebuilt from its records; an assertion fails where a record does not fit it."""
-
-    def __init__(self) -> None:
-        self.members: set[tuple[Any, ...]] = set()
-        self.topics: dict[str, dict[str, Record]] = {}
-        self.snapped: list[Record] = []
-        self.snapshots = self.corrected = 0
-        self.hidden: dict[str, str] = {}  # by broker: a topic whose change is missing from the journal
-
-    def other(self, record: Record) -> None:
-        assert record["ev"] in ("open", "stop", "lookup", "drop", "alive")
-
-    def start(self, record: Record) -> None:
-        assert record["seq"] == 2
-        self.members, self.topics = set(), {}
-
-    def reg(self, record: Record) -> None:
-        assert key(record) not in self.members
-        self.members.add(key(record))
-
-    def hb(self, record: Record) -> None:
-        assert key(record) in self.members
-        assert 0 < record["gap"] <= TIMEOUT_MS
-
-    def down(self, record: Record) -> None:
-        self.members.remove(key(record))
-
-    def tput(self, record: Record) -> None:
-        of_broker = self.topics.setdefault(record["broker"], {})
-        assert all(of_broker.get(topic["t"]) != topic for topic in record["topics"])
-        of_broker.update({topic["t"]: topic for topic in record["topics"]})
-
-    def tdel(self, record: Record) -> None:
-        for topic in record["topics"]:
-            del self.topics[record["broker"]][topic["t"]]
-
-    def snap(self, record: Record) -> None:
-        self.snapped.append(record)
-        if record.get("end"):
-            self.correct()
-            assert_snapshot(self.snapped, self.members, self.topics)
-            self.snapped = []
-            self.snapshots += 1
-
-    def correct(self) -> None:
-        """Take the value of a hidden change from the snapshot."""
-        for broker, name in self.hidden.items():
-            shown = {t["t"]: t for r in self.snapped if r.get("broker") == broker for t in r.get("topics", ())}
-            if name in shown and self.topics[broker][name] != shown[name]:
-                self.topics[broker][name] = shown[name]
-                self.corrected += 1
-
-
-def key(record: Record) -> tuple[Any, ...]:
-    return record["cluster"], record["broker"], record["bid"], record["addr"]
-
-
-def assert_snapshot(snapped: list[Record], members: set[Any], topics: dict[str, dict[str, Record]]) -> None:
-    assert [record["part"] for record in snapped] == list(range(len(snapped)))
-    assert {record["snap"] for record in snapped} == {snapped[0]["seq"]}
-    assert {key(record) for record in snapped if "addr" in record} == members
-    values = {r["broker"]: {t["t"]: t for t in r["topics"]} for r in snapped if "topics" in r}
-    assert values == {broker: table for broker, table in topics.items() if table}
 
 
 def test_the_same_spec_makes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
@@ -205,76 +109,158 @@ def digest(folder: Path) -> str:
     return whole.hexdigest()
 
 
-UNKNOWN, ABSENT = "unknown", None
+Rows = dict[str, list[dict[str, Any]]]
 SECOND = 1_000_000
-# A clock that is read to the ms, and a killed name server's last record, which is up to a heartbeat before its end.
-NEAR_US = 2_000
 
 
-class Step(NamedTuple):
-    """From ``at`` on (true us) a name server has this value of a topic on a broker."""
-
-    at: int
-    ns: str
-    value: Any
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
+    return make_fleet(FleetSpec.of_events(80_000), tmp_path_factory.mktemp("fleet"))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_truth_tells_the_windows_that_the_journals_hold(tmp_path: Path, seed: int) -> None:
-    faults = Faults(partitions=4, lost_changes=2, lost_deletions=2, restarts=2, kills=2, bursts=0, hidden_changes=0)
-    spec = FleetSpec(brokers=8, topics=16, seconds=30 * 3600, rotate_s=86_400, seed=seed, faults=faults)
-    journals = Journals(tmp_path, make_fleet(spec, tmp_path))
-    held = {(topic, broker, t1): t2 for topic, broker, t1, t2 in windows(journals) if t2 - t1 >= 4.5 * SECOND}
-    told = [
-        (topic, window["broker"], window["t1"], window["t2"])
-        for fault in journals.truth["faults"]
-        for window in fault["windows"]
-        for topic in window["topics"]
-    ]
-    assert len(told) > 50
-    for topic, broker, t1, t2 in told:
-        key = next((k for k in held if k[:2] == (topic, broker) and abs(k[2] - t1) <= NEAR_US), None)
-        assert key is not None, (topic, broker, t1)
-        assert abs(held.pop(key) - t2) <= NEAR_US
-    assert held == {}
+@pytest.fixture
+def tables(truth: Truth) -> Rows:
+    """What an audit finds that errs in nothing, except that its clock is half a second late."""
+    windows = [window for fault in truth["faults"] for window in fault["windows"]]
+    departures = [departure for fault in truth["faults"] for departure in fault["departures"]]
+    losses = [(server["ns"], lost) for server in truth["name_servers"] for lost in server["lost"]]
+    return deepcopy(
+        {
+            "ns_uptime": [
+                {"ns": s["ns"], "t1": b["t1"] + SECOND // 2, "t2": b["t2"], "end_cause": BOOT_ENDS[b["end"]]}
+                for s in truth["name_servers"]
+                for b in s["boots"]
+            ],
+            "key_windows": [
+                {"topic": topic, "broker": w["broker"], "t1": w["t1"] + SECOND // 2, "t2": w["t2"] + SECOND // 2}
+                | {"doubt": None}
+                for w in windows
+                for topic in w["topics"]
+            ]
+            + [
+                window | {"t1": window["t1"] + SECOND // 2, "doubt": "lost_records"}
+                for fault in truth["faults"]
+                for window in fault["doubtful"]
+            ],
+            "departures": [departure | {"t1": departure["t1"] + SECOND // 2} for departure in departures],
+            "broker_stats": truth["brokers"],
+            "dead_topics": [{"topic": topic, "kind": "user"} for topic in truth["dead"]],
+            "hot_topics": [
+                {"topic": truth["hottest"], "kind": "user", "rank": 1},
+                {"topic": "%RETRY%group-0", "kind": "retry", "rank": 1},
+            ],
+            "missing_topics": truth["missing"],
+            "quality": [
+                {"kind": kind, "ns": ns, "n": lost["lost"]}
+                for ns, lost in losses
+                for kind in sorted({"hole", lost["kind"]} - {"hidden_change"})
+            ],
+        }
+        | fleet_tables(truth)
+    )
 
 
-def windows(journals: Journals) -> Iterator[tuple[str, str, int, int]]:
-    """(topic, broker, from, to) of each stretch in which the known values differ."""
-    end = journals.truth["t1"]
-    steps: dict[tuple[str, str], list[Step]] = {}
-    boots: list[Step] = []
-    for ns, records in journals.records.items():
-        offset = journals.offset(ns)
-        uptime, topics = read_journal(ns, records, end + offset)
-        boots += [step for up in uptime for step in _boot_steps(up, ns, offset, end)]
-        for row in topics:
-            values = steps.setdefault((row["topic"], row["broker"]), [])
-            values.append(Step(row["t1"] - offset, ns, (row["r"], row["w"], row["p"])))
-            if row["end_cause"] not in ("open", "stop", "lost"):
-                values.append(Step(row["t2"] - offset, ns, ABSENT))
-    for (topic, broker), values in steps.items():
-        yield from ((topic, broker, t1, t2) for t1, t2 in _differing([*boots, *values], list(journals.records), end))
+def fleet_tables(truth: Truth) -> Rows:
+    """The tables about the fleet, as they are to be."""
+    return {
+        "clients": [{"client": client, "poll_s": 3.0} for client in truth["pollers"]]
+        + [{"client": "10.3.0.1:40000", "poll_s": 30.0}, {"client": None, "poll_s": None}],
+        "client_census": [{"lang": lang, "cv": cv, "clients": n} for lang, cv, n in truth["census"]],
+        "missing_askers": [{"topic": topic, "client": client} for topic, client in truth["askers"]],
+        "availability": truth["budgets"],
+        "sole_topics": [
+            {"scope": scope, "name": name, "topic": topic, "kind": "user"}
+            | {"loses_masters": masters, "loses_writes": writes, "queues": queues}
+            for scope, name, topic, masters, writes, queues in truth["sole"]
+        ],
+        "blast_radius": [
+            {"scope": scope, "name": name, "no_master": masters, "no_write": writes, "queues": queues}
+            | {"sample": sample.split()}
+            for scope, name, masters, writes, queues, sample in truth["radius"]
+        ],
+        "storms": [
+            {"ns": ns, "t1": number, "registrations": n, "brokers": brokers, "trigger": trigger}
+            for ns, number, n, brokers, trigger in truth["storms"]
+        ],
+        "ordered_keys": [
+            {"topic": topic, "kind": "user", "steps": steps, "moved_max": moved}
+            for topic, steps, moved in truth["moved"]
+        ],
+        "growth": [
+            {"day": f"{date(1970, 1, 1) + timedelta(day)}", "topics": topics, "entries": entries, "broker": broker}
+            | {"registration_bytes": size}
+            for day, topics, entries, broker, size in truth["growth"]
+        ],
+        "growth_limits": [{"measure": what, "now": now, "per_day": by} for what, now, by in truth["limits"]],
+    }
 
 
-def _boot_steps(up: dict[str, Any], ns: str, offset: int, end: int) -> Iterator[Step]:
-    yield Step(up["t1"] - offset, ns, ABSENT)
-    if up["t2"] - offset < end:
-        yield Step(up["t2"] - offset, ns, UNKNOWN)
+def bad(truth: Truth, tables: Rows) -> list[tuple[FaultOutcome, str]]:
+    return [(verdict.outcome, verdict.fault) for verdict in compare(truth, tables) if not verdict.good]
 
 
-def _differing(steps: list[Step], servers: list[str], end: int) -> Iterator[tuple[int, int]]:
-    values: dict[str, Any] = dict.fromkeys(servers, UNKNOWN)
-    since: int | None = None
-    order = sorted(range(len(steps)), key=lambda place: (steps[place].at, steps[place].value is not ABSENT))
-    for at, group in groupby(order, key=lambda place: steps[place].at):
-        for place in group:
-            values[steps[place].ns] = steps[place].value
-        differ = len({value for value in values.values() if value != UNKNOWN}) > 1
-        if differ and since is None:
-            since = at
-        elif not differ and since is not None:
-            yield since, at
-            since = None
-    if since is not None:
-        yield since, end
+def fault_of(truth: Truth, kind: str) -> dict[str, Any]:
+    return next(fault for fault in truth["faults"] if fault["kind"] == kind)
+
+
+def test_an_audit_that_errs_in_nothing_has_found_each_fault(truth: Truth, tables: Rows) -> None:
+    verdicts = compare(truth, tables)
+    assert [verdict for verdict in verdicts if not verdict.good] == []
+    found = {verdict.fault for verdict in verdicts}
+    assert found >= {fault["id"] for fault in truth["faults"] if fault["kind"] not in ("corrupt", "hole", "drop")}
+    quiet = {verdict.fault.split("-")[0] for verdict in verdicts if verdict.outcome is FaultOutcome.QUIET}
+    assert quiet == {"blip", "change"}
+    assert summary(verdicts).endswith(", 0 missed, 0 invented, 5 quiet")
+
+
+def test_a_window_at_another_time_is_missed_and_invented(truth: Truth, tables: Rows) -> None:
+    fault = fault_of(truth, "lost_change")
+    (window,) = fault["windows"]
+    row = next(row for row in tables["key_windows"] if abs(row["t1"] - window["t1"]) < SECOND)
+    row["t2"] += 60 * SECOND
+    assert bad(truth, tables) == [(FaultOutcome.MISSED, fault["id"]), (FaultOutcome.INVENTED, "key_windows")]
+
+
+def test_wrong_values_are_told(truth: Truth, tables: Rows) -> None:
+    """The last row of availability is that of the cluster."""
+    for table, change in (
+        ("availability", {"failures": -1}), ("sole_topics", {"queues": -1}), ("blast_radius", {"sample": []}),
+        ("growth_limits", {"now": 0}), ("broker_stats", {"flaps": 99}), ("departures", {"kind": "unknown"}),
+    ):  # fmt: skip
+        wrong_one = tables | {table: [*tables[table][:-1], tables[table][-1] | change]}
+        assert bad(truth, wrong_one), table
+
+
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("dead_topics", {"topic": "t", "kind": "user"}),
+        ("hot_topics", {"topic": "t", "kind": "user", "rank": 1}),
+        ("missing_topics", {"topic": "t", "hour": 0, "kind": "new"}),
+        ("broker_stats", {"ns": "n", "broker": "b", "bid": 0, "addr": "a"}),
+        ("quality", {"kind": "drop", "ns": "n", "n": 3}),
+        ("quality", {"kind": "silent", "ns": "ns-1", "n": 1}),
+        ("clients", {"client": "10.3.0.1:40001", "poll_s": 14.0}),
+        ("client_census", {"lang": "PYTHON", "cv": 1, "clients": 1}),
+        ("missing_askers", {"topic": "t", "client": "c"}),
+        ("availability", {"level": "broker", "broker": "b", "bid": 0}),
+        ("storms", {"ns": "ns-1", "t1": 10**18, "registrations": 5, "brokers": 5, "trigger": "new"}),
+        ("ordered_keys", {"topic": "t", "kind": "user", "steps": 1, "moved_max": 0.5}),
+        ("growth", {"day": "1970-01-01", "topics": 1, "entries": 1, "broker": "b", "registration_bytes": 1}),
+        ("growth_limits", {"measure": "m", "now": 1, "per_day": None}),
+        ("blast_radius", {"scope": "zone", "name": "z", "no_master": 1, "no_write": 0, "queues": 0, "sample": ["t"]}),
+        ("sole_topics", {"scope": "zone", "name": "z", "topic": "t", "kind": "user", "queues": 0, "loses_masters": True,
+                         "loses_writes": False}),
+        ("key_windows", {"topic": "t", "broker": "b", "t1": 1, "t2": 9, "doubt": None}),
+    ],
+)  # fmt: skip
+def test_findings_without_a_seeded_fault_are_reported_as_invented(
+    truth: Truth, tables: Rows, table: str, row: dict[str, Any]
+) -> None:
+    tables[table].append(row)
+    assert bad(truth, tables) == [(FaultOutcome.INVENTED, table)]
+
+
+def test_seeded_faults_that_were_not_found_are_reported_as_missed(truth: Truth, tables: Rows) -> None:
+    for table in tables.keys() - {"ns_uptime", "key_windows", "departures", "dead_topics", "broker_stats"}:
+        assert set(bad(truth, tables | {table: []})) == {(FaultOutcome.MISSED, table)}

@@ -1,1 +1,0 @@
-"""How a run of all tests is dealt out, and what it says at its end."""
