@@ -29,8 +29,8 @@ JAVA_OPTIONS = (
 )
 # The first test waits for the Java process, and one that is stopped in a call to it takes the session of all with it.
 TIMEOUT_S = 1500
-# Folders of tests on a few rows each.
-FAST = ("jobs", "pipeline")
+# Folders and a file of tests on a few rows each.
+FAST = ("jobs", "pipeline", "test_findings.py")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
         marks = ["spark", pytest.mark.needs("java"), pytest.mark.timeout(TIMEOUT_S), pytest.mark.xdist_group("spark")]
-        if "whole" not in item.fixturenames and item.path.parent.name not in FAST:
+        if "whole" not in item.fixturenames and not {item.path.name, item.path.parent.name} & set(FAST):
             marks.append(pytest.mark.slow)
         for mark in marks:
             item.add_marker(mark)

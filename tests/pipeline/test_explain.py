@@ -319,6 +319,7 @@ def of_journal(fleet: Fleet) -> list[str]:
     return explained_route(None, str(fleet.journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
 
 
+@pytest.mark.slow
 def test_times_are_by_corrected_clocks(of_journal: list[str]) -> None:
     """By its own clock n2 knew of the change 27 s after the moment."""
     assert "  n2: its clock is +47 s off (from versions, known to 0 s)" in of_journal
@@ -328,6 +329,7 @@ def test_times_are_by_corrected_clocks(of_journal: list[str]) -> None:
     assert sum("since 2026-01-01T20:00:07.000Z (heartbeat" in line for line in of_journal) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_spark", [False, True])
 def test_ingested_events_give_the_same_answer(
     spark: SparkSession, fleet: Fleet, of_journal: list[str], *, by_spark: bool
@@ -350,12 +352,14 @@ def with_open_files(fleet: Fleet, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_file_that_is_still_being_written_tells_too(fleet: Fleet, of_journal: list[str], tmp_path: Path) -> None:
     journal = with_open_files(fleet, tmp_path / "journal")
     found = explained_route(None, str(journal), str(fleet.early), "T", CHANGE + 20 * SECOND)
     assert found[1:] == of_journal[1:]
 
 
+@pytest.mark.slow
 def test_lost_records_are_told_until_the_next_snapshot(fleet: Fleet, of_journal: list[str]) -> None:
     warning = "  records are missing since 2026-01-01T19:50:07.000Z, so this may be out of date"
     between = explained_route(None, None, str(fleet.out), "T", CHANGE - 300 * SECOND)
