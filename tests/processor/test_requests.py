@@ -1,4 +1,4 @@
-"""The table of processors: every request gets one reply, and a wrong request changes nothing."""
+"""Every request gets one reply, and a wrong one changes nothing: requests of clients, tools and brokers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import logging
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
@@ -16,7 +17,7 @@ from rocketns import files
 from rocketns.access.classes import Access
 from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
 from rocketns.filewriter import FileWriter
-from rocketns.processor import dispatch
+from rocketns.processor import broker, dispatch
 from rocketns.processor.client import check_ready
 from rocketns.processor.context import Now
 from rocketns.processor.requests import REQUESTS, check_rows, request_of
@@ -26,13 +27,20 @@ from rocketns.protocol.body.registration.decoding import decode_register_broker_
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
-from rocketns.routeinfo.events import AdminRequested, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.events import AdminRequested, Cause
+from rocketns.routeinfo.tables import RouteTables
+from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.processor.asking import START, World, crc
 from tests.protocol.strategies import any_bytes, ints
 from tests.routeinfo.manager import check_tables
 
 
-@pytest.mark.parametrize("code", [9999, 0, -3, 905, 1001, 2**31 - 1])
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.parametrize("code", [-3, 905])
 def test_other_codes_are_not_supported(world: World, code: int) -> None:
     """B076, B249."""
     reply = world.ask(code, {}, b"x")
@@ -140,35 +148,7 @@ def test_a_body_that_cannot_be_read_changes_nothing(shared: World, code: int, bo
     assert shared.state() == before
 
 
-def test_a_property_text_that_cannot_be_read_changes_nothing(world: World, tmp_path: Path) -> None:
-    """B239."""
-    before, written = world.state(), (tmp_path / "namesrv.properties").read_bytes()
-    reply = world.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"waitSecondsForService=1\nx=\\u12")
-    assert (reply.code, reply.remark) == (1, "string2Properties error")
-    assert (world.state(), (tmp_path / "namesrv.properties").read_bytes()) == (before, written)
-
-
 # Requests of tools: cluster info, topic lists, deletion, permissions.
-
-
-def test_cluster_info(world: World) -> None:
-    """B216."""
-    assert world.ask(106, {"any": "field"}, b"any body") == Reply(body=b'{"brokerAddrTable":{},"clusterAddrTable":{}}')
-    world.register("T1", "T2")
-    assert b'"clusterAddrTable":{"C1":["broker-a"]}' in (world.ask(106).body or b"")
-
-
-def test_permissions_are_counted_and_told(world: World) -> None:
-    """B219, B220."""
-    world.register("T1", "T2")
-    world.context.take_events()
-    assert world.ask(205, {"brokerName": "broker-a"}) == Reply(ext_fields={"wipeTopicCount": "2"})
-    assert world.ask(327, {"brokerName": "broker-a"}) == Reply(ext_fields={"addTopicCount": "2"})
-    events = [type(event) for event in world.context.take_events()]
-    assert events == [TopicsPut, AdminRequested, TopicsPut, AdminRequested]
-    for ext in (None, {}, {"brokerName": "nobody"}):
-        assert world.ask(205, ext) == Reply(ext_fields={"wipeTopicCount": "0"})
-        assert world.ask(327, ext) == Reply(ext_fields={"addTopicCount": "0"})
 
 
 def test_the_list_of_all_topics_may_be_switched_off(world: World) -> None:
@@ -187,44 +167,6 @@ def test_the_other_topic_lists_may_be_switched_off(world: World, code: int) -> N
     assert world.ask(code) == Reply(1, "disable")
 
 
-def test_system_topics_are_never_switched_off(world: World) -> None:
-    """B232."""
-    world.configuration.namesrv.enable_topic_list = world.configuration.namesrv.enable_all_topic_list = False
-    assert world.ask(304) == Reply(body=b'{"topicList":[]}')
-    world.register("T1", "T2")
-    assert world.ask(304) == Reply(body=b'{"brokerAddr":"10.0.0.1:10911","topicList":["C1","broker-a"]}')
-
-
-def test_topics_of_a_cluster(world: World) -> None:
-    """B230."""
-    world.register("T1", "T2")
-    world.register("T2", "T3", cluster="C2", broker="broker-b", addr="10.0.0.2:10911")
-    assert world.ask(224, {"cluster": "C2"}) == Reply(body=b'{"topicList":["T2","T3"]}')
-
-
-@pytest.mark.parametrize(
-    ("ext", "left"),
-    [
-        ({"topic": "T1"}, "T2"),
-        ({"topic": "T1", "clusterName": ""}, "T2"),
-        ({"topic": "T1", "clusterName": "C1"}, "T2"),
-        ({"topic": "T1", "clusterName": "C9"}, "T1 T2"),
-        ({"topic": "T9"}, "T1 T2"),
-        ({}, "T1 T2"),
-        (None, "T1 T2"),
-    ],
-    ids=str,
-)
-def test_deleting_is_always_a_success(world: World, ext: dict[str, str] | None, left: str) -> None:
-    """B222, B223, B224."""
-    world.register("T1", "T2")
-    world.context.take_events()
-    assert world.ask(216, ext) == Reply()
-    assert world.context.tables.topic_queue_table.keys() == set(left.split())
-    told = [event for event in world.context.take_events() if isinstance(event, TopicsDeleted)]
-    assert len(told) == 2 - len(left.split())
-
-
 # Route lookups: readiness, JSON mode by client, order configuration, zones.
 
 QUOTED, BARE = b'"brokerAddrs":{"0":', b'"brokerAddrs":{0:'
@@ -233,8 +175,8 @@ QUOTED, BARE = b'"brokerAddrs":{"0":', b'"brokerAddrs":{0:'
 @pytest.mark.parametrize(
     ("mode", "zone", "groups", "json_mode"),
     [
-        ("true", "z1", 1, BARE),
         ("true", "other", 0, b'"brokerDatas":[]'),
+        ("true", "z1", 1, BARE),
         ("true", " ", 1, QUOTED),
         ("false", "other", 1, QUOTED),
     ],
@@ -249,23 +191,12 @@ def test_a_zone_filters_the_answer_and_writes_it_anew(
     assert (body.count(b'"brokerAddrs"'), json_mode in body) == (groups, True)
 
 
-def test_the_order_configuration_is_added_where_switched_on(world: World) -> None:
-    """B203, B204: read at every request."""
-    world.register("T1", "T2")
-    world.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"})
-    assert b"orderTopicConf" not in (world.ask(105, {"topic": "T1"}).body or b"")
-    world.configuration.namesrv.order_message_enable = True
-    assert b'"orderTopicConf":"broker-a:4"' in (world.ask(105, {"topic": "T1"}).body or b"")
-    assert b"orderTopicConf" not in (world.ask(105, {"topic": "T2"}).body or b"")
-
-
 @pytest.mark.parametrize(
     ("needed", "seconds", "passed_ms", "ready"),
     [
         (False, 45, 0, True),
         (True, 45, 44_999, False),
         (True, 45, 45_000, True),
-        (True, 0, 0, True),
         (True, -1, 0, True),
     ],
 )
@@ -282,19 +213,6 @@ def test_lookups_wait_for_brokers_to_register(
     if not ready:
         with pytest.raises(RequestError, match="name server not ready"):
             check_ready(world.context, world.now)
-
-
-def test_in_cluster_test_mode_every_request_is_a_lookup(world: World) -> None:
-    """B248: always in default mode and with the order configuration."""
-    world.register("T1", "T2", __ZONE_NAME="z1")
-    world.ask(100, {"namespace": "ORDER_TOPIC_CONFIG", "key": "T1", "value": "broker-a:4"})
-    world.context.cluster_test = True
-    for code in (105, 103, 9999):
-        reply = world.ask(code, {"topic": "T1"})
-        assert reply.code == 0
-        assert BARE in (reply.body or b"")
-        assert b'"orderTopicConf":"broker-a:4"' in (reply.body or b"")
-        assert world.ask(code, {"topic": "T9"}).code == 17
 
 
 # The table of requests: what it says of each code is what its processor does.
@@ -401,20 +319,6 @@ def test_properties_are_shown_changed_and_written(world: World, tmp_path: Path) 
     assert "unknownKey" not in world.configuration.text()
 
 
-def test_some_properties_may_not_be_changed(world: World) -> None:
-    """B238: nothing of the request is applied."""
-    before = world.state()
-    reply = world.ask(318, None, b"waitSecondsForService=7\nkvConfigPath=/x\n")
-    assert reply == Reply(16, "Can not update config in black list.")
-    assert world.state() == before
-
-
-def test_no_body_changes_nothing(world: World, tmp_path: Path) -> None:
-    """B240."""
-    assert world.ask(318, {}) == Reply()
-    assert not (tmp_path / "namesrv.properties.bak").exists()
-
-
 def test_a_file_that_cannot_be_written_is_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -429,3 +333,145 @@ def test_a_file_that_cannot_be_written_is_an_error(
         assert reply == Reply(1, f"cannot write {path}: disk full. The change is in effect, but a restart loses it.")
     assert (world.configuration.namesrv.wait_seconds_for_service, world.ask(101, NK).code) == (7, 0)
     assert [record.levelname for record in caplog.records if "disk full" in record.getMessage()] == ["ERROR"] * 2
+
+
+# Requests of brokers.
+
+KEY = {"clusterName": "C1", "brokerAddr": "10.0.0.1:10911"}
+TWO = register_body([topic_config("T1"), topic_config("T2")])
+
+
+@pytest.mark.parametrize(("crc32", "body"), [(1, None), (-1, TWO)])
+def test_a_wrong_checksum_changes_nothing(world: World, crc32: int, body: bytes | None) -> None:
+    """B121."""
+    assert world.ask(103, register_ext() | {"bodyCrc32": crc32}, body) == Reply(1, "crc32 not match", {})
+    assert world.context.tables == RouteTables()
+
+
+def test_an_unregistration_waits_in_its_queue(world: World) -> None:
+    """B178, B179: answered at once, whatever it says."""
+    world.register("T1", "T2")
+    assert world.ask(104, KEY | {"brokerName": "broker-a", "brokerId": "0"}) == Reply()
+    assert world.ask(104) == world.ask(104, {"brokerId": "x"}) == Reply()
+    assert world.context.tables.topic_queue_table.keys() == {"T1", "T2"}
+    first, *others = world.context.unregister_queue.take_all()
+    assert first == UnregisterRequest("C1", "10.0.0.1:10911", "broker-a", 0, Cause.UNREGISTER)
+    assert others == [UnregisterRequest(None, None, None, None, Cause.UNREGISTER)] * 2
+    assert world.context.unregister_queue.take_all() == []
+
+
+def test_a_full_queue_is_an_error_without_a_remark(tmp_path: Path) -> None:
+    """B184."""
+    world = World(tmp_path, queue_capacity=2)
+    assert [world.ask(104, KEY).code for _ in range(3)] == [0, 0, 1]
+    assert world.ask(104, KEY) == Reply(1, None, None)
+    world.context.unregister_queue.take_all()
+    assert world.ask(104, KEY).code == 0
+
+
+def test_a_version_is_compared_with_the_stored_one(world: World) -> None:
+    """B168, B169, B170, B171."""
+    stored = b'{"counter":1,"stateVersion":0,"timestamp":1700000000000}'
+    same = dumps(data_version(1))
+    assert world.ask(322, KEY, same) == Reply(ext_fields={"changed": "true"})
+    world.register("T1", "T2")
+    assert world.ask(322, KEY, same) == Reply(ext_fields={"changed": "false"}, body=stored)
+    assert world.ask(322, KEY, dumps(data_version(2))) == Reply(ext_fields={"changed": "true"}, body=stored)
+
+
+@pytest.mark.parametrize("code", [322, 904])
+def test_a_heartbeat_refreshes_who_is_known(world: World, code: int) -> None:
+    """B173, B174, B176."""
+    world.register("T1", "T2")
+    registered = world.now
+    for ext, refreshed in ((KEY | {"clusterName": "C2"}, False), (KEY | {"brokerAddr": "x"}, False), (KEY, True)):
+        world.now = world.now._replace(ms=world.now.ms + 7)
+        assert world.ask(code, ext).code == 0
+        (entry,) = world.context.tables.broker_live_table.values()
+        assert entry.last_update_ms == (world.now.ms if refreshed else registered.ms)
+
+
+# Registrations with the moving time stamp of a 5.x broker are recognised, and have the effect of their bodies.
+
+NOW_MS = START.epoch_ms
+CHANGED_MS = NOW_MS - 1_000_000  # when the broker last changed a topic
+REFUSED = "crc32 not match"
+
+
+def plain(stamp: int = NOW_MS, *, counter: int = 1, names: tuple[str, ...] = ("T1", "T2"), **more: Any) -> bytes:
+    """The body of a 5.5.0 broker; ``more`` are members of the wrapper in front of its own."""
+    own = {
+        "dataVersion": data_version(counter, CHANGED_MS),
+        "mappingDataVersion": {"counter": 0, "stateVersion": 0, "timestamp": stamp},
+        "topicConfigTable": {name: topic_config(name) for name in names},
+        "topicQueueMappingDetailMap": {},
+        "topicQueueMappingInfoMap": {},
+    }
+    return dumps({"filterServerList": [], "topicConfigSerializeWrapper": more | own})
+
+
+def register(world: World, body: bytes, **ext: Any) -> Reply:
+    return world.ask(RequestCode.REGISTER_BROKER, register_ext(body=body, **ext), body)
+
+
+def counts(world: World) -> tuple[int, int]:
+    return world.context.registrations.total, world.context.registrations.repeated
+
+
+def test_a_body_with_a_later_stamp_is_a_repeated_one(world: World) -> None:
+    """B147: also with the CRC in the header, which differs because the stamp does."""
+    for periods in range(3):
+        assert register(world, plain(NOW_MS + 30_000 * periods)).code == 0
+    assert counts(world) == (3, 2)
+
+
+def test_the_crc_of_a_repeated_body_is_checked(world: World) -> None:
+    """B121: with a stamp of its own and without."""
+    register(world, plain())
+    for stamp in (NOW_MS, NOW_MS + 30_000):
+        reply = register(world, plain(stamp), bodyCrc32=str(crc(plain(stamp)) ^ 1))
+        assert (reply.code, reply.remark) == (1, REFUSED)
+    assert counts(world) == (1, 0)
+
+
+bodies = st.one_of(
+    st.builds(
+        plain,
+        st.sampled_from([NOW_MS, NOW_MS + 30_000, 0, 10**12 - 1, 10**13]),
+        counter=st.integers(1, 2),
+        names=st.sampled_from([("T1", "T2"), ("T1", "mappingDataVersion"), ("T1", "T2", "timestamp")]),
+    ),
+    st.builds(
+        lambda stamp, fake: plain(stamp, topicConfigSerializeWrapper={"mappingDataVersion": {"timestamp": fake}}),
+        st.sampled_from([NOW_MS, NOW_MS + 30_000]),
+        st.sampled_from([NOW_MS, NOW_MS + 30_000]),
+    ),
+    st.sampled_from([NOW_MS, CHANGED_MS + 1]).map(lambda ms: plain().replace(b"%d" % CHANGED_MS, b"%d" % ms)),
+)
+steps = st.lists(st.tuples(bodies, st.sampled_from([None, 105, 216])), min_size=2, max_size=8)
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return [tmp_path_factory.mktemp(name) for name in ("short", "whole")]
+
+
+@given(steps)
+def test_a_server_that_recognises_bodies_does_what_one_does_that_decodes_all(homes: list[Path], steps: Any) -> None:
+    """B146, B147, B148: replies and tables are the same after each registration, and after a topic is deleted."""
+    short, whole = (World(home) for home in homes)
+    for body, then in steps:
+        with patch.object(broker, "repeated_body", return_value=None):
+            expected = register(whole, body)
+        assert register(short, body) == expected
+        if then == RequestCode.DELETE_TOPIC_IN_NAMESRV:
+            for world in (short, whole):
+                world.ask(then, {"topic": "T1"})
+        assert tables(short) == tables(whole)
+    assert counts(whole)[1] == 0
+    event(f"repeated bodies: {counts(short)[1]}")
+
+
+def tables(world: World) -> str:
+    """Without what only repeated bodies need."""
+    return repr(world.context.tables).partition("removals=")[0]
