@@ -8,24 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
-from tests.simulation.actors.broker import Broker, Group, a_group
-from tests.simulation.actors.client import Administrator, Client
-from tests.simulation.actors.nameserver import NameServer, NameServerProcess
-from tests.simulation.actors.substitutes import substituted
-from tests.simulation.checks.journals import Reader, check_closed_files, check_files
-from tests.simulation.checks.limits import check_limits
-from tests.simulation.checks.paths import Paths
-from tests.simulation.checks.restoring import History
-from tests.simulation.checks.routes import Routes
-from tests.simulation.checks.seeding import check_seeded
-from tests.simulation.checks.slots import check_slots
-from tests.simulation.plan.applying import Faults
-from tests.simulation.plan.deployment import TOPICS, Deployment, deployment_of
-from tests.simulation.plan.faults import Fault, faults_of
-from tests.simulation.world.errors import Violation
-from tests.simulation.world.filesystem import FileSystem, interposed
-from tests.simulation.world.network import Network
-from tests.simulation.world.scheduler import World
+from tests.simulation.broker import Broker, Group, a_group
+from tests.simulation.filesystem import FileSystem, interposed
+from tests.simulation.journals import History, Reader, check_closed_files, check_files, check_seeded
+from tests.simulation.limits import check_limits, check_slots
+from tests.simulation.nameserver import NameServer, NameServerProcess, substituted
+from tests.simulation.network import Network
+from tests.simulation.peers import Administrator, Client
+from tests.simulation.plan import TOPICS, Deployment, Fault, Faults, deployment_of, faults_of
+from tests.simulation.routes import Paths, Routes
+from tests.simulation.world import Violation, World
 
 SECOND_US = 1_000_000
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.copy import ROOT
+from tests.check.source import ROOT
 from tests.simulation.audit.compare import differences
 from tests.simulation.audit.ending import run_into
 from tests.simulation.audit.found import Found, Row, audit

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.world.disk import Disk
-from tests.simulation.world.errors import Crash
-from tests.simulation.world.filesystem import FileSystem, interposed
+from tests.simulation.disk import Disk
+from tests.simulation.filesystem import FileSystem, interposed
+from tests.simulation.world import Crash
 
 HOME = Path("/sim/host")
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.check.source import ROOT
 from tests.simulation import numbers
-from tests.simulation.plan.faults import Fault
+from tests.simulation.plan import Fault
 from tests.simulation.shrinking import shrink
 from tests.simulation.simulation import Case, Outcome
 

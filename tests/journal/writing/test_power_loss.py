@@ -17,8 +17,8 @@ import pytest
 from rocketns import files
 from rocketns.journal.segments import Segment, Store
 from rocketns.journal.writer import OpenFile
-from tests.simulation.world.disk import Disk
-from tests.simulation.world.filesystem import FileSystem, interposed
+from tests.simulation.disk import Disk
+from tests.simulation.filesystem import FileSystem, interposed
 
 HOME = Path("/sim/host")
 SEGMENT = Segment(date(2026, 1, 2), 1, 1)

@@ -11,9 +11,8 @@ from tests.simulation.audit.departed import departures_differ, outages_differ
 from tests.simulation.audit.expected import Known, Span, Window, joined, members_of, queues_of, spans, windows
 from tests.simulation.audit.found import Found, Row
 from tests.simulation.audit.truth import Run, Truth
-from tests.simulation.checks.routes import NO_STALL_US, READ_WITHIN_US, STALL_US
-from tests.simulation.plan.deployment import Deployment
-from tests.simulation.plan.faults import Fault
+from tests.simulation.plan import Deployment, Fault
+from tests.simulation.routes import NO_STALL_US, READ_WITHIN_US, STALL_US
 
 SECOND_US = 1_000_000
 MS_US = 1_000

@@ -10,8 +10,7 @@ from rocketns.pipeline.contract.causes import FAILURES, GRACEFUL, SILENT
 from tests.simulation.audit.expected import Known
 from tests.simulation.audit.found import Found, Row
 from tests.simulation.audit.truth import Down, epoch_us
-from tests.simulation.plan.deployment import Deployment
-from tests.simulation.plan.faults import BROKER_KINDS, LINK_KINDS, Fault
+from tests.simulation.plan import BROKER_KINDS, LINK_KINDS, Deployment, Fault
 
 SECOND_US = 1_000_000
 # The longest time-out, a scan, and what a name server needs after a stall.

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocketns.routeinfo.events import Event
-from tests.simulation.actors.nameserver import NameServerProcess
-from tests.simulation.actors.substitutes import substituted
 from tests.simulation.audit.files import write_journals
 from tests.simulation.audit.truth import Truth
+from tests.simulation.filesystem import FileSystem, interposed
+from tests.simulation.nameserver import NameServerProcess, substituted
 from tests.simulation.simulation import SECOND_US, Case, Errors, Simulation, listening
-from tests.simulation.world.errors import Violation
-from tests.simulation.world.filesystem import FileSystem, interposed
+from tests.simulation.world import Violation
 
 WRITTEN_WITHIN_US = 15 * SECOND_US
 STOPPED_WITHIN_S = 60

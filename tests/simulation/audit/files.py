@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.simulation.actors.nameserver import NameServer
-from tests.simulation.world.disk import Folder
+from tests.simulation.disk import Folder
+from tests.simulation.nameserver import NameServer
 
 
 def write_journals(servers: Sequence[NameServer], place: Path) -> int:

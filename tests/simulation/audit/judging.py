@@ -10,7 +10,7 @@ from tests.simulation.audit.compare import differences
 from tests.simulation.audit.ending import run_into
 from tests.simulation.audit.found import audit
 from tests.simulation.simulation import Case
-from tests.simulation.world.errors import Violation
+from tests.simulation.world import Violation
 
 CLOSED = "v=1/dt=*/ns=*/[0-9]*.jsonl"
 

@@ -11,8 +11,8 @@ import orjson
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerDown, Event
 from rocketns.routeinfo.tables import RouteTables
-from tests.simulation.actors.nameserver import NameServerProcess
-from tests.simulation.world.scheduler import START_EPOCH_MS
+from tests.simulation.nameserver import NameServerProcess
+from tests.simulation.world import START_EPOCH_MS
 
 Member = tuple[str, str, int, str]
 Route = tuple[str, str]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import orjson
 
 from rocketns.journal.chain import BLANK, HASH_CHARS, LINK_FILES_MAX, NO_HASH
 from rocketns.journal.segments import OPEN_PREFIX
+from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.replay import State, check_columns
-from tests.simulation.actors.nameserver import NameServer, NameServerProcess
-from tests.simulation.actors.threads import JournalWork
-from tests.simulation.world.disk import File, Folder
-from tests.simulation.world.errors import Violation
+from tests.simulation.disk import File, Folder
+from tests.simulation.nameserver import JournalWork, NameServer, NameServerProcess
+from tests.simulation.world import Violation
 
 SEAL = re.compile(rb',"prev":"([0-9a-f]+)","hash":"([0-9a-f]+)"\}')
 
@@ -172,3 +173,124 @@ def _files(folder: Folder, *, with_open: bool = True) -> list[tuple[str, File]]:
         elif name.endswith(".jsonl") or (with_open and name.startswith(OPEN_PREFIX)):
             found.append((name.removeprefix(OPEN_PREFIX).removesuffix(".jsonl"), node))
     return found
+
+
+ENTRIES_MAX = 2_000
+
+Routes = tuple[
+    dict[str, dict[str, tuple[int, ...]]], dict[tuple[str, int], str], dict[str, tuple[object, bool]],
+    dict[str, dict[str | None, object]],
+]  # fmt: skip
+
+
+def routes_of(tables: RouteTables) -> Routes:
+    """Topics with queues, members, the switches of their groups, and mappings of static topics.
+
+    A group without members is not in the journal.
+    """
+    groups = {name: group for name, group in tables.broker_addr_table.items() if group.broker_addrs}
+    return (
+        {topic: {name: tuple(data) for name, data in queues.items()}
+         for topic, queues in tables.topic_queue_table.items()},
+        {(name, broker_id): addr for name, group in groups.items() for broker_id, addr in group.broker_addrs.items()},
+        {name: (group.zone_name, group.enable_acting_master) for name, group in groups.items()},
+        {topic: dict(mappings) for topic, mappings in tables.topic_queue_mapping_info_table.items() if mappings},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The routes after a change. Its records are those after ``before``, up to ``seq``."""
+
+    boot: int
+    before: int
+    seq: int
+    routes: Routes
+
+
+class History:
+    """The routes of one name server over all its processes."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._boots: list[int] = []
+        self._lossy: set[int] = set()
+        self._seeded: set[int] = set()
+
+    def began(self, process: NameServerProcess) -> None:
+        """The process serves: compare what it restored, which is then what it has before its first record."""
+        journal = process.controller.journal
+        routes = routes_of(process.controller.core.context.tables)
+        doubts = [entry.doubt for entry in process.controller.core.context.tables.broker_live_table.values()]
+        is_seeded = any(doubt is not None and doubt.reason is Reason.SEEDED for doubt in doubts)
+        if is_seeded:
+            pass  # `check_seeded` compares them
+        elif process.controller.configuration.restore.restore:
+            self._compare(process.server, routes)
+        elif any(routes):
+            raise Violation(f"(e) {process.name} does not restore, and began with {routes}")
+        if journal is not None:
+            self._boots.append(journal.buffer._boot)
+            self._entries.append(Entry(self._boots[-1], 0, 0, routes))
+            if is_seeded:
+                self._seeded.add(self._boots[-1])
+
+    def changed(self, process: NameServerProcess, before: int) -> None:
+        """The tables changed, by a batch of events whose records follow the record ``before``."""
+        journal = process.controller.journal
+        if journal is not None:
+            boot = journal.buffer._boot
+            routes = routes_of(process.controller.core.context.tables)
+            self._entries.append(Entry(boot, before, journal.buffer.seq, routes))
+            if journal.buffer.lost or journal.buffer.losses:
+                self._lossy.add(boot)
+            del self._entries[:-ENTRIES_MAX]
+
+    def _compare(self, server: NameServer, routes: Routes) -> None:
+        boot, seq = self._last_record(server)
+        if boot is None or boot in self._lossy or (boot in self._seeded and not _has_snapshot(server, boot)):
+            return
+        entries = [entry for entry in self._entries if entry.boot == boot]
+        last = [entry for entry in entries if entry.seq <= seq][-1:]
+        if not last or any(entry.before < seq < entry.seq for entry in entries):
+            return  # the disk has a part of the last change
+        expected = last[0].routes
+        if not expected[1]:  # without a broker nothing is restored, but mappings stay where they are
+            expected = ({}, {}, {}, {})
+        if routes != expected:
+            raise Violation(f"(e) {server.name} restored {routes}, at record {seq} there were {expected}")
+
+    def _last_record(self, server: NameServer) -> tuple[int | None, int]:
+        """The last process with a record on the disk, and the record's number."""
+        for boot in reversed(self._boots):
+            found = lines_of(server, boot)
+            if found:
+                return boot, orjson.loads(found[-1])["seq"]
+        return None, 0
+
+
+def _has_snapshot(server: NameServer, boot: int) -> bool:
+    """Whether the disk has a whole snapshot of that process. Without one, partly seeded routes are not restored."""
+    return any(b'"end":true' in line for line in lines_of(server, boot))
+
+
+def check_seeded(
+    process: NameServerProcess, servers: Sequence[NameServer], changed_us: Mapping[NameServer, int]
+) -> None:
+    """The process serves. If no table changed while it read them, its routes are those of one of the others.
+
+    Mappings of brokers that are gone stay where they are, and are not read.
+    """
+    tables = process.controller.core.context.tables
+    doubts = [entry.doubt for entry in tables.broker_live_table.values()]
+    if not any(doubt is not None and doubt.reason is Reason.SEEDED for doubt in doubts):
+        return
+    others = [one.process for one in servers if one is not process.server and one.process is not None and one.serves]
+    began_us = process.started_us
+    were_quiet = all(changed_us.get(one.server, 0) < began_us and one.started_us < began_us for one in others)
+    if not others or len(others) < len(servers) - 1 or not were_quiet:
+        return
+    routes = routes_of(tables)[:3]
+    known = [routes_of(one.controller.core.context.tables)[:3] for one in others]
+    if routes not in known:
+        raise Violation(f"(e) {process.name} was seeded with {routes}, the others have {known}")

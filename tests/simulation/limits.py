@@ -1,9 +1,13 @@
-"""Invariant (g): queues and buffers stay within their limits, and the indexes of the tables within their tables."""
+"""Invariants (f) and (g): lookups give the reference's bytes; queues, buffers and indexes stay within their limits."""
 
 from __future__ import annotations
 
-from tests.simulation.actors.nameserver import NameServerProcess
-from tests.simulation.world.errors import Violation
+from rocketns.protocol.body import bodies
+from rocketns.routeinfo import view
+from tests.compiled.parts import HANDED_OVER, body_of, topic_count
+from tests.simulation.nameserver import NameServerProcess
+from tests.simulation.plan import TOPICS
+from tests.simulation.world import Violation
 
 
 def check_limits(process: NameServerProcess) -> None:
@@ -37,3 +41,21 @@ def _check_connections(process: NameServerProcess) -> None:
     open_sockets = sum(not socket.is_closed for socket in process.sockets)
     if len(controller.asyncio_transport.connections) > open_sockets + len(controller.client._connections):
         raise Violation(f"(g) {process.name} has more connections than sockets")
+
+
+def check_slots(process: NameServerProcess) -> None:
+    """Both dialects of every topic. A topic that is handed over to control has no slot to compare."""
+    controller = process.controller
+    core, config = controller.core, controller.configuration.namesrv
+    tables, slots = core.context.tables, core.publisher.slots
+    for topic in TOPICS:
+        route = view.pick_up_route(tables, config, topic)
+        for standard in (False, True):
+            compiled = body_of(slots, topic.encode(), standard)
+            if compiled == HANDED_OVER and route is not None:
+                continue
+            reference = None if route is None else bodies.topic_route_data(route, standard=standard)
+            if compiled != reference:
+                raise Violation(f"(f) {topic} on {process.name}: slots {compiled!r}, reference {reference!r}")
+    if topic_count(slots) != len(tables.topic_queue_table):
+        raise Violation(f"(f) {process.name} has {topic_count(slots)} slots, {len(tables.topic_queue_table)} topics")

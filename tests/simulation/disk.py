@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.simulation.world.errors import Crash
+from tests.simulation.world import Crash
 
 BLOCK_BYTES = 512
 # Of the writes and syncs of a broken disk, and of all writes: those that fail, and those that write only a part.

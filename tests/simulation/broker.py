@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
-from tests.simulation.actors.channel import Answer, Channel, Then
-from tests.simulation.actors.nameserver import NameServer
-from tests.simulation.actors.remote import Remote
-from tests.simulation.world.network import Network, Socket
-from tests.simulation.world.scheduler import START_EPOCH_MS, Process, World
+from tests.simulation.nameserver import NameServer
+from tests.simulation.network import Network, Socket
+from tests.simulation.peers import Answer, Channel, Remote, Then
+from tests.simulation.world import START_EPOCH_MS, Process, World
 
 SECOND_US = 1_000_000
 PERIOD_US = 30 * SECOND_US

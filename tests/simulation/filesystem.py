@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.simulation.world.disk import Disk, File, Folder, error
+from tests.simulation.disk import Disk, File, Folder, error
 
 ROOT = "/sim/"
 FIRST_DESCRIPTOR = 1 << 20

@@ -1,1 +1,0 @@
-"""The invariants. `tests.simulation` states them with their bounds."""

@@ -1,1 +1,0 @@
-"""What a seed decides: the deployment, the faults, and when they happen."""
