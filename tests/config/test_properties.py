@@ -271,13 +271,13 @@ def test_every_documented_property_is_read(tmp_path: Path, name: str) -> None:
 def test_an_unusable_journal_setting_stops_the_start(tmp_path: Path, text: str, message: str) -> None:
     """The sentence names the property, its value and what it may be."""
     with pytest.raises(StartupError, match=re.escape(message)):
-        build(tmp_path, f"{text}\n").journal
+        build(tmp_path, f"{text}\n")
 
 
 @pytest.mark.parametrize("ns", ["a/b", "x" * 129])
 def test_an_id_that_is_no_folder_name_stops_the_start(tmp_path: Path, ns: str) -> None:
     with pytest.raises(StartupError, match="journalNs is"):
-        build(tmp_path, f"journalNs={ns}\n").journal
+        build(tmp_path, f"journalNs={ns}\n")
 
 
 @pytest.mark.parametrize(

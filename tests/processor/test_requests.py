@@ -27,7 +27,7 @@ from rocketns.protocol.body.registration.decoding import decode_register_broker_
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
-from rocketns.routeinfo.events import AdminRequested, Cause
+from rocketns.routeinfo.events import AdminRequested, Cause, KvChanged
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.processor.asking import START, World, crc
@@ -269,6 +269,9 @@ def test_a_value_is_put_found_listed_and_deleted(world: World, tmp_path: Path) -
     """B094, B098, B101, B102, B103."""
     assert world.ask(100, NK | {"value": "v"}) == Reply()
     assert json.loads((tmp_path / "kv.json").read_bytes()) == {"configTable": {"ns": {"k": "v"}}}
+    world.context.take_events()
+    world.ask(100, NK | {"value": "v"})
+    assert not [event for event in world.context.take_events() if isinstance(event, KvChanged)]
     assert world.ask(101, NK) == Reply(ext_fields={"value": "v"})
     assert world.ask(219, NK) == Reply(body=b'{"table":{"k":"v"}}')
     for _ in range(2):

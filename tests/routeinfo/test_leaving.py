@@ -80,6 +80,14 @@ def test_a_replaced_address_expires(manager: Manager) -> None:
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {0: "127.0.0.1:9"}
 
 
+def test_an_address_expires_in_all_its_groups(manager: Manager) -> None:
+    for number in range(5):
+        manager.register(MASTER.but(name=f"b{number}"), TWO)
+    manager.now_ms += 120_001
+    manager.scan()
+    assert manager.tables == RouteTables()
+
+
 @pytest.mark.parametrize("timeout_ms", [HEARTBEAT_TIMEOUT_MS_MAX + 1, 2**63 - 1])
 def test_a_timeout_counts_as_a_day_at_most(manager: Manager, timeout_ms: int) -> None:
     manager.register(MASTER.but(timeout_ms=timeout_ms), TWO)

@@ -52,14 +52,6 @@ class Scene:
         return peer
 
 
-def test_nobody_goes_within_the_limit() -> None:
-    scene = Scene()
-    one = scene.hold(Peer("a"), LIMIT)
-    assert scene.holders.first() is None
-    scene.hold(one, LIMIT + 1)
-    assert scene.holders.first() is one
-
-
 def test_a_host_over_its_share_loses_its_connection_without_progress() -> None:
     """Not the largest, not the first to come, and not whoever made no progress for longest on another host."""
     scene = Scene()
@@ -80,23 +72,6 @@ def test_progress_alone_decides_among_small_hosts() -> None:
     assert scene.holders.first() is peers[0]
     scene.hold(peers[0], SHARE, PROGRESS_BYTES)
     assert scene.holders.first() is peers[1]
-
-
-def test_the_larger_of_two_large_hosts_loses_a_connection() -> None:
-    scene = Scene()
-    scene.hold(Peer("a"), LIMIT // 2)
-    larger = scene.hold(Peer("b"), LIMIT // 2 + 1)
-    assert scene.holders.first() is larger
-
-
-def test_known_brokers_are_last() -> None:
-    scene = Scene()
-    known = scene.hold(Peer("a", is_known=True), LIMIT // 2)
-    stranger = scene.hold(Peer("b"), LIMIT // 2 + 1)
-    assert scene.holders.first() is stranger
-    scene.hold(stranger, 0)
-    assert scene.holders.first() is None
-    assert scene.hold(known, LIMIT + 1) is scene.holders.first()
 
 
 def test_known_brokers_that_hold_more_than_half_are_first() -> None:

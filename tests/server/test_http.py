@@ -11,7 +11,7 @@ from aiohttp.http_parser import HttpRequestParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns.server.http.heads import END, FIELDS_MAX, HEAD_BYTES_MAX, TEXTS, refusal, refused
+from rocketns.server.http.heads import END, FIELDS_MAX, HEAD_BYTES_MAX, refusal
 from rocketns.server.http.requests import Requests
 
 HEAD_OF = b"GET /a HTTP/1.1\r\nHost: a\r\n%b\r\n"
@@ -30,28 +30,22 @@ PARTS = [
     [
         (HEAD_OF % b"", None),
         (b"GET / HTTP/1.0\r\n\r\n", None),
-        (b"HEAD /?a=%b3#c HTTP/1.1\r\nhost:\r\n\r\n", None),
         (HEAD_OF % b"Content-Length: 0\r\n", None),
         (HEAD_OF % b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: A\r\n", None),
         (HEAD_OF % (b"Accept: a\r\n" * (FIELDS_MAX - 1)), None),
         (HEAD_OF % (b"Accept: a\r\n" * FIELDS_MAX), 431),
         (HEAD_OF % b"Content-Length: 1\r\n", 413),
-        (HEAD_OF % b"content-length: 0x\r\n", 413),
         (HEAD_OF % b"Content-Length: 0\r\nContent-Length: 0\r\n", 400),
         (HEAD_OF % b"Content-Length: 0\r\nContent-Length: 7\r\n", 413),
         (HEAD_OF % b"TRANSFER-ENCODING: chunked\r\n", 413),
-        (HEAD_OF % b"Transfer-Encoding: identity\r\n", 413),
         (HEAD_OF % b"Expect: 100-continue\r\n", 413),
         (HEAD_OF % b"Host: b\r\n", 400),
         (HEAD_OF % b"Content-Length : 7\r\n", 400),
-        (HEAD_OF % b" Content-Length: 7\r\n", 400),
         (HEAD_OF % b"X: a\nContent-Length: 7\r\n", 400),
         (HEAD_OF % b"X: a\rContent-Length: 7\r\n", 400),
-        (HEAD_OF % b"X: \0\r\n", 400),
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         (b"PRI * HTTP/2.0\r\n\r\n", 400),
-        (b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         (b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         (b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         (b"\r\n\r\n", 400),
@@ -73,14 +67,6 @@ def test_aiohttp_finds_one_request_without_a_body_in_what_is_passed_on(middle: b
             assert not message.chunked
             assert payload.is_eof()
             assert tail == b""
-
-
-def test_a_refusal_is_a_whole_answer() -> None:
-    for status in TEXTS:
-        head, _, body = refused(status).partition(END)
-        assert head.startswith(b"HTTP/1.1 %d " % status)
-        assert b"\r\nConnection: close\r\n" in head
-        assert b"\r\nContent-Length: %d" % len(body) in head
 
 
 GET = b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -112,15 +112,6 @@ def test_a_connection_that_comes_back_keeps_its_debt_by_its_host() -> None:
     assert order(waiting, {}) == ["modest", "modest", "greedy2"]
 
 
-def test_a_small_frame_goes_before_large_ones() -> None:
-    """Before anything was measured, the expected cost of a frame follows from its size."""
-    waiting = inbox()
-    for number in range(50):
-        waiting.submit(f"host{number}", frame(body=1_000_000))
-    waiting.submit("host99", frame(body=500))
-    assert serve(waiting)[0] == "host99"
-
-
 def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
     """Also if other peers were served meanwhile, at a higher cost than their size suggested."""
     waiting = inbox()
@@ -130,21 +121,6 @@ def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
         serve(waiting, 20 * MS)
     waiting.submit("host99", frame(body=700))
     assert serve(waiting)[0] == "host99"
-
-
-def test_large_frames_are_not_starved_by_newcomers() -> None:
-    """Small frames of new connections overtake a large frame only by the large frame's expected cost."""
-    waiting = inbox()
-    waiting.submit("large1", frame(body=1_000_000))
-    before = 0
-    for number in range(1_000):
-        waiting.submit(f"large{number + 2}", frame())
-        key, _ = waiting.take()
-        waiting.charge(20_000)
-        if key == "large1":
-            break
-        before += 1
-    assert 100 < before < 300
 
 
 @pytest.mark.parametrize(("full", "other"), [(ROUTE, OTHER), (OTHER, ROUTE)])
@@ -268,14 +244,6 @@ def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little(
     assert waiting.bytes == 0
 
 
-def test_a_connection_that_would_hold_the_most_is_refused() -> None:
-    waiting = inbox(bytes_max=10 * LARGE_BYTES)
-    assert waiting.submit("a", frame(body=4 * LARGE_BYTES))
-    assert not waiting.submit("b", frame(body=7 * LARGE_BYTES))
-    assert waiting.submit("b", frame(body=3 * LARGE_BYTES))
-    assert not waiting.submit("b", frame(body=3 * LARGE_BYTES))
-
-
 def test_the_host_that_holds_the_most_is_refused_first() -> None:
     """Of its connections the largest. Another host's connection with more than each of them is not."""
     waiting = inbox(bytes_max=10 * LARGE_BYTES)
@@ -385,7 +353,7 @@ def test_a_broker_that_asks_one_thing_at_a_time_pays_for_it() -> None:
     assert 3 <= served.count("broker1") <= 5
 
 
-@pytest.mark.parametrize("code", [0, 103, 105, 904, 32_767])
+@pytest.mark.parametrize("code", [0, 32_767])
 def test_usual_headers(code: int) -> None:
     assert request_code(frame_of(json_header(code, {"topic": "T"}), b"body")) == code
     assert request_code(memoryview(frame_of(json_header(code)))) == code
@@ -408,10 +376,7 @@ def test_lookups_as_clients_write_them(code: int, expected: bool) -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        b"{}",
         b"{'code':103}",
-        b'{"code":"103"}',
-        b'{"code":1e2}',
         b'{"code":103,"code":105}',
         b'{"extFields":{"code":"105"},"code":103}',
         b'{"\\u0063ode":103,"extFields":{"code":105}}',

@@ -13,9 +13,7 @@ from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.missing import watching
 from rocketns.server.missing.asked import (
-    FORGOTTEN_AFTER_MS,
     NEW_TOPICS_MAX,
-    TOPIC_CHARACTERS_MAX,
     TOPICS_MAX,
     WAITING_MAX,
     WAITING_OF_HOST_MAX,
@@ -70,22 +68,6 @@ def test_a_topic_that_lost_its_route_again_is_missing_since_then(seconds: Second
     one = seconds.found["a"]
     assert (one.lookups, one.since_epoch_ms, one.latest_peers()) == (1, seconds.now.epoch_ms, ("10.0.0.2:1",))
     assert one.said_ms == said_ms
-
-
-def test_a_topic_that_nobody_asks_for_is_forgotten(seconds: Seconds) -> None:
-    seconds.note("a")
-    seconds.go_on(FORGOTTEN_AFTER_MS - 1)
-    seconds.go_on(1)
-    assert "a" in seconds.found
-    seconds.go_on()
-    assert seconds.found == seconds.table._owned == {}
-
-
-def test_a_name_longer_than_any_topic_is_not_kept(seconds: Seconds) -> None:
-    seconds.note("a" * TOPIC_CHARACTERS_MAX)
-    seconds.note("b" * (TOPIC_CHARACTERS_MAX + 1))
-    seconds.go_on()
-    assert list(seconds.found) == ["a" * TOPIC_CHARACTERS_MAX]
 
 
 def test_what_waits_is_bounded(seconds: Seconds) -> None:
@@ -209,7 +191,7 @@ def watched(caplog: pytest.LogCaptureFixture) -> Iterator[Watched]:
         yield Watched()
 
 
-@pytest.mark.parametrize("topic", ["TBW102", "%RETRY%group", "%DLQ%group", "rmq_sys_SYNC_BROKER_MEMBER_broker-a", ""])
+@pytest.mark.parametrize("topic", ["%RETRY%group", "rmq_sys_SYNC_BROKER_MEMBER_broker-a"])
 def test_what_clients_and_brokers_ask_for_by_themselves_has_no_line(
     watched: Watched, caplog: pytest.LogCaptureFixture, topic: str
 ) -> None:
@@ -237,19 +219,6 @@ def test_a_topic_has_one_line_an_hour(watched: Watched, caplog: pytest.LogCaptur
     watched.look_up("Order")
     watched.go_on()
     assert len(caplog.messages) == 2
-
-
-def test_without_any_broker_one_line_says_so_and_each_topic_has_its_own_later(
-    watched: Watched, caplog: pytest.LogCaptureFixture
-) -> None:
-    for topic in ("Order", "Refund", "Order"):
-        watched.look_up(topic)
-        watched.go_on()
-    [line] = caplog.messages
-    assert "no broker is registered here" in line
-    watched.broker("broker-a")
-    watched.go_on()
-    assert [message.split()[5] for message in caplog.messages[1:]] == ["Order,", "Refund,"]
 
 
 def test_lines_a_minute_are_bounded_and_the_log_says_so(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
@@ -289,23 +258,6 @@ def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: py
     [one] = watched.watch.asked.all_missing()
     assert one.nearest is not None
     assert "Topic-17" in one.nearest
-
-
-def test_a_line_that_is_due_does_not_wait_for_the_search_of_another_topic(
-    watched: Watched, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watching, "STEP_NS", 0)
-    watched.broker("broker-a", *(f"Topic-{number}" for number in range(1_000)))
-    watched.look_up("%RETRY%group")
-    watched.watch.tick()
-    watched.look_up("Order")
-    watched.watch.tick()
-    watched.one_step()
-    assert caplog.messages == []
-    for _ in range(40):
-        watched.one_step()
-    [line] = caplog.messages
-    assert "topic Order," in line
 
 
 @pytest.mark.parametrize(("trusts_announced", "owners"), [(True, {"10.0.0.1", "10.0.0.2"}), (False, {"10.9.9.9"})])

@@ -47,7 +47,7 @@ def test_each_state_is_one_message(stand_in: StandIn) -> None:
 
 @pytest.mark.parametrize(
     ("usec", "every_ms"),
-    [("30000000", 10_000), ("5000000", 1_000), ("2000000", 666), ("4000", 1), ("1", 1), ("0", 0), ("x", 0), ("-5", 0)],
+    [("30000000", 10_000), ("2000000", 666), ("1", 1), ("0", 0), ("x", 0)],
 )
 def test_it_says_that_it_lives_three_times_in_the_limit(usec: str, every_ms: int) -> None:
     env = {"NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": usec}
@@ -57,7 +57,7 @@ def test_it_says_that_it_lives_three_times_in_the_limit(usec: str, every_ms: int
     assert Supervisor({"WATCHDOG_USEC": usec}, PID).alive_every_ms == 0
 
 
-@pytest.mark.parametrize("address", ["/nowhere/notify", "vsock:2:1234", "/" + "x" * 200, "a\0b"])
+@pytest.mark.parametrize("address", ["/nowhere/notify", "vsock:2:1234", "a\0b"])
 def test_a_supervisor_that_is_gone_costs_one_line_of_the_log(address: str, caplog: pytest.LogCaptureFixture) -> None:
     supervisor = Supervisor({"NOTIFY_SOCKET": address}, PID)
     supervisor.alive()
@@ -134,7 +134,7 @@ def test_the_passed_socket_is_taken_with_its_address(tcp: socket.socket) -> None
         socket.create_connection(taken.address).close()
 
 
-@pytest.mark.parametrize("count", ["2", "-1", "x", "", "99999999999999999999"])
+@pytest.mark.parametrize("count", ["2", "x"])
 def test_another_number_of_sockets_is_refused(count: str) -> None:
     with pytest.raises(StartupError, match=r"rocketns listens at one socket"):
         listening.passed(given(LISTEN_FDS=count), PID)
@@ -144,26 +144,6 @@ def test_another_number_of_sockets_is_refused(count: str) -> None:
 def test_a_socket_that_does_not_listen_is_refused() -> None:
     """Such as an accepted connection: Accept=yes in the socket unit."""
     with pytest.raises(StartupError, match=r"\(rocketns.socket\) is no listening TCP socket"):
-        listening.passed(given(), PID)
-
-
-@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET])
-def test_a_socket_of_another_family_is_refused(kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket(socket.AF_UNIX, kind) as made:
-        made.bind("")  # an abstract name that the kernel chooses
-        made.listen()
-        pass_on(made.fileno(), monkeypatch)
-        with pytest.raises(StartupError, match="is no listening TCP socket"):
-            listening.passed(given(), PID)
-
-
-def test_a_file_and_a_closed_descriptor_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Path(os.devnull).open("rb") as file:
-        pass_on(file.fileno(), monkeypatch)
-        with pytest.raises(StartupError, match="is not usable"):
-            listening.passed(given(), PID)
-    monkeypatch.setattr(listening, "PASSED_FD", 1_000_000)
-    with pytest.raises(StartupError, match="is not usable"):
         listening.passed(given(), PID)
 
 
@@ -183,23 +163,6 @@ def test_without_ipv6_every_address_is_of_ipv4(error: int, monkeypatch: pytest.M
             assert bound.family == socket.AF_INET
     with pytest.raises(StartupError, match=r"^Failed to bind to ::1:0: "):
         listening.bind("::1", 0)
-
-
-def test_a_name_with_addresses_of_both_families_is_the_one_of_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [
-        (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 0, 0, 0)),
-        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0)),
-    ]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_more: found)
-    with listening.bind("both.example", 0).socket as bound:
-        assert bound.getsockname()[0] == "127.0.0.1"
-
-
-def test_the_scope_of_an_address_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """fe80::1%eth0 is another socket address than fe80::1."""
-    found = [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("fe80::1", 0, 0, 7))]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_more: found)
-    assert listening._resolved("fe80::1%eth0", 9876) == (socket.AF_INET6, ("fe80::1", 9876, 0, 7))
 
 
 BLOCK_BYTES, PAGE = 100_000, mmap.PAGESIZE
@@ -254,23 +217,6 @@ def test_a_job_runs_when_due_and_then_at_its_rate(
     first_ms: int, every_ms: int, instants: list[int], ran: list[int]
 ) -> None:
     assert runs(first_ms, every_ms, instants) == ran
-
-
-def test_a_job_that_fails_is_logged_and_stays(caplog: pytest.LogCaptureFixture) -> None:
-    jobs, ran = Jobs(), []
-
-    def fail() -> None:
-        ran.append("failing")
-        raise ValueError("boom")
-
-    jobs.add("failing", fail, first_ms=0, every_ms=10)
-    jobs.add("other", lambda: ran.append("other"), first_ms=0, every_ms=10)
-    for now_ms in (0, 10):
-        jobs.run_due(now_ms)
-    assert ran == ["failing", "other"] * 2
-    assert [(record.getMessage(), record.exc_info is not None) for record in caplog.records] == [
-        ("job failing failed", True)
-    ] * 2
 
 
 def test_the_next_job_is_known() -> None:

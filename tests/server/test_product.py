@@ -57,19 +57,7 @@ def test_a_topic_that_the_first_server_lacks_is_not_asked_of_the_second(code: in
     run(test)
 
 
-def test_a_name_server_that_is_not_there() -> None:
-    """B248: the next address is asked."""
-
-    async def test(client: RemotingClient) -> None:
-        async with peer(serving(route)) as one:
-            assert await ask(client, [CLOSED, "nonsense", one.addr]) is not None
-            assert await ask(client, [CLOSED]) is None
-            assert await ask(client, []) is None
-
-    run(test)
-
-
-@pytest.mark.parametrize("body", [b"nonsense", b"null", b'{"brokerDatas":5}', b'{"queueDatas":[{}]}', b"[" * 9999])
+@pytest.mark.parametrize("body", [b"null", b"[" * 9999])
 def test_an_answer_that_is_no_route(body: bytes) -> None:
     """B248: it is treated like no answer."""
 
@@ -77,18 +65,6 @@ def test_an_answer_that_is_no_route(body: bytes) -> None:
         async with peer(serving(lambda request: route(request, body))) as one, peer(serving(route)) as two:
             assert await ask(client, [one.addr]) is None
             assert await ask(client, [one.addr, two.addr]) is not None
-
-    run(test)
-
-
-def test_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: waiting for an answer ends after five seconds."""
-    assert product_environment.TIMEOUT_S == 5
-    monkeypatch.setattr(product_environment, "TIMEOUT_S", 0.05)
-
-    async def test(client: RemotingClient) -> None:
-        async with peer() as one:
-            assert await ask(client, [one.addr]) is None
 
     run(test)
 
@@ -104,21 +80,6 @@ def test_lookups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             for _ in range(6):
                 routes.ask(LOOKUP, Asker(), answers.append)
             assert answers == [None]
-
-    run(test)
-
-
-def test_a_lookup_that_has_waited_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B248: with one sent at a time, all are answered."""
-    monkeypatch.setattr(product_environment, "SENT_MAX", 1)
-
-    async def test(client: RemotingClient) -> None:
-        async with peer(serving(route)) as one:
-            routes = ProductEnvironment(client, [one.addr], SerializeType.JSON)
-            found = [asyncio.get_running_loop().create_future() for _ in range(3)]
-            for future in found:
-                routes.ask(LOOKUP, Asker(), future.set_result)
-            assert await asyncio.gather(*found) == [Reply(body=ROUTE)] * 3
 
     run(test)
 
@@ -210,13 +171,6 @@ def test_a_host_of_many_connections_gives_way_to_another_host() -> None:
     """However little each of them has waiting."""
     *_, last = given_up(5, [*(Asker() for _ in range(5)), Asker("127.0.0.2")])
     assert last in range(5)
-
-
-def test_what_was_taken_leaves_room() -> None:
-    """It is not counted any more."""
-    line: Line[int] = Line(1)
-    asker = Asker()
-    assert [line.put(asker, 0), line.take(), line.put(asker, 1), line.put(asker, 2)] == [None, 0, None, 2]
 
 
 def test_hosts_take_turns() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -169,8 +168,3 @@ def test_all_cores_count_as_idle_without_idle_times(monkeypatch: pytest.MonkeyPa
     machine = Machine(monkeypatch, 1)
     monkeypatch.setattr(usage, "idle_s", lambda _cores: None)
     assert machine.window(0.9) == Usage(pytest.approx([0.9]), float(len(machine.meter._cores)))
-
-
-def test_before_the_threads_run_nothing_is_measured() -> None:
-    """A restore that takes longer than the periodic job waits keeps the reactors from starting."""
-    assert Meter([threading.Thread(), threading.Thread()]).read() is None

@@ -14,10 +14,9 @@ from interop.harness import codes
 from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.client.topics import LOOKUPS_AT_ONCE
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.server import seeding
 from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, run, serving
@@ -100,16 +99,6 @@ def test_a_route_drops_brokers_that_the_cluster_info_lacks() -> None:
     assert known.topics["T"].keys() == {"b"}
 
 
-def test_a_topic_that_went_in_between_is_left_out() -> None:
-    def answers(request: RemotingCommand) -> tuple[int, Any]:
-        gone = request.code == LOOKUP and request.ext("topic") == "T"
-        return (codes.TOPIC_NOT_EXIST, b"") if gone else (0, WHOLE[request.code])
-
-    known = seeded(answering(answers))
-    assert known is not None
-    assert known.topics.keys() == {"U"}
-
-
 def refusing(code: int) -> Answers:
     return lambda request: (1, b"") if request.code == code else (0, WHOLE[request.code])
 
@@ -117,18 +106,9 @@ def refusing(code: int) -> Answers:
 WRONG: dict[str, tuple[Serve | str, str]] = {
     "nobody listens": (CLOSED, "connecting to 127.0.0.1:1 failed"),
     "no brokers": (answering(WHOLE | {CLUSTER: {}}), "it has no brokers itself"),
-    "brokers without an address": (
-        answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {}}}}}), "it has no brokers"
-    ),
-    "no cluster": (answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"cluster": None}}}}), "no brokers"),
     "no topics": (answering(WHOLE | {TOPICS: {"topicList": []}}), "it has no topics itself"),
-    "topic lists switched off": (answering(refusing(TOPICS)), "it answered request 206 with code 1"),
     "not ready": (answering(refusing(LOOKUP)), "it answered request 105 with code 1"),
     "no JSON": (answering(WHOLE | {CLUSTER: b"<html>"}), "its answer is not that of a name server"),
-    "a broker id that is a word": (
-        answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": GROUP | {"brokerAddrs": {"x": "a:1"}}}}}),
-        "not that of a name server",
-    ),
     "queues without a broker": (answering(WHOLE | {LOOKUP: {"queueDatas": [{}]}}), "not that of a name server"),
     "too many values": (answering(WHOLE | {TOPICS: {"topicList": [""] * 500_001}}), "not that of a name server"),
 }  # fmt: skip
@@ -178,30 +158,6 @@ def test_queues_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch, ca
     monkeypatch.setattr(seeding, "ENTRIES_MAX", 1)
     assert seeded(answering(WHOLE)) is None
     assert "it has more than 1 queues of topics on brokers" in caplog.text
-
-
-def test_lookups_are_asked_some_at_a_time() -> None:
-    """So that the other server, which may be Java's, has time for its clients."""
-    names = [f"T{number}" for number in range(200)]
-    asked: list[int] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        waiting = []
-        while size := await reader.read(4):
-            request = decode(size + await reader.readexactly(int.from_bytes(size)))
-            waiting.append(request)
-            if request.code == LOOKUP and len(waiting) < min(LOOKUPS_AT_ONCE, len(names) - sum(asked)):
-                continue
-            asked.extend([len(waiting)] if request.code == LOOKUP else [])
-            for one in waiting:
-                body = json.dumps((WHOLE | {TOPICS: {"topicList": names}})[one.code]).encode()
-                writer.write(answer(one, 0, body))
-            waiting.clear()
-
-    known = seeded(serve)
-    assert known is not None
-    assert len(known.topics) == 200
-    assert max(asked) == LOOKUPS_AT_ONCE
 
 
 @pytest.mark.parametrize("part", ["topicQueueMappingByBroker", "filterServerTable"])

@@ -48,7 +48,7 @@ def connected(context: Context, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
 
 @pytest.mark.parametrize("version", BOTH_VERSIONS)
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 100])
+@pytest.mark.parametrize("size", [1, 5, 100])
 def test_pieces_of_every_size(context: Context, version: ssl.TLSVersion, size: int) -> None:
     """B058, B064: handshake and records in fragments."""
     stream, peer = TlsStream(context), TlsPeer(only(version))
@@ -82,13 +82,6 @@ def test_garbage(context: Context, garbage: bytes) -> None:
         stream.end()
         with pytest.raises(TlsError):
             stream.send(b"more")
-
-
-def test_good_records_before_garbage(context: Context) -> None:
-    """B067: the good records are passed on."""
-    stream, peer = connected(context)
-    assert stream.receive(peer.encrypt(b"good") + b"garbage") == b"good"
-    assert stream.ended is not None
 
 
 def test_a_refused_peer_hears_why(ours: Identity, lasting: Files, tmp_path: Path) -> None:
@@ -139,20 +132,6 @@ def takes(context: Context, peer: TlsPeer) -> bool:
     return stream.ended is None
 
 
-def test_the_whole_chain_is_shown(ours: Identity, tmp_path: Path) -> None:
-    """B069: tls.server.certPath may hold what lies between the certificate and the trusted authority."""
-    between = ours.issue_authority("between")
-    identity = between.issue("server")
-    files = Files.write(tmp_path, identity)
-    files.certificate.write_bytes(identity.certificate_pem() + between.certificate_pem())
-    trust = tmp_path / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    client = any_server()
-    client.verify_mode = client.verify_mode.CERT_REQUIRED
-    client.load_verify_locations(trust)
-    assert takes(build_server_context(files_config(files)), TlsPeer(client))
-
-
 @pytest.mark.parametrize("rsa_bits", [0, 2048], ids=["elliptic", "rsa"])
 @pytest.mark.parametrize("password", ["", "secret \u00e9"])
 def test_kinds_of_keys(ours: Identity, tmp_path: Path, rsa_bits: int, password: str) -> None:
@@ -170,30 +149,17 @@ def test_a_missing_file(files: Files, missing: str) -> None:
     assert not isinstance(failed.value, TlsContentError)
 
 
-def test_a_key_of_another_certificate(files: Files) -> None:
-    """B074: the server still starts; the error names both files."""
-    files.key.write_bytes(authority("others").key_pem())
-    with pytest.raises(TlsError, match=r"key\.pem does not match .*certificate\.pem") as failed:
-        build_server_context(files_config(files))
-    assert not isinstance(failed.value, TlsContentError)
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("certificate.pem", ""),
         ("certificate.pem", NONSENSE.format("CERTIFICATE")),
-        ("key.pem", ""),
         ("key.pem", NONSENSE.format("PRIVATE KEY")),
         ("trust.pem", ""),
-        ("trust.pem", NONSENSE.format("CERTIFICATE")),
-        ("trust.pem", None),
     ],
 )
-def test_files_that_hold_nonsense(files: Files, name: str, content: str | None) -> None:
+def test_files_that_hold_nonsense(files: Files, name: str, content: str) -> None:
     """B074: the server does not start, and the error names the file."""
-    if content is not None:
-        (files.folder / name).write_text(content)
+    (files.folder / name).write_text(content)
     given = files_config(files, authClient="true", trustCertPath=str(files.folder / "trust.pem"))
     with pytest.raises(TlsContentError, match=name):
         build_server_context(given)
@@ -245,14 +211,10 @@ def agreed(context: Context, version: ssl.TLSVersion) -> str | None:
 @pytest.mark.parametrize(
     ("protocols", "ciphers", "tls12", "tls13"),
     [
-        ("TLSv1.2", "", GCM256, None),
-        ("TLSv1.3", "", None, MODERN256),
         ("TLSv1.3,TLSv1.2,SSLv3", "", GCM256, MODERN256),
         ("TLSv1.1,TLSv1.3", "", None, MODERN256),
         ("", f"{MODERN128},{JAVA_GCM128}", GCM128, MODERN128),
         ("", f"{JAVA_CBC128},{JAVA_GCM256}", CBC128, None),
-        ("", f"{JAVA_GCM256},{JAVA_CBC128}", GCM256, None),
-        ("", MODERN128, None, MODERN128),
         ("", f"{SIGNAL},{MODERN128}", None, MODERN128),
         ("TLSv1.2,TLSv1.3", JAVA_GCM128, GCM128, None),
     ],
@@ -269,12 +231,8 @@ def test_tls_versions_and_suites_are_agreed_in_the_order_of_the_server(
     ("protocols", "ciphers", "reason"),
     [
         ("TLSv9", "", "tls.protocols names unknown protocols: TLSv9"),
-        ("TLSv1.3,tlsv1.2", "", "tls.protocols names unknown protocols: tlsv1.2"),
         ("SSLv3", "", "no cipher suite"),
         ("TLSv1.2", MODERN128, "no cipher suite"),
-        ("TLSv1.3", JAVA_GCM128, "no cipher suite"),
-        ("", SIGNAL, "no cipher suite"),
-        ("", "TLS_NONSENSE", "tls.ciphers"),
         ("", f"{MODERN128},TLS_NONSENSE", "tls.ciphers names unknown cipher suites: TLS_NONSENSE"),
         ("", "TLS_NONSENSE_WITH_NOTHING", "tls.ciphers is not usable: no cipher match"),
         ("", f"{JAVA_GCM128},TLS_NONSENSE_WITH_NOTHING", "unknown cipher suites: NONSENSE-NOTHING"),
@@ -294,7 +252,6 @@ def test_settings_that_leave_no_tls_version_are_refused(protocols: str, ciphers:
     ("protocols", "ciphers", "versions"),
     [
         ("", "", (TLS12, TLS13)),
-        ("TLSv1.2", "", (TLS12, TLS12)),
         ("", JAVA_GCM128, (TLS12, TLS12)),
         ("", MODERN128, (TLS13, TLS13)),
     ],
@@ -321,9 +278,7 @@ def encoded(der: bytes) -> x509.Certificate:
     return certified(x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, der))
 
 
-@pytest.mark.parametrize(
-    "der", [b"\xff\xff", b"\x30\x04\xa3\x02\x30\x00", b"\x30\x04\xa5\x02\x30\x00", b"\x30\x05\x87\x03abc"]
-)
+@pytest.mark.parametrize("der", [b"\xff\xff", b"\x30\x05\x87\x03abc"])
 def test_a_certificate_with_unreadable_names_has_none(der: bytes) -> None:
     """Among them kinds of names that the library does not know."""
     assert names_of(encoded(der)) == ()

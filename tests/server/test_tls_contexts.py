@@ -126,14 +126,6 @@ def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
     watching(files, test)
 
 
-@pytest.mark.parametrize("mode", ["permissive", "enforcing"])
-def test_nonsense_stops_the_start(files: Files, mode: str) -> None:
-    """B074: with a sentence that names the file."""
-    files.key.write_text("nonsense")
-    with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem"):
-        asyncio.run(TlsContexts(lambda: files_config(files, {"tls.server.mode": mode})).start())
-
-
 def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """B064: one certificate for any number of connections at the same time. A server without TLS peers makes none."""
     made: list[Context] = []
