@@ -1,9 +1,12 @@
-"""Input of the protocol's property tests: JSON values, JSON texts, and mutated valid bytes."""
+"""Input of the protocol's tests: any JSON values and texts, mutated valid bytes, and what Java makes of given texts."""
 
 from __future__ import annotations
 
+import ast
 import json
+from collections import defaultdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -70,3 +73,22 @@ def declined(_data: bytes | bytearray | memoryview, _compressed: bool, _mappings
 
 
 decode_by_definition = partial(decode_register_broker_body, shortcut=declined)
+
+
+NOW = 1_795_000_000_000  # the clock of java.txt: a version without timestamp gets it
+REFUSED = "refused"
+
+
+def _java() -> dict[str, list[Any]]:
+    rows: dict[str, list[Any]] = defaultdict(list)
+    section = ""
+    for line in Path(__file__).with_name("java.txt").read_text("utf-8").split("\n"):
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif line and not line.startswith("#"):
+            rows[section].append(ast.literal_eval(line))
+    return rows
+
+
+JAVA = _java()
+"""The rows of each section of java.txt."""

@@ -28,10 +28,10 @@ from rocketns.protocol.headers import (
     requested_zone,
 )
 from rocketns.protocol.json import fastjson
-from tests.protocol.java_headers import DECODED, FORGIVEN, REFUSED
 from tests.protocol.strategies import (
     INT_MAX,
     INT_MIN,
+    JAVA,
     LONG_MAX,
     LONG_MIN,
     any_bytes,
@@ -81,7 +81,7 @@ def test_the_flag_tells_answers_and_oneway_requests(flag: int) -> None:
     assert (read.is_response, read.is_oneway) == (bool(flag & 1), bool(flag & 2))
 
 
-@pytest.mark.parametrize(("header", "expected"), DECODED, ids=[header[:50] for header, _ in DECODED])
+@pytest.mark.parametrize(("header", "expected"), JAVA["headers"], ids=lambda value: str(value)[:50])
 def test_a_json_header_is_taken_as_java_takes_it(header: str, expected: Any) -> None:
     """B010, B011, B013, B014, B016, B017, B018, B019, B020, B021."""
     if expected is None:
@@ -92,13 +92,17 @@ def test_a_json_header_is_taken_as_java_takes_it(header: str, expected: Any) -> 
         assert (read.code, read.version, read.flag, read.ext_fields) == expected
 
 
-@pytest.mark.parametrize("header", FORGIVEN)
+@pytest.mark.parametrize("header", JAVA["forgiven headers"])
 def test_fields_that_nobody_reads_may_be_anything(header: str) -> None:
     assert command.decode(frame(header.encode())).code == 5
 
 
-@pytest.mark.parametrize("header", REFUSED, ids=[repr(header[:30]) for header in REFUSED])
+LEVELS = [b'{"x":' + b"[" * 1500 + b"]" * 1500 + b',"code":5}', b'{"extFields":{"a":' + b"[" * 300 + b"]" * 300 + b"}}"]
+
+
+@pytest.mark.parametrize("header", [*JAVA["refused headers"], *LEVELS], ids=lambda header: repr(header[:30]))
 def test_bytes_that_nobody_sends_close_the_connection(header: bytes) -> None:
+    """Also levels that Python's stack has no room for."""
     with pytest.raises(MalformedFrame):
         command.decode(frame(header))
 
@@ -188,19 +192,16 @@ def test_bad_utf8_in_a_binary_header_is_replaced() -> None:
     assert read.ext_fields == {"k": "\ufffd"}
 
 
-@given(ints, ext_fields, ints, ints, ints, st.binary(max_size=20))
-def test_json_frames_survive_the_way(code: int, ext: dict[str, str], o: int, v: int, f: int, body: bytes) -> None:
-    read = command.decode(frame(json_header(code, ext, opaque=o, version=v, flag=f), body, JSON))
-    assert (read.code, read.ext_fields, read.opaque, read.version, read.flag) == (code, ext, o, v, f)
-    assert read.body == (body or None)
-
-
-@given(shorts, ext_fields, ints, shorts, ints, st.binary(max_size=20))
-def test_binary_frames_survive_the_way(code: int, ext: dict[str, str], o: int, v: int, f: int, body: bytes) -> None:
+@given(shorts, ext_fields, ints, shorts, ints, st.binary(max_size=20), st.sampled_from([JSON, ROCKETMQ]))
+def test_frames_survive_the_way(
+    code: int, ext: dict[str, str], opaque: int, version: int, flag: int, body: bytes, form: int
+) -> None:
     """B024, B026."""
-    read = command.decode(frame(binary_header(code, ext, opaque=o, version=v, flag=f), body, ROCKETMQ))
-    assert (read.code, read.opaque, read.version, read.flag) == (code, o, v, f)
-    assert read.ext_fields == ({key: value or None for key, value in ext.items()} or None)
+    header = (json_header if form == JSON else binary_header)(code, ext, opaque=opaque, version=version, flag=flag)
+    read = command.decode(frame(header, body, form))
+    assert (read.code, read.opaque, read.version, read.flag) == (code, opaque, version, flag)
+    expected = ext if form == JSON else {key: value or None for key, value in ext.items()} or None
+    assert read.ext_fields == expected
     assert read.body == (body or None)
 
 

@@ -1,7 +1,9 @@
-"""Request bodies: a registration plain, compressed and bare, DataVersion, and the queue data of one topic."""
+"""Request bodies are read as Java reads them: registrations plain, compressed and bare, versions, and queue data."""
 
 from __future__ import annotations
 
+import random
+import struct
 import zlib
 from contextlib import suppress
 from typing import Any
@@ -10,29 +12,30 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config, wrapper
+from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body.data_version import decode_data_version
 from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.registration import inflating
 from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper, decode_topic_config_wrapper
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
-from rocketns.protocol.bounds import BLOCKS_MAX, FILTER_SERVERS_MAX, LENIENT_BYTES_MAX, ODD_VALUES_MAX, QUEUE_DATAS_MAX
-from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0
-from tests.protocol.java_registrations import (
-    BODIES,
-    FORGIVEN_TOPICS,
-    MAPPING_MAPS,
-    MAPPINGS,
-    NOW,
-    QUEUE_DATAS,
-    REFUSED,
-    TABLES,
-    TOPICS,
-    VERSIONS,
+from rocketns.protocol.bounds import (
+    BLOCK_BYTES_MAX,
+    BLOCKS_MAX,
+    FILTER_SERVERS_MAX,
+    INFLATED_BYTES_MAX,
+    INFLATED_RATIO_MAX,
+    LENIENT_BYTES_MAX,
+    ODD_VALUES_MAX,
+    QUEUE_DATAS_MAX,
 )
+from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0
 from tests.protocol.strategies import (
+    JAVA,
+    NOW,
+    REFUSED,
     any_bytes,
     decode_by_definition,
     ints,
@@ -70,58 +73,58 @@ def ids(value: Any) -> str:
     return str(value)[:50]
 
 
-@pytest.mark.parametrize(("text", "expected"), BODIES, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["bodies"], ids=ids)
 def test_a_body_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     """B132, B133, B134, B161: the filter servers, and whether there is a wrapper."""
     body = outcome(decode, text)
-    got = body if body is REFUSED else (body.filter_server_list, body.topic_config_wrapper is not None)
+    got = body if body == REFUSED else (body.filter_server_list, body.topic_config_wrapper is not None)
     assert got == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), VERSIONS, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["versions"], ids=ids)
 def test_a_version_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     """B140: in the wrapper and alone."""
     read = outcome(decoded_wrapper, '{"dataVersion":' + text + "}")
-    assert (read if read is REFUSED else read.data_version) == expected
+    assert (read if read == REFUSED else read.data_version) == expected
     assert outcome(decode_data_version, text.encode(), NOW) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), TABLES, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["tables"], ids=ids)
 def test_a_topic_table_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     """B135, B137: a null topic spoils the body; the key is not the name."""
     read = outcome(decoded_wrapper, '{"topicConfigTable":' + text + "}")
-    table = None if read is REFUSED else read.topic_config_table
+    table = None if read == REFUSED else read.topic_config_table
     shown = table if table is None else {key: (topic.topic_name, *topic.queues) for key, topic in table.items()}
-    assert (REFUSED if read is REFUSED else shown) == expected
+    assert (REFUSED if read == REFUSED else shown) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), TOPICS, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["topics"], ids=ids)
 def test_a_topic_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     """B136."""
     read = outcome(decoded_wrapper, '{"topicConfigTable":{"a":' + text + "}}")
-    topic = None if read is REFUSED else read.topic_config_table["a"]
+    topic = None if read == REFUSED else read.topic_config_table["a"]
     assert (REFUSED if topic is None else (topic.topic_name, *topic.queues)) == expected
 
 
-@pytest.mark.parametrize("text", FORGIVEN_TOPICS)
+@pytest.mark.parametrize("text", JAVA["forgiven topics"])
 def test_fields_of_a_topic_that_nobody_reads_may_be_anything(text: str) -> None:
     table = decoded_wrapper('{"topicConfigTable":{"a":' + text + "}}").topic_config_table
     assert table is not None
     assert (table["a"].topic_name, table["a"].queues) == ("a", (16, 16, 6, 0))
 
 
-@pytest.mark.parametrize(("text", "expected"), MAPPING_MAPS, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["mapping maps"], ids=ids)
 def test_a_map_of_mappings_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     read = outcome(decoded_wrapper, '{"topicQueueMappingInfoMap":' + text + "}")
-    mappings = None if read is REFUSED else read.topic_queue_mapping_info_map
-    assert (REFUSED if read is REFUSED else mappings if mappings is None else len(mappings)) == expected
+    mappings = None if read == REFUSED else read.topic_queue_mapping_info_map
+    assert (REFUSED if read == REFUSED else mappings if mappings is None else len(mappings)) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), MAPPINGS, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["mappings"], ids=ids)
 def test_a_mapping_is_taken_as_java_takes_it(text: str, expected: Any) -> None:
     read = outcome(decoded_wrapper, '{"topicQueueMappingInfoMap":{"M":' + text + "}}")
-    if expected is REFUSED:
-        assert read is REFUSED
+    if expected == REFUSED:
+        assert read == REFUSED
     else:
         assert read.topic_queue_mapping_info_map == {"M": TopicQueueMappingInfo(*expected)}
 
@@ -132,11 +135,11 @@ def test_a_null_mapping_is_left_out() -> None:
     assert list(read.topic_queue_mapping_info_map or ()) == ["O"]
 
 
-@pytest.mark.parametrize(("text", "expected"), QUEUE_DATAS, ids=ids)
+@pytest.mark.parametrize(("text", "expected"), JAVA["queue datas"], ids=ids)
 def test_queue_datas_are_taken_as_java_takes_them(text: str, expected: Any) -> None:
     """B228, B229."""
     read = outcome(decode_queue_datas, text.encode())
-    assert (read if read is REFUSED else [(name, *queues) for name, queues in read]) == expected
+    assert (read if read == REFUSED else [(name, *queues) for name, queues in read]) == expected
 
 
 def test_no_body_is_an_empty_registration() -> None:
@@ -267,3 +270,192 @@ def test_any_body_is_read_or_refused(body: bytes, compressed: bool, version: int
     ):
         with suppress(BodyDecodeError):
             read()
+
+
+# The compressed form: one zlib stream of blocks.
+
+names = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"]), max_size=8)
+
+
+def decode_compressed(body: bytes, version: int = V5_0_0) -> RegisterBrokerBody:
+    return decode(body, compressed=True, version=version)
+
+
+def topics_of(body: RegisterBrokerBody) -> list[Any]:
+    assert body.topic_config_wrapper is not None
+    table = body.topic_config_wrapper.topic_config_table or {}
+    assert all(key == topic.topic_name for key, topic in table.items())
+    return [(topic.topic_name, *topic.queues) for topic in table.values()]
+
+
+def stream(
+    *lines: bytes, version: bytes = b"{}", count: int | None = None, filters: bytes = b"[]", mappings: bytes = b"\0" * 4
+) -> bytes:
+    """Level 1 packs blanks less than the bound of the ratio allows."""
+    topics = struct.pack(">i", len(lines) if count is None else count) + b"".join(map(block, lines))
+    return zlib.compress(block(version) + topics + block(filters) + mappings, 1)
+
+
+def test_a_compressed_registration_is_read() -> None:
+    """B126: the sys flag is not carried."""
+    mapping = {"topic": "M", "bname": "b", "currIdMap": {"0": 1}, "epoch": 7, "totalQueues": 8}
+    topics = [topic_config("a", 1, 2, 3, flag=9), topic_config("b")]
+    body = decode_compressed(compressed_body(topics, data_version(5, 6, 7), filters=("f:1",), mapping=[mapping]))
+    read = body.topic_config_wrapper
+    assert read is not None
+    assert (read.data_version, body.filter_server_list) == (DataVersion(7, 6, 5), ["f:1"])
+    assert topics_of(body) == [("a", 1, 2, 3, 0), ("b", 8, 8, 6, 0)]
+    assert read.topic_queue_mapping_info_map == {
+        "M": TopicQueueMappingInfo(topic="M", bname="b", curr_id_map={0: 1}, epoch=7, total_queues=8)
+    }
+
+
+def test_mappings_are_there_from_version_5() -> None:
+    """B127, B128."""
+    old = compressed_body([topic_config("a"), topic_config("b")], mapping=None)
+    assert len(topics_of(decode_compressed(old, V5_0_0 - 1))) == 2
+    with pytest.raises(BodyDecodeError, match="Failed to decode RegisterBrokerBody"):
+        decode_compressed(old, V5_0_0)
+    new = compressed_body([], mapping=[{"topic": "M"}])
+    assert decode_compressed(new, V5_0_0 - 1).topic_config_wrapper == TopicConfigWrapper(
+        DataVersion(0, 1_700_000_000_000, 1), {}, {}
+    )
+
+
+@given(st.lists(st.tuples(names, ints, ints, ints), max_size=4))
+def test_any_numbers_survive_the_way(topics: list[Any]) -> None:
+    body = decode_compressed(compressed_body([topic_config(*topic) for topic in topics]))
+    assert topics_of(body) == list({name: (name, *numbers, 0) for name, *numbers in topics}.values())
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"T 1 2 3 SINGLE_TAG", ("T", 1, 2, 3, 0)),
+        (b"T 1 2 3 MULTI_TAG {}", ("T", 1, 2, 3, 0)),
+        (b"T 1 2 3 SINGLE_TAG not JSON", ("T", 1, 2, 3, 0)),
+        (b"T 1 2 3 SINGLE_TAG   ", ("T", 1, 2, 3, 0)),
+        (b"T +1 -2 007 SINGLE_TAG", ("T", 1, -2, 7, 0)),
+        (b" 1 2 3 SINGLE_TAG", ("", 1, 2, 3, 0)),
+        (b"T\xff 1 2 3 SINGLE_TAG", ("T\ufffd", 1, 2, 3, 0)),
+        (b"\xe4\xb8\xbb\xe9\xa2\x98 1 2 3 SINGLE_TAG", ("主题", 1, 2, 3, 0)),
+        (b"T 1 2 3", None),
+        (b"", None),
+        (b"T 1 2 3 SINGLE_TAGS", None),
+        (b"T 1 2 3 single_tag", None),
+        (b"T  1 2 3 SINGLE_TAG", None),
+        (b"T x 2 3 SINGLE_TAG", None),
+        (b"T 1 2 3.0 SINGLE_TAG", None),
+        (b"T 1 2 2147483648 SINGLE_TAG", None),
+        (b"T 1 2 " + b"9" * 5000 + b" SINGLE_TAG", None),
+        (b"T\t1 2 3 SINGLE_TAG 5", None),
+    ],
+)
+def test_a_topic_line_is_split_at_blanks(line: bytes, expected: Any) -> None:
+    """B129: TopicConfig.decode; None where it is a decode failure."""
+    if expected is None:
+        with pytest.raises(BodyDecodeError):
+            decode_compressed(stream(line))
+    else:
+        assert topics_of(decode_compressed(stream(line))) == [expected]
+
+
+@pytest.mark.parametrize(("data", "expected"), JAVA["filter arrays"], ids=repr)
+def test_an_unreadable_list_of_filter_servers_is_empty(data: bytes, expected: Any) -> None:
+    assert decode_compressed(stream(filters=data)).filter_server_list == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        stream(version=b"x"),
+        stream(version=b"[]"),
+        stream(count=1),
+        stream(count=2**31 - 1),
+        stream(mappings=b""),
+        stream(mappings=struct.pack(">i", 1)),
+        stream(mappings=struct.pack(">i", 1) + block(b"null        ")),
+        stream(mappings=struct.pack(">i", 1) + block(b'{"bname":"b"}')),
+        stream(mappings=struct.pack(">i", 1) + block(b'{"topic":"M","epoch":{}}')),
+        zlib.compress(b""),
+        zlib.compress(struct.pack(">i", -1)),
+        b'{"filterServerList":[]}',
+        stream()[:-8],
+        stream()[3:],
+        b"x",
+    ],
+    ids=lambda body: body.hex()[:40],
+)
+def test_a_bad_stream_is_refused(body: bytes) -> None:
+    """B129."""
+    with pytest.raises(BodyDecodeError, match="Failed to decode RegisterBrokerBody"):
+        decode_compressed(body)
+
+
+def test_no_version_is_null() -> None:
+    """A version block without bytes."""
+    read = decode_compressed(stream(version=b"")).topic_config_wrapper
+    assert read is not None
+    assert read.data_version is None
+
+
+def test_a_body_with_an_impossible_ratio_is_refused() -> None:
+    """At the bound, and a byte beyond it. zlib packs blanks to a thousandth."""
+    version = b"{}".ljust(100_000)
+    rest = struct.pack(">i", 0) + block(b"[]") + bytes(4)
+    size = len(zlib.compress(block(version) + rest, 9))
+    noise = random.Random(1).randbytes((len(version) // INFLATED_RATIO_MAX - size) * 2)
+    for cut in range(len(noise)):
+        blocks = block(b'{"x":"' + noise[cut:].hex().encode() + b'"}' + version[2:]) + rest
+        body = zlib.compress(blocks, 9)
+        if len(body) * INFLATED_RATIO_MAX < len(blocks):
+            break
+        decode_compressed(body)
+    with pytest.raises(BodyDecodeError, match=f"inflates to more than {INFLATED_RATIO_MAX * len(body)} bytes"):
+        decode_compressed(body)
+
+
+def test_a_body_that_inflates_beyond_the_limit_is_refused() -> None:
+    """A request of 140 KB that would take more memory than all the routes."""
+    line = b"T 1 1 1 MULTI_TAG ".ljust(1 << 20)
+    body = stream(*[line] * (INFLATED_BYTES_MAX // len(line) + 1))
+    with pytest.raises(BodyDecodeError, match=f"inflates to more than {INFLATED_BYTES_MAX} bytes"):
+        decode_compressed(body)
+
+
+def test_bytes_after_the_last_section_are_not_decode_compressed() -> None:
+    """As in Java. Of a request of 32 KB that inflates to 31 MB of zeros, only the beginning is inflated."""
+    beginning = inflating.inflate(zlib.compress(b"\0" * (31 << 20)), True)
+    assert len(beginning) <= inflating.INFLATED_AT_FIRST_BYTES
+
+
+def test_a_block_has_a_limit_of_bytes() -> None:
+    most = BLOCK_BYTES_MAX
+    assert topics_of(decode_compressed(stream(b"T 1 1 1 MULTI_TAG ".ljust(most)))) == [("T", 1, 1, 1, 0)]
+    with pytest.raises(BodyDecodeError):
+        decode_compressed(stream(b"T 1 1 1 MULTI_TAG ".ljust(most + 1)))
+
+
+def test_lenient_mappings_share_one_allowance() -> None:
+    """Small blocks that only the lenient parser reads may together not exceed the allowance of one frame."""
+    one = block(b"{'topic':'M'}".ljust(2000))
+    fits = LENIENT_BYTES_MAX // 2000
+    decode_compressed(stream(mappings=struct.pack(">i", fits) + one * fits))
+    with pytest.raises(BodyDecodeError, match="leniently"):
+        decode_compressed(stream(mappings=struct.pack(">i", fits + 1) + one * (fits + 1)))
+
+
+WHOLE = compressed_body([topic_config("a"), topic_config("b")], mapping=[{"topic": "M"}])
+
+
+@given(
+    st.one_of(
+        mutated(st.just(WHOLE)),
+        mutated(st.just(zlib.decompress(WHOLE))).map(zlib.compress),
+        st.builds(lambda *parts: stream(parts[0], version=parts[1], filters=parts[2]), any_bytes, any_bytes, any_bytes),
+    ),
+    st.sampled_from([V5_0_0 - 1, V5_0_0]),
+)
+def test_any_stream_is_read_or_refused(body: bytes, version: int) -> None:
+    with suppress(BodyDecodeError):
+        decode_compressed(body, version)

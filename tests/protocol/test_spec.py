@@ -1,4 +1,4 @@
-"""The Construct declarations: one sample of each layout in both directions, and checks of lengths."""
+"""Layouts: each declared one is read and built byte for byte, and PROXY headers are read from any bytes."""
 
 from __future__ import annotations
 
