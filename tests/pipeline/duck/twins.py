@@ -37,15 +37,11 @@ class Run:
         return str(max(self.raw_events["dt"].to_pylist()))
 
     def events_only(self) -> duckdb.DuckDBPyConnection:
-        """A database with ``raw_events``, ``files`` and ``all_events``, whose times are corrected."""
+        """A database with ``files`` and ``all_events``, whose times are corrected."""
         db = duckdb.connect()
-        for name, table in {
-            "raw": self.raw_events,
-            "files": self.files,
-            "offsets": self.tables["clock_offsets"],
-        }.items():
-            db.register(name, table)
-        db.execute("create temp table raw_events as select * from raw")
+        db.register("raw", self.raw_events)
+        db.register("files", self.files)
+        db.register("offsets", self.tables["clock_offsets"])
         shifted = 'select r.* replace (r.ts - coalesce(o."offset", 0) as ts) from raw r left join offsets o using (ns)'
         db.execute(f"create temp table all_events as {shifted}")
         return db
