@@ -28,8 +28,7 @@ from rocketns.protocol.body.registration.register_broker_body import RegisterBro
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.bounds import BlockLimits
 from rocketns.protocol.codes import V5_0_0
-from tests.protocol import java_registrations as java
-from tests.protocol.strategies import JSON_BITS, decode_by_definition, ints, json_values, longs, mutated, texts
+from tests.protocol.strategies import JAVA, JSON_BITS, NOW, decode_by_definition, ints, json_values, longs, mutated, texts
 
 DECLINED, REFUSED = "declined", "refused"
 
@@ -63,7 +62,7 @@ STATIC = BROKER_5_5_0.replace(
 
 def reference(body: bytes, *, compressed: bool = False, version: int = V5_0_0) -> RegisterBrokerBody | str:
     try:
-        return decode_by_definition(body, compressed=compressed, version=version, now_ms=java.NOW)
+        return decode_by_definition(body, compressed=compressed, version=version, now_ms=NOW)
     except BodyDecodeError:
         return REFUSED
 
@@ -282,8 +281,8 @@ TEMPLATES = [
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_hostile_values_at_every_place(template: str) -> None:
-    listed = [text for text, _ in (*java.BODIES, *java.VERSIONS, *java.TABLES, *java.TOPICS, *java.MAPPING_MAPS)]
-    for text in (*HOLES, *NUMBERS, *listed, *java.FORGIVEN_TOPICS, *(bit.decode("latin-1") for bit in JSON_BITS)):
+    listed = [text for name in ("bodies", "versions", "tables", "topics", "mapping maps") for text, _ in JAVA[name]]
+    for text in (*HOLES, *NUMBERS, *listed, *JAVA["forgiven topics"], *(bit.decode("latin-1") for bit in JSON_BITS)):
         check((template % text).encode())
     check((template % ("[" * 100_000)).encode())
     check((template % ("[" * 500 + "]" * 500)).encode())
