@@ -18,10 +18,10 @@ def names() -> Names:
     return Names()
 
 
-@pytest.fixture(params=[0, 2], ids=["loop", "reactors"])
-def reactors(request: pytest.FixtureRequest) -> int:
-    """How many reactor threads the servers have; with 0 the asyncio loop carries everything."""
-    return int(request.param)
+@pytest.fixture
+def reactors() -> int:
+    """How many reactor threads the servers have. A file about the turns of control itself says 0."""
+    return 2
 
 
 @pytest.fixture

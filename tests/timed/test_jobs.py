@@ -1,19 +1,22 @@
-"""The periodic jobs: when each runs, observed by its log lines."""
+"""A start and what runs periodically: readiness, routes of another name server, the scan, lines of refusals."""
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from tests.behaviour.calls import put_kv, switch
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.ports import free_port
+from interop.harness.wire import Client, eventually
+from tests.behaviour.calls import switch
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import heartbeat, register, registered
+from tests.behaviour.views import ask_route, cluster_info, group, route, topic_list
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import SECOND, pass_time
 
 SCAN_LINE = "start scanNotActiveBroker"
-KV_LINE = "configTable SIZE: 1"
-MINUTE = 60 * SECOND
 
 
 def seconds_of(server: TimedServer, caplog: pytest.LogCaptureFixture, line: str, until_s: int) -> list[int]:
@@ -26,62 +29,14 @@ def seconds_of(server: TimedServer, caplog: pytest.LogCaptureFixture, line: str,
     return seconds
 
 
-@pytest.fixture(autouse=True)
-def log_everything(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-
-
-def test_the_scan_runs_after_five_seconds_and_then_every_five(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    """B190: scanNotActiveBroker: first after 5 s, then every scanNotActiveBrokerInterval, by default 5 s."""
-    assert seconds_of(timed_server(), caplog, SCAN_LINE, 26) == [5, 10, 15, 20, 25]
-
-
-@pytest.mark.parametrize(("interval", "expected"), [(7_000, [5, 12, 19]), (1_000, [*range(5, 21)]), (20_000, [5])])
+@pytest.mark.parametrize(("interval", "expected"), [(5_000, [5, 10, 15, 20]), (7_000, [5, 12, 19])])
 def test_the_interval_is_a_property(
     timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture, interval: int, expected: list[int]
 ) -> None:
     """B190: the interval applies from the second scan on. The first scan runs after 5 s with any interval."""
+    caplog.set_level("INFO")
     server = timed_server(scanNotActiveBrokerInterval=interval)
     assert seconds_of(server, caplog, SCAN_LINE, 20) == expected
-
-
-def test_a_changed_interval_waits_for_the_next_start(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    """B243: start-only properties: shown, no effect."""
-    server = timed_server()
-    with server.connect() as client:
-        switch(client, "scanNotActiveBrokerInterval", 1_000)
-        assert seconds_of(server, caplog, SCAN_LINE, 16) == [5, 10, 15]
-
-
-def test_a_scan_that_was_late_is_not_made_up_for(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    """After an hour in which the process was stopped there is one scan, not 720, once the waiting input is read. Then
-    the interval applies again."""
-    server = timed_server()
-    server.advance(60 * MINUTE)
-    assert caplog.messages.count(SCAN_LINE) == 0
-    pass_time(server, 2 * SECOND, step_ms=SECOND // 2)
-    assert caplog.messages.count(SCAN_LINE) == 1
-    late = seconds_of(server, caplog, SCAN_LINE, 20)
-    assert len(late) in (4, 5)
-    assert {later - earlier for earlier, later in itertools.pairwise(late)} <= {4, 5}
-
-
-def test_the_kv_table_is_printed_after_a_minute_and_then_every_ten(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    """printAllPeriodically: first after 1 min, every 10 min; each item is a line."""
-    server = timed_server(scanNotActiveBrokerInterval=3_600_000)
-    with server.connect() as client:
-        put_kv(client, "ns", "k", "v")
-        assert seconds_of(server, caplog, KV_LINE, 22 * 60) == [60, 660, 1260]
-        server.advance(10 * MINUTE)
-        assert "configTable NS: ns Key: k Value: v" in caplog.messages
 
 
 def test_a_job_that_fails_runs_again(
@@ -93,3 +48,135 @@ def test_a_job_that_fails_runs_again(
     with server.connect() as client:
         assert seconds_of(server, caplog, "job scanNotActiveBroker failed", 16) == [5, 10, 15]
         assert client.is_closed_by_server()
+
+
+def test_routes_are_refused_until_the_time_has_passed(timed_server: TimedServerFactory, names: Names) -> None:
+    """B205, B206: 105 is refused for 45 s, to the millisecond. All other requests are answered from the start."""
+    server = timed_server(needWaitForService="true")
+    with server.connect() as client:
+        registered(client, names)
+        pass_time(server, 45 * SECOND - 1)
+        answer = ask_route(client, names.topic("T"))
+        assert (answer.code, answer.remark, answer.body) == (1, "name server not ready", None)
+        assert names.broker in cluster_info(client)["brokerAddrTable"]
+        server.advance(1)
+        assert route(client, names.topic("T"))
+        assert ask_route(client, "none").code == codes.TOPIC_NOT_EXIST
+
+
+def test_a_longer_waiting_time_counts_from_the_start_too(timed_server: TimedServerFactory) -> None:
+    """B206: both switches are read at every request, so raising the time makes a ready server wait again."""
+    server = timed_server(needWaitForService="true", waitSecondsForService=3)
+    with server.connect() as client:
+        pass_time(server, 10 * SECOND)
+        assert ask_route(client, "none").code == codes.TOPIC_NOT_EXIST
+        switch(client, "waitSecondsForService", 12)
+        assert ask_route(client, "none").code == codes.SYSTEM_ERROR
+        pass_time(server, 2 * SECOND)
+        assert ask_route(client, "none").code == codes.TOPIC_NOT_EXIST
+
+
+CONFIRM_S = 30
+
+
+def everything(client: Client, names: Names) -> dict[str, object]:
+    """All answers to lookups: the bytes of each route, the groups, the topics."""
+    topics = sorted(topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
+    assert names.topic("T") in topics
+    ext = {"acceptStandardJsonOnly": "true"}
+    routes = {topic: client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic} | ext).body for topic in topics}
+    return {"groups": cluster_info(client), "routes": routes}
+
+
+def unconfirmed(server: TimedServer) -> int:
+    return server.call(lambda: len(server.controller.core.context.tables.unconfirmed))
+
+
+def started_from(timed_server: TimedServerFactory, seed: TimedServer, **more: object) -> TimedServer:
+    """Its list of seeds also has a server that is down, and itself."""
+    port = free_port()
+    seeds = f"127.0.0.1:{port};127.0.0.1:1;127.0.0.1:{seed.port}"
+    settings = {"listenPort": port, "rocketns.seedServers": seeds, "rocketns.confirmSeconds": CONFIRM_S}
+    return timed_server(**settings | {"serverChannelMaxIdleTimeSeconds": 0} | more)
+
+
+def test_it_answers_as_the_other_one(
+    timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Masters, slaves, zones, static topics, filter servers and permissions. Only the dead one is left out."""
+    caplog.set_level("INFO", "rocketns.seeding")
+    seed = timed_server()
+    with seed.connect() as broker, seed.connect() as slave:
+        registered(broker, names, ["T", "U"], perm=4, zoneName="z", enableActingMaster="true", filters=["f:1"])
+        registered(slave, names, ["T", "U"], host=2, broker_id=1, enableActingMaster="true")
+        server = started_from(timed_server, seed)
+        with seed.connect() as first, server.connect() as second:
+            assert everything(first, names) == everything(second, names)
+        assert unconfirmed(server) == 2
+    told = [one.getMessage() for one in caplog.records if one.name == "rocketns.seeding"]
+    assert [line.split(" of seedServers")[0] for line in told if "left out" in line] == ["the name server 127.0.0.1:1"]
+    assert f"1 broker groups and 2 topics were read from the name server 127.0.0.1:{seed.port}" in caplog.text
+
+
+def test_a_broker_that_is_heard_stays_and_a_silent_one_goes(timed_server: TimedServerFactory, names: Names) -> None:
+    """One registers, one sends a heartbeat, one is silent."""
+    seed, others = timed_server(), [Names(), Names()]
+    with seed.connect() as at_seed:
+        for one in (names, *others):
+            registered(at_seed, one)
+        server = started_from(timed_server, seed)
+        assert unconfirmed(server) == 3
+        with server.connect() as broker, server.connect() as client:
+            assert register(broker, names).code == codes.SUCCESS
+            assert heartbeat(broker, others[0]).code == codes.SUCCESS
+            assert unconfirmed(server) == 1
+            pass_time(server, (CONFIRM_S - 1) * SECOND)
+            assert group(client, others[1].broker) is not None
+            pass_time(server, 3 * SECOND)
+            eventually(lambda: group(client, others[1].broker) is None)
+            assert group(client, names.broker) is not None
+            assert group(client, others[0].broker) is not None
+
+
+def test_a_server_whose_only_seed_is_itself_says_so(
+    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each address of this machine counts as its own, also where another name server listens at it."""
+    port = free_port()
+    server = timed_server(**{"listenPort": port, "rocketns.seedServers": f"127.0.0.1:{port};127.0.0.2:{port}"})
+    with server.connect() as client:
+        assert cluster_info(client)["brokerAddrTable"] == {}
+    said = "rocketns.seedServers names only this name server (127.0.0.1:{0}, 127.0.0.2:{0}): no routes are read"
+    assert said.format(port) in caplog.text
+
+
+BODY = register_body([topic_config("T"), topic_config("U")])
+
+
+def take_over(client: Client, number: int) -> None:
+    """By an address that was no member of the group."""
+    ext = register_ext(addr=f"10.0.0.{number}:10911", body=BODY)
+    assert client.request(codes.REGISTER_BROKER, ext, BODY).code == 0
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [line for line in caplog.messages if "would refuse request 103" in line]
+
+
+def test_takeovers_are_counted_without_an_access_file(
+    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    server = timed_server()
+    with server.connect() as client:
+        for number in range(1, 5):
+            take_over(client, number)
+        server.advance(70 * SECOND)
+        assert len(lines(caplog)) == 2
+        server.advance(70 * SECOND)
+        server.advance(70 * SECOND)
+        for number in range(5, 7):
+            take_over(client, number)
+        assert len(lines(caplog)) == 3  # the kind was forgotten
+    server.stop()
+    assert len(lines(caplog)) == 4  # what was not told yet

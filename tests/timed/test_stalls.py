@@ -11,7 +11,6 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.clock import Clock
 from rocketns.server.jobs import Jobs
 from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.stall import Stall, StallWatch
@@ -204,7 +203,7 @@ def test_a_suspended_machine_expires_no_broker(
         assert not is_known(client, names)
 
 
-@pytest.mark.parametrize("by_ms", [-(10**12), -3_600_000, 3_600_000, 10**12])
+@pytest.mark.parametrize("by_ms", [-(10**12), 3_600_000])
 def test_the_wall_clock_decides_nothing(
     timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture, by_ms: int
 ) -> None:
@@ -240,14 +239,6 @@ def test_a_stall_is_in_the_journal(timed_server: TimedServerFactory, names: Name
     assert stall["ts"] // 1000 == 1_700_000_000_000 + STALL
     assert suspended["ms"] == 2 * SECOND
     assert [one["ev"] for one in records if one["seq"] > stall["seq"]][:2] == ["hb", "stall"]
-
-
-def test_a_server_that_nobody_uses_says_nothing_of_a_stall(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    server = timed_server()
-    server.advance(STALL)
-    assert not [one for one in caplog.records if one.name == "rocketns.stall"]
 
 
 class Watched:
@@ -303,9 +294,3 @@ def test_both_clocks_may_tell_of_one_stall() -> None:
     watched = Watched()
     [stall] = watched.after(5 * SECOND, suspended_ms=7 * SECOND)
     assert (stall.missed_ms, stall.suspended_ms, stall.length_ms) == (5 * SECOND, 7 * SECOND, 12 * SECOND)
-
-
-def test_the_real_clock_knows_how_long_the_machine_slept() -> None:
-    """Twice the same, as it does not sleep now."""
-    clock = Clock()
-    assert 0 <= clock.suspended_ms() == pytest.approx(clock.suspended_ms(), abs=20)

@@ -1,4 +1,4 @@
-"""Many brokers that fall silent together are kept, and asked for proof; the others expire as usual."""
+"""Brokers that stop sending: when they are overdue, what a scan does, and many that fall silent together."""
 
 from __future__ import annotations
 
@@ -10,21 +10,107 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext
-from interop.harness.wire import eventually
+from interop.harness.payloads import data_version, register_body, register_ext
+from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import configs, unregister
-from tests.behaviour.views import group
+from tests.behaviour.steps import configs, query_version, register, registered
+from tests.behaviour.views import group, members, route
 from tests.journal.files import records_of
+from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, pass_time
+from tests.timed.steps import SECOND, is_open, pass_time
+
+DEFAULT_TIMEOUT = 120 * SECOND
+INTERVAL = 5 * SECOND
+NO_IDLE = {"serverChannelMaxIdleTimeSeconds": 0}
+
+
+def is_known(client: Client, names: Names) -> bool:
+    """Whether any request still shows the broker: group, cluster, its topic's route, or version query."""
+    shown = {
+        group(client, names.broker) is not None,
+        members(client, names.cluster) is not None,
+        route(client, names.topic("T")) is not None,
+    }
+    assert len(shown) == 1, shown
+    return shown.pop()
+
+
+def test_the_timeout_is_two_minutes_if_not_told(timed_server: TimedServerFactory, names: Names) -> None:
+    """B166: the scan at the very instant is too early by 1 ms."""
+    server = timed_server(**NO_IDLE)
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=None)
+        pass_time(server, DEFAULT_TIMEOUT)
+        assert is_known(client, names)
+        pass_time(server, INTERVAL - 1)
+        assert is_known(client, names)
+        server.advance(1)
+        eventually(lambda: not is_known(client, names))
+
+
+@pytest.mark.parametrize("timeout", [5_000, 7_999])
+def test_an_overdue_broker_goes_at_a_scan(timed_server: TimedServerFactory, names: Names, timeout: int) -> None:
+    """B190: no refresh for the timeout: connection closed by the server, broker removed, within one interval."""
+    server = timed_server()
+    overdue_at = next(at for at in range(INTERVAL, 10 * INTERVAL, INTERVAL) if at > timeout)
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=timeout)
+        pass_time(server, overdue_at - 1)
+        assert not is_ended(broker)
+        assert is_known(client, names)
+        server.advance(1)
+        assert broker.is_closed_by_server()
+        eventually(lambda: not is_known(client, names))
+        assert query_version(client, names, data_version()).body is None
+        assert is_open(client)
+
+
+def test_brokers_that_share_a_connection_all_lose_it(timed_server: TimedServerFactory) -> None:
+    """B190: an overdue broker's connection closes, and with it the others on it, overdue or not (B188)."""
+    server = timed_server()
+    short, long = Names(), Names()
+    with server.connect() as shared, server.connect() as client:
+        registered(shared, short, heartbeatTimeoutMillis=4_000)
+        registered(shared, long, heartbeatTimeoutMillis=40_000)
+        pass_time(server, INTERVAL)
+        assert shared.is_closed_by_server()
+        eventually(lambda: not is_known(client, short))
+        eventually(lambda: not is_known(client, long))
+
+
+def test_a_silent_broker_on_a_busy_connection_expires(timed_server: TimedServerFactory, names: Names) -> None:
+    """B190: only the broker's own refreshes count, not other traffic."""
+    server = timed_server()
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names, heartbeatTimeoutMillis=9_000)
+        for _ in range(9):
+            server.advance(SECOND)
+            assert is_open(broker)
+        server.advance(SECOND)
+        assert broker.is_closed_by_server()
+        eventually(lambda: not is_known(client, names))
+
+
+def test_a_broker_that_full_tables_refuse_stays_in_the_routes(timed_server: TimedServerFactory, names: Names) -> None:
+    """Whoever fills the tables must not remove a broker that creates a topic."""
+    server = timed_server(**NO_IDLE, **{"rocketns.routesMax": 2})
+    with server.connect() as broker, server.connect() as client:
+        registered(broker, names)
+        for _ in range(3):
+            pass_time(server, DEFAULT_TIMEOUT - INTERVAL)
+            assert register(broker, names, ("T", "U", "V")).code == codes.SYSTEM_ERROR
+        assert is_known(client, names)
+        assert route(client, names.topic("V")) is None
+        pass_time(server, DEFAULT_TIMEOUT + INTERVAL)
+        eventually(lambda: not is_known(client, names))
+
 
 TIMEOUT = 20 * SECOND
 SCAN = 5 * SECOND
 KEPT_S = 100
 BROKERS = 10
-NO_IDLE = {"serverChannelMaxIdleTimeSeconds": 0}
 HALF = {"rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": KEPT_S} | NO_IDLE
 LINE = "brokers are silent, more than massExpiryPercent=50"
 
@@ -164,17 +250,6 @@ def test_a_refused_connection_is_proof_at_once(start: Start) -> None:
         fleet.pass_time(TIMEOUT + 2 * SCAN)
         eventually(lambda: fleet.known == list(range(1, BROKERS)))
     assert fleet.unconfirmed == BROKERS - 1
-
-
-def test_a_peer_that_leaves_is_not_silent(start: Start) -> None:
-    """Unregistrations and closed connections remove kept brokers as usual."""
-    fleet = start()
-    fleet.pass_time(TIMEOUT + 2 * SCAN)
-    names = fleet.names[0]
-    unregister(fleet.connections[0], names, brokerAddr=fleet.addrs[0])
-    for number in range(1, BROKERS):
-        fleet.connections[number].close()
-    eventually(lambda: fleet.known == [])
 
 
 def test_connections_that_are_closed_for_idling_are_silence(start: Start) -> None:

@@ -1,1 +1,0 @@
-"""Effects of time on brokers: expiry, many at once, doubt, returning, late ends of connections."""

@@ -1,1 +1,0 @@
-"""Effects of time on connections: before their first frame, and without a byte."""
