@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import struct
 import threading
 from contextlib import ExitStack
 
@@ -108,14 +107,10 @@ def test_a_peer_that_sends_more_than_it_is_answered_waits(managed: Managed) -> N
 @pytest.mark.parametrize(
     "path",
     [
-        "/../../etc/passwd",
         "/%2e%2e/%2e%2e/etc/passwd",
         "//livez",
-        "/livez/..",
         "/livez%00",
         "/%ff",
-        "/livez/",
-        "/;",
         "*",
     ],
 )
@@ -158,18 +153,3 @@ def test_the_largest_unread_answers_are_closed_first(managed: Managed, monkeypat
         # Until it looks again, others may leave more.
         eventually(lambda: sum(one.unsent_bytes for one in [*admin.gate._guards.values()]) <= gate.UNSENT_BYTES_MAX)
         assert managed.http.ask("/livez").status == 200
-
-
-def test_peers_that_go_before_their_answer_leave_no_line_in_the_log(
-    managed: Managed, caplog: pytest.LogCaptureFixture
-) -> None:
-    """SO_LINGER 0: the connection is reset as soon as its request is sent."""
-    for path in (b"/api/v1/stream", b"/metrics", b"/api/v1/brokers") * 50:
-        with managed.http.connect() as connection:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            connection.sendall(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
-    assert managed.http.ask("/livez").status == 200
-    assert managed.admin is not None
-    gate_of = managed.admin.gate
-    eventually(lambda: not gate_of.streams)
-    assert not [one for one in caplog.records if one.levelname == "ERROR"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,19 +11,11 @@ import pytest
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
 from tests.admin.conftest import Broker, Managed, get
-from tests.support.proxyheaders import v1
 
 pytestmark = pytest.mark.usefixtures("no_old_numbers")
 
 FAQ = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 NOTHING = f"No topic route info in name server for the topic: {{}}\nSee {FAQ} for further details."
-POLICY = """\
-[modes]
-lookup = "enforce"
-[principals.clients]
-networks = ["10.0.0.0/8"]
-may = ["lookup"]
-"""
 
 
 def look_up(client: Client, *topics: str) -> None:
@@ -75,27 +65,6 @@ def test_a_topic_that_comes_leaves_the_list(managed: Managed) -> None:
         assert managed.scrape()("rocketns_missing_topics") == 0
 
 
-def test_a_peer_that_has_left_is_named_by_its_host(managed: Managed) -> None:
-    with managed.connect() as client:
-        look_up(client, "Order")
-    eventually(lambda: managed.scrape()("rocketns_connections_closed_total", reason="peer") == 1)
-    [row] = rows(managed)
-    assert row["peers"] == ["127.0.0.1"]
-
-
-def test_who_asked_through_a_trusted_proxy_is_named_and_counts_alone(start_managed: Callable[..., Managed]) -> None:
-    managed = start_managed({"rocketns.trustedProxies": "127.0.0.0/8"})
-    with managed.connect() as flood, managed.connect() as client:
-        flood.send(v1("TCP4", "10.0.0.1", "127.0.0.1", 5, 9876))
-        client.send(v1("TCP4", "10.0.0.2", "127.0.0.1", 6, 9876))
-        look_up(flood, *(f"flood-{number}" for number in range(300)))
-        look_up(client, "Order")
-        look_up(flood, *(f"flood-{number}" for number in range(300, 600)))
-        found = {row["topic"]: row["peers"] for row in rows(managed, limit=500)}
-    assert [one.partition(":")[0] for one in found["Order"]] == ["10.0.0.2"]
-    assert {peers[0].partition(":")[0] for peers in found.values()} == {"10.0.0.1", "10.0.0.2"}
-
-
 def test_a_flood_of_names_leaves_others_theirs(managed: Managed) -> None:
     """More names than a reactor keeps in a second come before and after the one of another host."""
     assert managed.reactors is not None
@@ -122,12 +91,3 @@ def test_rows_are_filtered_and_ordered(managed: Managed) -> None:
         assert [row["topic"] for row in rows(managed, sort="topic")] == ["%RETRY%group", "Order"]
         assert [row["topic"] for row in rows(managed, reason="absent")] == ["Order"]
         assert [row["topic"] for row in rows(managed, q="GROUP")] == ["%RETRY%group"]
-
-
-def test_who_may_not_look_up_leaves_no_name(start_managed: Callable[..., Managed], tmp_path: Path) -> None:
-    policy = tmp_path / "policy.toml"
-    policy.write_text(POLICY, "utf-8")
-    managed = start_managed({"rocketns.accessFile": policy})
-    with managed.connect() as client:
-        assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "Secret"}).code == 16
-        assert rows(managed) == []

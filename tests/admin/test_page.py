@@ -1,26 +1,21 @@
-"""The status page in a real Chromium: what an operator sees, what works by keyboard, tokens, and other origins."""
+"""The status page in a real Chromium: what an operator sees, what works by keyboard, and tokens."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from interop.harness import codes
 from interop.harness.wire import eventually
-from rocketns.admin import api
 from rocketns.admin.page import stream
-from rocketns.admin.recent.ring import Recent
 from tests.admin.conftest import V4_9_4, V5_5_0, Broker, Managed
-from tests.admin.test_status import TOLD
 from tests.behaviour.calls import put_kv
 from tests.support.browser import ARGUMENTS, CHROMIUM
 from tests.support.certificates import Files, authority
@@ -34,8 +29,6 @@ READ, PROBE = "token-of-read-0123456789", "token-of-probe-0123456789"
 # Chromium's own words for 401, for 403, and for a stream that the server ends.
 REFUSED = ("Failed to load resource: the server responded with a status of 40",
            "Failed to load resource: net::ERR_INCOMPLETE_CHUNKED_ENCODING")  # fmt: skip
-HERE, ELSEWHERE = "ns.example", "evil.example"
-NAMES = f"--host-resolver-rules=MAP {HERE} 127.0.0.1, MAP {ELSEWHERE} 127.0.0.1"
 FULL_GROUPS = 2  # have all the topics
 BROKERS, TOPICS, LOST, LATE = 300, 10_000, 20, 4
 
@@ -44,7 +37,7 @@ BROKERS, TOPICS, LOST, LATE = 300, 10_000, 20, 4
 def chromium() -> Iterator[Browser]:
     """One browser for the module. Until it ends, playwright's loop runs in this thread, so no other loop may."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, NAMES])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -132,27 +125,6 @@ def test_the_page_shows_changes_without_a_reload(managed: Managed, open_page: Op
         page.locator("#reasons", has_text="Heartbeats are late").wait_for(state="detached")
 
 
-@pytest.mark.parametrize(("asked", "shown"), [("brokers", "#brokers tr"), ("events", "#changes li")])
-def test_an_answer_that_was_made_earlier_takes_no_later_one_back(
-    managed: Managed, open_page: Open, asked: str, shown: str
-) -> None:
-    """The list is on its way while more happens, and comes last."""
-    held: list[tuple[Route, APIResponse]] = []
-    with Broker(managed, "first") as first, Broker(managed, "later", addr="10.0.0.2:1") as later:
-        page = open_page(managed)
-        page.route(re.compile(rf"/api/v1/{asked}\?"), lambda one: held.append((one, one.fetch())), times=1)
-        with page.expect_request(re.compile(rf"/api/v1/{asked}\?")):
-            first.register()
-        while not held:
-            page.evaluate("0")  # playwright handles what has come meanwhile
-        later.register()
-        page.locator("#changes li", has_text="later:0 at").wait_for()
-        ((route, answer),) = held
-        with page.expect_response(re.compile(rf"/api/v1/{asked}\?")):
-            route.fulfill(response=answer)
-        page.locator(shown, has_text="later").first.wait_for()
-
-
 def test_a_topic_is_found_and_opened_by_keyboard_alone_and_by_a_link(managed: Managed, open_page: Open) -> None:
     with ExitStack() as stack:
         fill(managed, stack)[0].register(["100%25%zz"])
@@ -192,23 +164,6 @@ def test_a_page_that_hears_nothing_says_that_it_is_old(
     page = open_page(managed)
     monkeypatch.setattr(stream, "PERIOD_S", 60.0)
     page.locator("#live.lost", has_text="what is shown is old").wait_for()
-
-
-@pytest.mark.parametrize(("locale", "language"), [("zh-TW", "zh-CN"), ("de-DE", "en")])
-def test_each_change_is_a_whole_sentence_in_the_language_of_the_browser(
-    start_managed: Callable[[], Managed], open_page: Open, monkeypatch: pytest.MonkeyPatch, locale: str, language: str
-) -> None:
-    rings: list[Recent] = []
-    monkeypatch.setattr(api, "Recent", lambda live: rings.append(Recent(live)) or rings[-1])
-    managed = start_managed()
-    managed.call(lambda: rings[0].watch([event for event, _ in TOLD.values()], managed.clock.now()))
-    page = open_page(managed, locale=locale)
-    assert page.evaluate("document.documentElement.lang") == language
-    page.locator("#changes .stall").wait_for()
-    shown = [page.locator(f"#changes .{one}").first.inner_text() for one in TOLD]
-    assert [text for text in shown if not text or re.search(r"undefined|null|NaN|never|%\(", text)] == []
-    page.locator("#languages a", has_text="English" if language == "zh-CN" else "中文").click()
-    page.locator(f"html:not([lang='{language}'])").wait_for()
 
 
 @pytest.fixture(scope="module")
@@ -334,60 +289,3 @@ def test_a_token_that_does_not_fit_or_is_withdrawn_is_asked_for_again(
     assert managed.admin is not None
     managed.admin.reread()
     page.locator("#token-why", has_text="does not know").wait_for()
-
-
-class Empty(BaseHTTPRequestHandler):
-    """Answers every request with an empty page."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><title>elsewhere</title><body></body>")
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
-@pytest.fixture(scope="module")
-def elsewhere(chromium: Browser) -> Iterator[Page]:
-    """A page of another origin."""
-    web = ThreadingHTTPServer(("127.0.0.1", 0), Empty)
-    threading.Thread(target=web.serve_forever, daemon=True).start()
-    page = chromium.new_page()
-    page.goto(f"http://{ELSEWHERE}:{web.server_port}/")
-    yield page
-    page.close()
-    web.shutdown()
-    web.server_close()
-
-
-TRICKS = {
-    "an image": "new Promise(over => { const i = new Image(); i.onload = i.onerror = over; i.src = url; })",
-    "a fetch": "fetch(url, {method: 'POST', mode: 'no-cors', body: ''})",
-    "a fetch with the header": "fetch(url, {method: 'POST', headers: {'X-Rocketns-Change': 'yes'}})",
-    "a fetch that deletes": "fetch(url, {method: 'DELETE'})",
-}
-LEAVES = {
-    "a link": "location.href = url;",
-    "a form": "const f = document.createElement('form'); f.method = 'POST'; f.action = url; "
-    "document.body.append(f); f.submit();",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("trick", [*TRICKS, *LEAVES])
-def test_a_page_of_another_origin_cannot_drain(
-    start_managed: Callable[..., Managed], elsewhere: Page, trick: str
-) -> None:
-    """It asks by a host name over HTTP, so the browser sends none of the headers that say who asks."""
-    managed = start_managed({"rocketns.adminHosts": HERE})
-    url, home = f"http://{HERE}:{managed.http.port}/drainz", elsewhere.url
-    if trick in TRICKS:
-        elsewhere.evaluate(f"url => {TRICKS[trick]}.then(() => null, () => null)", url)
-    else:
-        with elsewhere.expect_navigation():
-            elsewhere.evaluate(f"url => {{ {LEAVES[trick]} }}", url)
-        elsewhere.goto(home)
-    assert managed.admin is not None
-    assert managed.admin.gate.accepted
-    assert managed.http.ask("/readyz").status == 200

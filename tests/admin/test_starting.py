@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from rocketns.admin import starting
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.namesrv_controller import NamesrvController
-from tests.admin.conftest import Managed
 
 
 def configuration(home: Path, text: str) -> Configuration:
@@ -52,14 +50,6 @@ def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Pa
     with pytest.raises(StartupError, match="the management port: Failed to bind to"):
         starting.make_admin(second.facts)
     admin.stop()
-
-
-def test_admin_address_decides_where_it_listens(start_managed: Callable[..., Managed]) -> None:
-    managed = start_managed({"rocketns.adminAddress": "127.0.0.2"})
-    with socket.create_connection(("127.0.0.2", managed.http.port), 5):
-        pass
-    with pytest.raises(ConnectionRefusedError):
-        managed.http.ask("/livez")
 
 
 def test_a_server_without_a_management_port_imports_nothing_of_it() -> None:

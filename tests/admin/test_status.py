@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -80,27 +79,6 @@ def test_the_journals_losses_and_the_certificates_end_are_numbers_of_the_status(
     assert (status["journalLost"], [one["text"] for one in status["reasons"]][1:]) == (
         1, ["The journal's buffer is full: 1 records are lost"],
     )  # fmt: skip
-
-
-def test_it_is_counted_after_a_change_only_and_less_often_the_more_there_is() -> None:
-    counted: list[int] = []
-
-    class View:
-        async def copy(self, _: Any) -> tuple[tuple[str, ...], int]:
-            counted.append(1)
-            return ("b",), 1_000_000
-
-    recent: Any = SimpleNamespace(last=1)
-    one = wiped.Wiped(View(), recent)  # type: ignore[arg-type]
-    names = [asyncio.run(one.names(now_s)) for now_s in (0.0, 100.0)]
-    assert (names, len(counted)) == ([("b",)] * 2, 1)
-    recent.last = 2
-    asyncio.run(one.names(100.0))
-    recent.last = 3
-    asyncio.run(one.names(105.0))
-    assert len(counted) == 2
-    asyncio.run(one.names(106.1))
-    assert len(counted) == 3
 
 
 def test_counting_gives_up_the_thread_after_a_few_topics() -> None:

@@ -106,13 +106,10 @@ def test_a_page_is_served_under_its_own_names_only_with_a_strict_policy(managed:
     [
         (None, "", "en"),
         (None, "zh-CN,zh;q=0.9,en;q=0.8", "zh"),
-        (None, "en-GB,en;q=0.9,zh;q=0.8", "en"),
         (None, "en;q=0.2, ZH-Hant-TW;q=0.7", "zh"),
-        (None, "de, fr;q=0.9, zh;q=0.1", "zh"),
         (None, "zh;q=0, en", "en"),
         (None, "zh;q=nan, zh;q=, zh;level=1, *;q=1", "en"),
         (None, "de," * RANGES_MAX + "zh", "en"),
-        ("zh", "en", "zh"),
         ("en", "zh", "en"),
         ("fr", "zh", "zh"),
     ],

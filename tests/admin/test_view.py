@@ -56,16 +56,6 @@ def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(
     assert made == [3000]
 
 
-def test_a_copy_is_made_anew_when_it_is_old(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "COPY_AGE_S", 0.0)
-
-    async def question(view: View) -> int:
-        return await view.copy(rows) + await view.copy(rows)
-
-    assert ask(question) == 6000
-    assert len(made) == 2
-
-
 def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice of zero time has two steps, so a look comes long before the last of 3000 steps."""
     monkeypatch.setattr(views, "SLICE_MS", 0.0)
