@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from ipaddress import ip_address, ip_network
-from itertools import product
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketns.access import standing
-from rocketns.access.asked import Asked, asked_of
+from rocketns.access.asked import Asked
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.decision import Decision, Evidence, Reason, decide, is_known, known
 from rocketns.access.policy import OPEN, Policy
@@ -25,8 +24,7 @@ from rocketns.access.principal import Globs, Network, Principal
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.signing.signature import Signed
 from rocketns.addresses import Address, literal
-from rocketns.processor.requests import REQUESTS, request_of
-from rocketns.protocol.command import RemotingCommand
+from rocketns.processor.requests import request_of
 
 CLASSES = ("lookup", "read", "scan", "config", "broker", "admin")
 CLASS_OF = {
@@ -217,16 +215,6 @@ def test_observing_says_what_enforcing_refuses(principals: list[Who], request: R
     assert not observed.is_refused
 
 
-@given(whos(), requests())
-def test_who_is_allowed_something_is_a_principal_with_that_right(principals: list[Who], request: Request) -> None:
-    made = decision(principals, dict.fromkeys(CLASSES, "enforce"), request)
-    if made.reason is None:
-        assert made.principal is not None
-        who = next(who for who in principals if who.name == made.principal.name)
-        assert is_who(who, request)
-        assert {CLASS_OF[request.code], "broker"} & set(who.may)
-
-
 @given(whos(), st.sampled_from([Signed.NOT, Signed.UNKNOWN_KEY, Signed.WRONG]), st.sampled_from(KEYS), requests())
 def test_a_key_without_a_right_signature_is_no_evidence(
     principals: list[Who], signed: Signed, key: str, request: Request
@@ -236,21 +224,14 @@ def test_a_key_without_a_right_signature_is_no_evidence(
     assert not any(one.keys for one in known(policy, evidence))
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_nobody_may_do_anything_without_a_principal(code: int) -> None:
+@given(requests())
+def test_nobody_may_do_anything_without_a_principal(request: Request) -> None:
     """Whatever is known of the peer: with ENFORCE, nothing is allowed by default."""
-    for host, key, names in product((None, *HOSTS), (None, *KEYS), ([], list(PEERS))):
-        request = Request(code, host, key, names, [], None, "ORDER_TOPIC_CONFIG")
-        made = decide(Policy(modes=ENFORCED), asked_for(request), evidence_of(Policy(modes=ENFORCED), request))
-        assert made.is_refused
-        nobody = Reason.NO_EVIDENCE if key is None else Reason.KEY_ALONE
-        assert made.reason is (nobody if code in CLASS_OF else Reason.NO_CLASS)
-
-
-@pytest.mark.parametrize("code", sorted({*REQUESTS, 905, 1001, 9999}))
-def test_a_principal_without_rights_may_do_nothing(code: int) -> None:
-    nobody = Who("nobody", [], ["0.0.0.0/0"], None, None)
-    assert decision([nobody], dict.fromkeys(CLASSES, "enforce"), Request(code, "10.0.0.1")).is_refused
+    policy = Policy(modes=ENFORCED)
+    made = decide(policy, asked_for(request), evidence_of(policy, request))
+    nobody = Reason.NO_EVIDENCE if request.key is None else Reason.KEY_ALONE
+    assert made.is_refused
+    assert made.reason is (nobody if request.code in CLASS_OF else Reason.NO_CLASS)
 
 
 def test_without_a_policy_nothing_is_refused() -> None:
@@ -260,30 +241,6 @@ def test_without_a_policy_nothing_is_refused() -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_the_table_of_requests_has_the_classes_of_the_twin(code: int) -> None:
     assert request_of(code).access.value == CLASS_OF.get(code, "off")
-
-
-def asked(code: int, body: bytes | None = None, **given: str) -> Asked:
-    command = RemotingCommand(code, 513, 1, 0, dict(given), body)
-    return asked_of(command, request_of(code).access)
-
-
-@pytest.mark.parametrize("code", [103, 104, 322, 904])
-def test_a_broker_asks_for_its_name_and_its_address(code: int) -> None:
-    made = asked(code, brokerName="a", brokerAddr="10.0.0.1:1", namespace="n")
-    assert (made.brokers(), made.address, made.namespace) == (["a"], "10.0.0.1:1", None)
-    assert (asked(code).brokers(), asked(code).address) == ([""], "")
-
-
-def test_a_topic_is_asked_for_the_brokers_of_its_body() -> None:
-    body = b'{"queueDatas":[{"brokerName":"a"},{"brokerName":"b"},{}]}'
-    assert asked(217, body, brokerName="c").brokers() == ["a", "b", ""]
-    assert asked(217, b"{").brokers() == []
-
-
-@pytest.mark.parametrize("code", [100, 101, 102, 219])
-def test_kv_requests_ask_for_their_namespace(code: int) -> None:
-    assert asked(code, namespace="n").namespace == "n"
-    assert asked(code).namespace == ""
 
 
 REASONS: list[tuple[Reason, dict[str, Any], Request]] = [
@@ -332,28 +289,21 @@ PRINCIPALS = st.lists(
 )  # fmt: skip
 
 
-def looked_at_each(principals: list[Principal], address: Address | None) -> set[str]:
-    return {
+@given(PRINCIPALS, st.none() | ADDRESSES, st.lists(NAMES_INDEX, max_size=3))
+@example([Principal("p", frozenset(), certificates=Globs(["a[b"]))], None, ["a[b"])
+def test_the_index_finds_whoever_has_the_network_or_names_the_certificate(
+    principals: list[Principal], address: Address | None, names: list[str]
+) -> None:
+    by_network = {
         one.name for one in principals for network in one.networks
         if address is not None and address.version == network.version and address in network
     }  # fmt: skip
-
-
-@given(PRINCIPALS, st.none() | ADDRESSES)
-def test_an_address_has_the_principals_whose_networks_contain_it(
-    principals: list[Principal], address: Address | None
-) -> None:
-    assert Policy(tuple(principals)).index.networks.of(address) == looked_at_each(principals, address)
-
-
-@given(PRINCIPALS, st.lists(NAMES_INDEX, max_size=3))
-@example([Principal("p", frozenset(), certificates=Globs(["a[b"]))], ["a[b"])
-def test_a_certificate_has_the_principals_that_name_it(principals: list[Principal], names: list[str]) -> None:
-    expected = {
+    by_certificate = {
         one.name for one in principals if one.certificates is not None
         for glob in one.certificates.globs for name in names if fnmatchcase(name, glob)
     }  # fmt: skip
-    assert Policy(tuple(principals)).index.certificates.of(names) == expected
+    index = Policy(tuple(principals)).index
+    assert (index.networks.of(address), index.certificates.of(names)) == (by_network, by_certificate)
 
 
 @given(
