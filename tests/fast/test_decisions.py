@@ -14,8 +14,7 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame
 from rocketns._fast.access.networks import NETWORK_TABLE_MAX, Networks
 from rocketns.config.texts.networks import Network, packed, packed_address
 from tests.compiled.access import DecisionTable, lookup_digest, peer_of, siphash128
-from tests.fast.clients import CLIENTS, KEYS, SIGNATURE, look_up, signed, signed_binary
-from tests.fast.frames import valid_frames
+from tests.fast.lookups import CLIENTS, KEYS, SIGNATURE, look_up, signed, signed_binary, valid_frames
 
 VECTORS = Path(__file__).with_name("siphash128.hex")
 DECISIONS_MAX = 65_536  # decisions.pxd

@@ -20,8 +20,7 @@ from rocketns.routeinfo import liveness
 from rocketns.routeinfo.unregistration import unregister_brokers
 from rocketns.server.core import KnownTopicsReader
 from tests.compiled.parts import answer
-from tests.fast.clients import CLIENTS, look_up
-from tests.fast.worlds import PublishedWorld
+from tests.fast.lookups import CLIENTS, PublishedWorld, look_up
 from tests.processor.asking import World
 
 TOPICS = ["T1", "T2", "T3", "Ü"]

@@ -16,7 +16,7 @@ from rocketns._fast.access.networks import NetworkFlag
 from rocketns._fast.connections.messages import Ending
 from rocketns.config.texts.networks import packed
 from rocketns.server.reactors.reactor_connection import ReactorConnection
-from tests.fast.clients import CLIENTS, look_up, signed, signed_binary
+from tests.fast.lookups import CLIENTS, look_up, signed, signed_binary
 from tests.fast.test_moving import (
     ALL,
     carried,

@@ -16,9 +16,7 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.versions import RELEASES
 from rocketns.shadow.comparing.frames import split
 from tests.compiled.parts import answer, recognise
-from tests.fast.clients import CLIENTS, GET_ROUTE, look_up
-from tests.fast.frames import any_frames
-from tests.fast.worlds import CLOSES, PublishedWorld, populated
+from tests.fast.lookups import CLIENTS, CLOSES, GET_ROUTE, PublishedWorld, any_frames, look_up, populated
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from rocketns.server.reactors.reactor_connection import ReactorConnection
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.reactors.usage import Usage
 from tests.compiled.parts import has_handled_all, is_settled
-from tests.fast.clients import CLIENTS, look_up
+from tests.fast.lookups import CLIENTS, look_up
 from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer

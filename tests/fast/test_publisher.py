@@ -17,8 +17,7 @@ from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
 from tests.compiled.parts import HANDED_OVER, body_of
 from tests.compiled.watcher import Watcher
-from tests.fast.clients import CLIENTS, look_up
-from tests.fast.worlds import PublishedWorld
+from tests.fast.lookups import CLIENTS, PublishedWorld, look_up
 
 TOPICS = [f"T{number}" for number in range(200)]  # more than are changed at once
 Bodies = list[bytes | int | None]

@@ -16,9 +16,7 @@ from rocketns.protocol.encoding import encode_reply
 from rocketns.protocol.headers import GetRouteInfoRequestHeader, decode_header, requested_zone
 from rocketns.server.control.answering import BEYOND_RATE
 from tests.compiled.parts import busy, head, recognise, recognise_like
-from tests.fast.clients import CLIENTS, GET_ROUTE, look_up
-from tests.fast.frames import TOPICS, any_frames, opaques
-from tests.fast.worlds import FRAME_BYTES_MAX
+from tests.fast.lookups import CLIENTS, FRAME_BYTES_MAX, GET_ROUTE, TOPICS, any_frames, look_up, opaques
 from tests.protocol.strategies import mutated
 
 Read = tuple[bytes, int, int, bool]

@@ -24,7 +24,7 @@ from rocketns.server.publishing.publisher import Publisher
 from tests.compiled.parts import HANDED_OVER, body_of, topic_count
 from tests.routeinfo.manager import Broker, Manager
 from tests.routeinfo.test_machine import SEED, RouteMachine, brokers, queues
-from tests.support.machine import run_machine
+from tests.support.profile import run_machine
 
 TOPICS = ["T1", "T2", "T3", "rmq_sys_SYNC_BROKER_MEMBER_ba", "nobody's", *(f"many{number}" for number in range(200))]
 

@@ -18,7 +18,7 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.server.requests.inbox import WAITING_BYTES_MAX
 from tests.compiled.parts import has_handled_all
-from tests.fast.clients import CLIENTS, look_up
+from tests.fast.lookups import CLIENTS, look_up
 from tests.fast.test_moving import answer, carried, connection_of, reactors_of, settle, still
 from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer

@@ -21,7 +21,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, Client, binary_header, eventually, frame, json_header
 from tests.behaviour.conftest import Names
-from tests.fast.clients import CLIENTS, look_up
+from tests.fast.lookups import CLIENTS, look_up
 from tests.hostile.conftest import StartLive
 from tests.hostile.crowd import HELD, apart, hosts, registration, requests
 from tests.support.proxyheaders import v1

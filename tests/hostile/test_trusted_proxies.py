@@ -13,7 +13,7 @@ from interop.harness.wire import Client
 from rocketns.errors import StartupError
 from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.connections.trusted import LOG_INTERVAL_MS, TrustedProxies
-from tests.fast.clients import CLIENTS, look_up
+from tests.fast.lookups import CLIENTS, look_up
 from tests.support.live import LiveServer
 from tests.support.proxyheaders import LOCAL, TCP4, UNSPEC, addresses4, v1, v2
 

@@ -18,10 +18,8 @@ from rocketns._fast.routes.known_topics import PublishedTopics
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
 from tests.compiled.parts import answer
-from tests.fast.clients import CLIENTS, look_up
-from tests.fast.frames import TOPICS
+from tests.fast.lookups import CLIENTS, CLOSES, TOPICS, PublishedWorld, look_up, populated
 from tests.fast.test_register_body import BLOCKS, FORMS, check, check_blocks
-from tests.fast.worlds import CLOSES, PublishedWorld, populated
 from tests.sanitize.fuzz import Corpus, Frames, bodies
 
 READERS = 2

@@ -23,7 +23,7 @@ import pytest
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.server.reactors.lookup_counts import drain_lookups
-from tests.fast.clients import CLIENTS, look_up
+from tests.fast.lookups import CLIENTS, look_up
 from tests.hostile.test_garbage import damaged, random_frames
 from tests.support.live import LiveServer
 from tests.support.proxyheaders import v1
