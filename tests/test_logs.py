@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,20 @@ from hypothesis import strategies as st
 from rocketns import logs
 from rocketns.logs import LogWriter, start_logging
 from rocketns.logtext import LINE_CHARACTERS_MAX, STACK_CHARACTERS_MAX, escape, stack_lines
-from tests.support.rootlogger import restored_root_logger
 
 NOTICE = re.compile(r"(\d+) log records were dropped: their reader is too slow")
 log = logging.getLogger("rocketns.test")
+
+
+@contextmanager
+def restored_root_logger() -> Iterator[None]:
+    """Put its handlers, its level and Python's names of levels back at the end."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers = handlers
+    root.setLevel(level)
+    logging.addLevelName(logging.WARNING, "WARNING")
 
 
 @pytest.fixture(autouse=True)

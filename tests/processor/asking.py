@@ -9,11 +9,11 @@ from typing import Any
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns.config import Configuration
+from rocketns.filewriter import Done, FileWriter, WrittenFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now, UnregisterQueue
 from rocketns.protocol.command import RemotingCommand, Reply
-from tests.support.writing import InlineWriter
 
 START = Now(1_000_000, 1_700_000_000_000)
 
@@ -31,6 +31,17 @@ class Connection:
 
     def note_standing(self, standing: object) -> None:
         self.standing = standing
+
+
+class InlineWriter(FileWriter):
+    """Writes and reports the result before `submit` returns."""
+
+    def __init__(self) -> None:
+        super().__init__(changes_max=10, bytes_max=1 << 30)
+
+    def submit(self, file: WrittenFile, change: Any, size: int, done: Done) -> None:
+        assert size > 0
+        done(self._write(file, [change]))
 
 
 class World:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from rocketns import files
 from rocketns.access.classes import Access
-from rocketns.errors import BodyDecodeError, MalformedFrame, RequestError
+from rocketns.errors import BodyDecodeError, RequestError
 from rocketns.filewriter import FileWriter
-from rocketns.processor import broker, dispatch
+from rocketns.processor import broker
 from rocketns.processor.client import check_ready
 from rocketns.processor.context import Now
 from rocketns.processor.requests import REQUESTS, check_rows, request_of
@@ -60,18 +60,6 @@ def test_an_unforeseen_error_is_answered_and_logged(
     assert (reply.code, reply.remark, reply.ext_fields) == (1, "KeyError: 'surprise'", None)
     (record,) = caplog.records
     assert (record.levelno, record.exc_info is not None) == (logging.ERROR, True)
-
-
-def test_an_error_knows_its_reply() -> None:
-    """B007, B008."""
-
-    class Refused(RequestError):
-        response_code = 16
-        header_made = True
-
-    assert dispatch.reply_of(Refused("no")) == Reply(16, "no", {})
-    assert dispatch.reply_of(RequestError(None)) == Reply(1, None, None)
-    assert not issubclass(MalformedFrame, RequestError)
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {RequestCode.UNREGISTER_BROKER}))
@@ -151,9 +139,15 @@ def test_a_body_that_cannot_be_read_changes_nothing(shared: World, code: int, bo
 # Requests of tools: cluster info, topic lists, deletion, permissions.
 
 
+def test_cluster_info_is_never_in_standard_mode(world: World) -> None:
+    """B216."""
+    world.register("T1", "T2")
+    assert BARE in (world.ask(106, {"acceptStandardJsonOnly": "true"}).body or b"")
+
+
 def test_the_list_of_all_topics_may_be_switched_off(world: World) -> None:
     """B221."""
-    world.register("T1", "T2")
+    world.register("T2", "T1")
     assert world.ask(206) == Reply(body=b'{"topicList":["T1","T2"]}')
     world.configuration.namesrv.enable_all_topic_list = False
     assert world.ask(206) == Reply(1, "disable")

@@ -35,8 +35,7 @@ from tests.routeinfo.manager import (
     check_views,
     table_of,
 )
-from tests.support.machine import run_machine
-from tests.support.profile import new_seed
+from tests.support.profile import new_seed, run_machine
 
 SEED = new_seed()
 

@@ -45,11 +45,6 @@ class Identity:
         key = _key(rsa_bits)
         return Identity(builder_of(name, self.certificate.subject, key, ca=False).sign(self.key, hashes.SHA256()), key)
 
-    def issue_authority(self, name: str) -> Identity:
-        """A certificate signed by this one that may sign others."""
-        key = _key(0)
-        return Identity(builder_of(name, self.certificate.subject, key, ca=True).sign(self.key, hashes.SHA256()), key)
-
 
 def authority(name: str) -> Identity:
     """A self-signed certificate that may sign others."""

@@ -35,8 +35,8 @@ from rocketns.server.publishing import delivery
 from tests.journal.memory import BOOT_MS, MemoryWriter, run_work
 from tests.journal.wild.grammar import CONNECTIONS
 from tests.journal.wild.steps import Ask, Close, Pass, Restart, Step, Switch, Work
+from tests.processor.asking import InlineWriter
 from tests.support.inprocess import FakeClock
-from tests.support.writing import InlineWriter
 
 NS = "n1"
 CONFIRM_MS = 90_000
