@@ -33,9 +33,8 @@ A name server's *running time* is that in which it was neither dead nor stopped.
     connection that is gone. No loop goes round more than 10,000 times a second.
 
 (h) The audit over the journals finds what happened, and nothing else (`audit`, with ``--audit``): when each name
-    server ran and how it ended, its stalls, members and queues over time, who was kept without a sign of life, windows
-    in which name servers differ, departures of brokers with their kinds. After lost records only what it calls certain
-    is judged.
+    server ran and how it ended, its stalls, members and queues over time, and windows in which name servers differ.
+    After lost records only what it calls certain is judged.
 
 An error that the product logs with a stack, and a callback that fails, is a violation too.
 """

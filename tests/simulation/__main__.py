@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *arguments],
                   os.environ | {"PYTHONHASHSEED": "0"})  # fmt: skip
     if given.audit:
-        from tests.simulation.audit.judging import judge_all
+        from tests.simulation.audit import judge_all
 
         one = None if given.seed is None else range(given.seed, given.seed + 1)
         return int(judge_all(one or range(given.first, given.first + given.seeds)) > 0)
@@ -36,7 +36,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--without", default="", help="leave out these faults of the plan: 1,3-5")
     parser.add_argument("--until", type=int, help="end after so many seconds of virtual time")
     parser.add_argument("--audit", action="store_true", help="audit the journals of each seed: invariant (h)")
-    parser.add_argument("--brief", action="store_true", help="do not shrink what fails")
     return parser
 
 
@@ -61,8 +60,6 @@ def _run_seeds(given: argparse.Namespace) -> int:
         done, virtual_s, rounds = done + 1, virtual_s + outcome.at_s, rounds + outcome.rounds
         if outcome.violation is not None:
             print(f"seed {seed}, after {done} seeds: {outcome.violation}", flush=True)
-            if given.brief:
-                return 1
             small = shrink(outcome, run)
             print("shrunk to:", *described(small.case), small.violation, sep="\n")
             print(replay_line(small.case.seed, small.case.without, small.case.seconds))

@@ -1,21 +1,65 @@
-"""The disk in memory: what a power loss leaves, what a crash in a write leaves, and that code sees normal files."""
+"""A share of ``make simulate`` in every run of all tests; what a run depends on; and the disk that loses power."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
-import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.check.source import ROOT
 from tests.simulation.disk import Disk
 from tests.simulation.filesystem import FileSystem, interposed
+from tests.simulation.shrinking import shrink
+from tests.simulation.simulation import Case, Outcome
 from tests.simulation.world import Crash
 
+SEEDS = 10
 HOME = Path("/sim/host")
+
+
+def simulate(*arguments: object) -> str:
+    """In a process of its own: the order of sets of texts is part of a run."""
+    command = [sys.executable, "-m", "tests.simulation", *map(str, arguments)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.parametrize("first", range(0, 60, SEEDS))
+def test_every_invariant_holds(first: int) -> None:
+    """The same seeds each time, so that a failure is of this change. `make simulate` runs others."""
+    simulate("--first", first, "--seeds", SEEDS)
+
+
+def test_the_audit_finds_what_happened_and_nothing_else() -> None:
+    """`make simulate ARGS="--audit --seeds N"` takes more seeds."""
+    assert ": 0" not in simulate("--audit", "--seeds", 6), "a table had no row in any seed"
+
+
+def test_a_seed_gives_the_same_run_in_another_process() -> None:
+    """Memory addresses and hashes of texts have no influence."""
+    first, second = simulate("--seed", 5), simulate("--seed", 5)
+    assert "digest" in first
+    assert first == second
+
+
+def test_only_the_faults_that_a_violation_needs_are_kept() -> None:
+    needed = {1, 3}
+
+    def run(case: Case) -> Outcome:
+        is_bad = not needed & case.without and (case.seconds is None or case.seconds > 50)
+        return Outcome(case, "(a) gone" if is_bad else None, 50.5, 1, 1)
+
+    case = next(case for case in map(Case, range(100)) if len(case.plan()[1]) > max(needed))
+    _, plan = case.plan()
+    small = shrink(run(case), run)
+    assert small.case.without == frozenset(range(len(plan))) - needed
+    assert small.case.seconds == 51
 
 
 @pytest.fixture
@@ -78,48 +122,3 @@ def test_a_crash_in_a_write_leaves_a_part_and_nothing_runs_after_it(disk: Disk) 
         (HOME / "f").unlink()
     disk.is_gone = False
     assert len((HOME / "f").read_bytes()) <= 1_000
-
-
-def test_a_full_disk_takes_nothing_new(disk: Disk) -> None:
-    (HOME / "f").write_bytes(b"1234")
-    disk.is_full = True
-    with pytest.raises(OSError, match="No space left"):
-        (HOME / "g").write_bytes(b"1")
-    with (HOME / "f").open("r+b", buffering=0) as file:
-        file.write(b"56")
-    assert (HOME / "f").read_bytes() == b"5634"
-
-
-def test_a_lock_is_held_until_its_process_is_gone(disk: Disk) -> None:
-    first, second = (os.open(HOME / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
-    fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with pytest.raises(BlockingIOError):
-        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    disk.release_locks()
-    fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def test_folders_and_files_are_found_as_on_a_real_disk(disk: Disk) -> None:
-    (HOME / "a" / "b").mkdir(parents=True)
-    (HOME / "a" / "b" / "c.txt").write_text("one\ntwo\n", "utf-8")
-    assert [path.name for path in HOME.glob("a/*/*.txt")] == ["c.txt"]
-    assert (HOME / "a" / "b" / "c.txt").read_text("utf-8").splitlines() == ["one", "two"]
-    assert (HOME / "a").is_dir()
-    with pytest.raises(OSError, match="not empty"):
-        (HOME / "a").rmdir()
-    with pytest.raises(FileNotFoundError):
-        (HOME / "none").read_bytes()
-    assert not disk.is_gone
-
-
-def test_a_file_is_copied_as_on_a_real_disk(disk: Disk) -> None:
-    (HOME / "a").write_bytes(b"some")
-    shutil.copy2(HOME / "a", HOME / "b")
-    assert (HOME / "b").read_bytes() == b"some"
-    assert not disk.is_gone
-
-
-def test_other_files_are_not_touched(disk: Disk, tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"real")
-    assert (tmp_path / "f").read_bytes() == b"real"
-    assert not disk.folder.names
