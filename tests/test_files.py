@@ -1,8 +1,9 @@
-"""Replacing a file: at any moment and after any crash, a reader finds the whole old or the whole new content."""
+"""Files of the server: whole at any moment and after any crash; and the KV configuration that one of them keeps."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -12,8 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rocketns import files
+from rocketns.config import Limits
+from rocketns.errors import RequestError, StartupError
+from rocketns.kvconfig.file import KvChange
+from rocketns.kvconfig.manager import KVConfigManager
 
 OLD, NEW = b"old content", b"new content" * 1000
 
@@ -109,15 +116,6 @@ def test_a_symbolic_link_and_the_file_mode_stay(tmp_path: Path) -> None:
     assert (real.read_bytes(), real.stat().st_mode & 0o777) == (b"new", 0o640)
 
 
-def test_the_backup_is_the_previous_file_itself(path: Path) -> None:
-    """Nothing is copied, also after a crash that left both names on one file."""
-    inode = path.stat().st_ino
-    os.link(path, path.with_name("kv.json.bak"))
-    files.replace_with_backup(path, [NEW])
-    assert path.with_name("kv.json.bak").stat().st_ino == inode
-    assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
-
-
 def test_the_backup_is_a_copy_if_hard_links_fail(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -126,16 +124,6 @@ def test_the_backup_is_a_copy_if_hard_links_fail(path: Path, monkeypatch: pytest
     files.replace_with_backup(path, [NEW])
     assert (path.read_bytes(), path.with_name("kv.json.bak").read_bytes()) == (NEW, OLD)
     assert names(path) == {"kv.json", "kv.json.bak"}
-
-
-def test_content_that_cannot_be_made_leaves_the_old_one(path: Path) -> None:
-    def broken() -> Iterator[bytes]:
-        yield NEW
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        files.replace_with_backup(path, broken())
-    assert (path.read_bytes(), names(path)) == (OLD, {"kv.json"})
 
 
 NOT_OURS = (
@@ -175,19 +163,6 @@ def test_a_temporary_file_of_a_running_process_stays(path: Path) -> None:
     assert (path.read_bytes(), names(path)) == (NEW, {"kv.json", "kv.json.bak"})
 
 
-def test_a_file_that_somebody_removes_meanwhile_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator removes it between two looks of the writer at it."""
-    real = os.link
-
-    def remove_and_link(*names: Any) -> None:
-        path.unlink()
-        real(*names)
-
-    monkeypatch.setattr(os, "link", remove_and_link)
-    files.replace_with_backup(path, [NEW])
-    assert path.read_bytes() == NEW
-
-
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [("kv.json", b"abc", "it has more than 2 bytes"), ("kv.json", b"\xff", "it is no UTF-8"),
@@ -198,3 +173,157 @@ def test_a_file_that_cannot_be_read_says_why(path: Path, name: str, content: byt
     path.write_bytes(content)
     with pytest.raises(ValueError, match=why):
         files.read_text(f"{path.parent}/{name}", 2)
+
+
+# KVConfigManager: namespaces, keys, values, and the file that keeps them.
+
+
+@pytest.fixture
+def kv_path(tmp_path: Path) -> Path:
+    return tmp_path / "kv.json"
+
+
+@pytest.fixture
+def manager(kv_path: Path) -> KVConfigManager:
+    return KVConfigManager(kv_path)
+
+
+def loaded(kv_path: Path) -> dict[str, dict[str, str | None]]:
+    manager = KVConfigManager(kv_path)
+    manager.load()
+    return manager.config_table
+
+
+def write(manager: KVConfigManager, change: KvChange | None) -> None:
+    """Write the file with a change, as the writer does."""
+    files.replace_with_backup(manager.path, manager.file.chunks([change]))
+
+
+def test_every_change_is_in_the_file(manager: KVConfigManager, kv_path: Path) -> None:
+    """B094, B101, B102, B105, B108."""
+    write(manager, manager.put("ns", "k", "v"))
+    assert kv_path.read_bytes() == b'{"configTable":{"ns":{"k":"v"}}}'
+    write(manager, manager.put("ns", "k", "<é>\n"))
+    assert kv_path.read_bytes() == '{"configTable":{"ns":{"k":"<é>\\n"}}}'.encode()
+    assert kv_path.with_name("kv.json.bak").read_bytes() == b'{"configTable":{"ns":{"k":"v"}}}'
+    write(manager, manager.delete("ns", "k"))
+    assert kv_path.read_bytes() == b'{"configTable":{"ns":{}}}'
+    assert loaded(kv_path) == manager.config_table == {"ns": {}}
+
+
+@pytest.mark.parametrize(("namespace", "key"), [("ns", "zz"), (None, "k"), ("ns", None)])
+def test_a_missing_key_is_not_found_and_may_be_deleted(
+    manager: KVConfigManager, kv_path: Path, namespace: str | None, key: str | None
+) -> None:
+    """B099, B100, B101: the file is written all the same."""
+    write(manager, manager.put("ns", "k", "v"))
+    kv_path.unlink()
+    assert manager.get(namespace, key) is None
+    write(manager, manager.delete(namespace, key))
+    assert manager.config_table == {"ns": {"k": "v"}}
+    assert loaded(kv_path) == {"ns": {"k": "v"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "table"),
+    [
+        (b'{"configTable":{"ns":{"k":"v"}},"other":[1,2]}', {"ns": {"k": "v"}}),
+        (b"/*c*/{\"configTable\":{'ns':{'k':'v',}}}", {"ns": {"k": "v"}}),
+        (b'{"configTable":{"ns":{"k":5,"l":true,"m":{"x":1},"n":null}}}',
+         {"ns": {"k": "5", "l": "true", "m": '{"x":1}', "n": None}}),
+        (b"", {}),
+        (b'{"configTable":{"ns":null,"other":{"k":"v"}}}', {"other": {"k": "v"}}),
+        (b'\xef\xbb\xbf{"configTable":{"ns":{"k":"v"}}}', {"ns": {"k": "v"}}),
+    ],
+)  # fmt: skip
+def test_a_file_is_read_as_java_reads_it(
+    kv_path: Path, content: bytes, table: dict[str, dict[str, str | None]]
+) -> None:
+    """B105: what fastjson2 takes of a file written by hand."""
+    kv_path.write_bytes(content)
+    assert loaded(kv_path) == table
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{}", b"[]", b"5", b" ", b"{", b'{"configTable":null}', b'{"configTable":[]}', b'{"configTable":{"ns":5}}',
+     b'{"configTable":{"ns":[]}}', b'{"configTable":{}}x', b'{"configTable":{null:{}}}', b"\xff"],
+)  # fmt: skip
+def test_a_damaged_file_stops_the_start_and_stays(kv_path: Path, content: bytes) -> None:
+    """B107: with a sentence that says what to do."""
+    kv_path.write_bytes(content)
+    with pytest.raises(StartupError, match=r"kv\.json is damaged: .*kv\.json\.bak") as raised:
+        KVConfigManager(kv_path).load()
+    assert raised.value.exit_status == 255
+    assert kv_path.read_bytes() == content
+
+
+def bounded(kv_path: Path, kv_bytes_max: int = 1000, kv_value_bytes_max: int = 500) -> KVConfigManager:
+    return KVConfigManager(kv_path, Limits(kv_bytes_max=kv_bytes_max, kv_value_bytes_max=kv_value_bytes_max))
+
+
+def test_a_table_is_full_at_exactly_its_bytes(kv_path: Path) -> None:
+    """Two namespaces and three keys count 100 each; é counts two."""
+    manager = bounded(kv_path)
+    manager.put("n1", "k", "é" * 100)  # 100 + 2, 100 + 1 + 200
+    manager.put("n2", "k", None)  # 100 + 2, 100 + 1
+    manager.put("n2", "l", "v" * 292)
+    before = dict(manager.config_table)
+    with pytest.raises(RequestError, match=r"would have 1001 bytes, more than rocketns\.kvBytesMax=1000"):
+        manager.put("n2", "l", "v" * 294)
+    assert (manager.bytes, manager.config_table) == (999, before)
+    manager.put("n2", "l", "v" * 293)
+    assert manager.bytes == 1000
+    manager.delete("n2", "k")
+    manager.put("n1", "l", "")
+    assert manager.bytes == 1000
+
+
+def test_a_file_larger_than_the_bound_is_served_and_may_shrink(kv_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An operator's file from Java is taken over whatever its size."""
+    kv_path.write_text(json.dumps({"configTable": {"ns": {"k": "v" * 5_000}}}))
+    manager = bounded(kv_path)
+    manager.load()
+    assert "over the limit rocketns.kvBytesMax=1000" in caplog.text
+    with pytest.raises(RequestError, match="kvBytesMax"):
+        manager.put("ns", "new", "")
+    manager.put("ns", "k", "w" * 500)
+    manager.put("ns", "new", "")
+    assert manager.bytes == counted(manager.config_table) == 100 + 2 + 100 + 1 + 500 + 100 + 3
+
+
+keys = st.sampled_from(["a", "b", "", "é", "\ud800", '"', "\x01" * 70_000])
+values = st.none() | st.sampled_from(["v", "", "\x00\n", "\U0001f600", "long" * 50_000])
+steps = st.lists(st.tuples(keys, keys, values, st.booleans(), st.booleans()))
+
+
+@given(steps)
+def test_the_file_always_holds_the_table(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str | None, bool, bool]]
+) -> None:
+    """After any puts and deletes, one by one or in groups. (A lone surrogate is written as '?', as in Java.)"""
+    manager = KVConfigManager(tmp_path_factory.getbasetemp() / "property.json")
+    waiting: list[KvChange | None] = []
+    for namespace, key, value, put, group in steps:
+        waiting.append(manager.put(namespace, key, value) if put else manager.delete(namespace, key))
+        if not group:
+            written = b"".join(manager.file.chunks(waiting))
+            waiting.clear()
+            assert json.loads(written) == {"configTable": as_stored(manager.config_table)}
+    assert manager.bytes == counted(manager.config_table)
+
+
+def as_stored(tables: dict[str, dict[str, str | None]]) -> dict[str, dict[str, str]]:
+    return {
+        name.replace("\ud800", "?"): {
+            key.replace("\ud800", "?"): value for key, value in table.items() if value is not None
+        }
+        for name, table in tables.items()
+    }
+
+
+def counted(tables: dict[str, dict[str, str | None]]) -> int:
+    """What a table is said to count: UTF-8 bytes, and 100 for each namespace and key."""
+    texts = [*tables, *(text for table in tables.values() for item in table.items() for text in item if text)]
+    items = len(tables) + sum(map(len, tables.values()))
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) + 100 * items
