@@ -1,12 +1,14 @@
-"""Finding a frame: the compiled function equals its Python twin on valid, cut, mutated and hostile input."""
+"""Compiled parsers of bytes from peers give what their Python twins give: frames, headers, JSON, PROXY extensions."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -19,6 +21,7 @@ from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_head
 from rocketns._fast.codec import binary_header as compiled
 from rocketns._fast.codec import json_beans, wire
 from rocketns._fast.codec.json_shape import count_values, quote_numeric_keys
+from rocketns._fast.system.proxy_extensions import fault_of
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import frame as reference
 from rocketns.protocol import spec
@@ -29,9 +32,9 @@ from rocketns.protocol.bounds import ODD_VALUES_MAX
 from rocketns.protocol.json.lenient import NumberText
 from rocketns.protocol.json.numbers import as_int
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
+from tests.support.proxyheaders import tlv
 
 MAX = reference.FRAME_SIZE_MAX_BYTES
-NextFrame = Callable[[bytes, int, int], int]
 
 headers = st.one_of(
     st.binary(max_size=40),
@@ -48,23 +51,8 @@ hostile_frames = st.builds(
 limits = st.one_of(st.just(MAX), st.integers(0, 100), st.integers(0, 2**32 - 1))
 
 
-@st.composite
-def mutated_frames(draw: st.DrawFn) -> bytes:
-    data = bytearray(draw(valid_frames))
-    for _ in range(draw(st.integers(1, 3))):
-        data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
-    return bytes(data)
-
-
-@st.composite
-def cut_frames(draw: st.DrawFn) -> bytes:
-    data = draw(valid_frames)
-    return data[: draw(st.integers(0, len(data)))]
-
-
 buffers = st.lists(
-    st.one_of(valid_frames, cut_frames(), mutated_frames(), hostile_frames, st.binary(max_size=20)),
-    max_size=4,
+    st.one_of(valid_frames, mutated(valid_frames), hostile_frames, st.binary(max_size=20)), max_size=4
 ).map(b"".join)
 
 
@@ -89,24 +77,6 @@ def test_refuses_a_start_outside_the_buffer(buffer: bytes, distance: int) -> Non
             next_frame(buffer, start, MAX)
 
 
-@pytest.fixture(params=[wire.next_frame, reference.next_frame], ids=["compiled", "twin"])
-def next_frame(request: pytest.FixtureRequest) -> NextFrame:
-    return request.param
-
-
-@given(st.lists(valid_frames.filter(lambda f: f[7] or f[4]), min_size=1, max_size=4))
-@settings(deadline=None)
-def test_frames_follow_one_another_and_a_cut_one_needs_more(frames: list[bytes]) -> None:
-    for function in (wire.next_frame, reference.next_frame):
-        buffer, at = b"".join(frames), 0
-        for one in frames:
-            assert function(buffer, at, MAX) == len(one)
-            for cut in range(len(one)):
-                assert function(buffer[: at + cut], at, MAX) == 0
-            at += len(one)
-        assert function(buffer, at, MAX) == 0
-
-
 def whole(length: int, word: int = 0x0000_0002) -> bytes:
     return struct.pack(">iI", length, word)[: 4 + max(length, 0)].ljust(4 + max(length, 0), b"x")
 
@@ -115,6 +85,7 @@ def whole(length: int, word: int = 0x0000_0002) -> bytes:
     ("data", "expected"),
     [
         (struct.pack(">i", MAX - 3), -1),
+        (whole(MAX - 4, 0x00FF_FFF8), MAX),
         (struct.pack(">i", MAX - 4), 0),
         (struct.pack(">i", -1), -1),
         (struct.pack(">i", -(2**31)), -1),
@@ -132,20 +103,12 @@ def whole(length: int, word: int = 0x0000_0002) -> bytes:
         (whole(6, 0xFF00_0002), -1),
         (whole(6, 0xFF00_0002)[:-1], 0),
     ],
+    ids=lambda value: repr(value)[:30],
 )  # fmt: skip
-def test_size_of_the_frame_at_the_edges(next_frame: NextFrame, data: bytes, expected: int) -> None:
-    assert next_frame(data, 0, MAX) == expected
-    assert next_frame(b"\x00" * 5 + data, 5, MAX) == expected
-
-
-def test_the_largest_frame_is_found(next_frame: NextFrame) -> None:
-    assert next_frame(whole(MAX - 4, 0x00FF_FFF8), 0, MAX) == MAX
-
-
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_takes_any_buffer_of_bytes(next_frame: NextFrame, kind: type) -> None:
-    assert next_frame(kind(whole(6)), 0, MAX) == 10
-    assert next_frame(kind(b""), 0, MAX) == 0
+def test_size_of_the_frame_at_the_edges(data: bytes, expected: int) -> None:
+    for next_frame in (wire.next_frame, reference.next_frame):
+        assert next_frame(bytearray(data), 0, MAX) == expected
+        assert next_frame(memoryview(b"\x00" * 5 + data), 5, MAX) == expected
 
 
 # Binary headers: the compiled parser agrees with the Construct declaration.
@@ -192,14 +155,9 @@ binary_header_headers = st.builds(
 lengths = st.sampled_from([-1, INT_MIN, INT_MAX, 0, 1, 7, 8, 9, 15, 16, 17, 20, 21, 22, 30, 1000])
 
 
-@given(binary_header_headers, st.binary(max_size=10))
-def test_valid_headers(header: bytes, body: bytes) -> None:
+@given(binary_header_headers, st.binary(max_size=10), mutated(binary_header_headers), st.integers(-1, 60))
+def test_any_headers(header: bytes, body: bytes, data: bytes, header_length: int) -> None:
     assert check(header + body, len(header)) != REFUSED
-
-
-@given(mutated(binary_header_headers), st.integers(0, 60))
-@settings(max_examples=500)
-def test_mutated_headers(data: bytes, header_length: int) -> None:
     check(data, header_length)
     check(data, len(data))
 
@@ -214,26 +172,12 @@ def test_hostile_lengths(remark: int, ext: int, pairs: list[tuple[int, int, bool
     check(data, header_length)
 
 
-def test_a_header_cut_at_any_byte() -> None:
-    whole = binary_header(105, {"topic": "T", "e": "", "": "x"}, remark=b"r")
-    for end in range(len(whole) + 1):
-        check(whole[:end], len(whole))
-
-
-def test_every_byte_replaced() -> None:
-    whole = binary_header(105, {"topic": "T", "e": ""}, remark=b"r") + b"body"
+def test_every_byte_replaced_or_cut() -> None:
+    whole = binary_header(105, {"topic": "T", "e": "", "": "x"}, remark=b"r") + b"body"
     for at in range(len(whole)):
+        check(whole[:at], len(whole) - 4)
         for byte in b"\x00\x01\x7f\x80\xff":
             check(whole[:at] + bytes([byte]) + whole[at + 1 :], len(whole) - 4)
-
-
-@given(st.binary(max_size=60), st.integers(-1, 70))
-def test_any_bytes(data: bytes, header_length: int) -> None:
-    check(data, header_length)
-
-
-def test_bad_utf_8_is_replaced() -> None:
-    assert check(binary_header(1)[:-4] + struct.pack(">i", 8) + PAIR.replace(b"v", b"\xff"), 40)[5] == {"k": "\ufffd"}
 
 
 @pytest.mark.parametrize("start", [-1, 22, 1 << 40])
@@ -265,10 +209,7 @@ def objects_in(value: Any) -> int:
 @given(json_texts())
 def test_no_more_values_than_are_counted(text: bytes) -> None:
     assert objects_in(orjson.loads(text)) <= count_values(text, MOST)
-
-
-@given(json_texts())
-def test_marks_in_strings_do_not_count_where_it_matters(text: bytes) -> None:
+    # marks in strings do not count where it matters
     outside = re.sub(rb'"(?:[^"\\]|\\.)*"', b"", text)
     marks = sum(outside.count(mark) for mark in (b",", b":", b"[", b"{"))
     assert count_values(text, marks) == marks
@@ -279,11 +220,6 @@ def test_marks_in_strings_do_not_count_where_it_matters(text: bytes) -> None:
 @pytest.mark.parametrize("text", [b"", b'"' + b"," * 100 + b'"', b'"\\"' + b"," * 100, b'"' * 3 + b"[" * 3])
 def test_a_count_ends_with_its_bytes(text: bytes) -> None:
     assert count_values(text, 2) == 0
-
-
-@given(any_bytes)
-def test_any_bytes_are_counted(text: bytes) -> None:
-    assert 0 <= count_values(text, 3) <= 4
 
 
 def unquoted(value: Any) -> bytes:
@@ -299,20 +235,18 @@ def test_numeric_keys_get_quotes(members: dict[str, Any]) -> None:
         assert orjson.loads(quoted) == orjson.loads(json.dumps({"a": members}))
     else:
         assert not members
+    assert quote_numeric_keys(b'{"a":"{5:1,6:2}"}') is None
+    assert quote_numeric_keys(b'{5:"{6:",7 : 1,-8:2}') == b'{"5":"{6:","7" : 1,"-8":2}'
 
 
 @given(any_bytes)
-def test_the_twin_quotes_numeric_keys_like_the_pattern(text: bytes) -> None:
+def test_numeric_keys_of_any_bytes_get_quotes_like_the_pattern(text: bytes) -> None:
+    assert 0 <= count_values(text, 3) <= 4
     try:
         expected = orjson.loads(NUMERIC_KEY.sub(rb'\1"\2"\3', text))
     except ValueError:
         return
     assert orjson.loads(quote_numeric_keys(text) or text) == expected
-
-
-def test_strings_stay_as_they_are() -> None:
-    assert quote_numeric_keys(b'{"a":"{5:1,6:2}"}') is None
-    assert quote_numeric_keys(b'{5:"{6:",7 : 1,-8:2}') == b'{"5":"{6:","7" : 1,"-8":2}'
 
 
 # Beans of parsed JSON: the compiled functions give the same result as Python's rules for one value.
@@ -392,3 +326,105 @@ def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:
     """As fastjson2 writes a value."""
     value = {"a": None, "b": [None, 1, {"c": None}]}
     assert json_beans.shown(value, 9, lambda leaf: leaf) == {"b": [None, 1, {}]}
+
+
+# The compiled check of a PROXY header's extensions against its definition.
+
+SSL = 0x20
+NESTING_MAX = 128
+CUT = "a PROXY header with a cut extension"
+SSL_CUT = "a PROXY header with a cut SSL extension"
+TOO_DEEP = "a PROXY header with extensions within extensions"
+
+extensions = st.recursive(
+    st.builds(tlv, st.sampled_from([0, 4, SSL, 0xEE]), st.binary(max_size=9)),
+    lambda inner: st.lists(inner, max_size=4).map(lambda some: tlv(SSL, bytes(5) + b"".join(some))),
+)
+blocks = st.lists(extensions, max_size=5).map(b"".join)
+
+
+def defined(rest: bytes, nesting: int = 0) -> str | None:
+    """HAProxyMessage.readTlvs."""
+    if nesting > NESTING_MAX:
+        return TOO_DEEP
+    at = 0
+    while len(rest) - at >= 4:
+        value = at + 3
+        end = value + int.from_bytes(rest[at + 1 : value], "big")
+        if end > len(rest):
+            return CUT
+        if rest[at] == SSL:
+            if end - value < 5:
+                return SSL_CUT
+            found = defined(rest[value + 5 : end], nesting + 1)
+            if found is not None:
+                return found
+        at = end
+    return None
+
+
+def nested(levels: int, value: bytes = b"") -> bytes:
+    for _ in range(levels):
+        value = tlv(SSL, bytes(5) + value)
+    return value
+
+
+@given(st.one_of(blocks, st.binary(max_size=60)), st.integers(0, 12), st.binary(max_size=3))
+@example(nested(128), 0, b"")
+@example(nested(129), 0, b"")
+@example(nested(3, b"\x04\0\x02a"), 0, b"")
+def test_it_finds_what_the_definition_finds(block: bytes, cut: int, rest: bytes) -> None:
+    """B057: whole ones, cut ones, ones within others."""
+    data = block[: len(block) - cut] + rest
+    assert fault_of(data) == defined(data)
+
+
+# Constants in compiled code are equal to those of the same name in Python.
+
+ROOT = Path(__file__).parents[2] / "rocketns"
+PYTHON = ("protocol", "config", "routeinfo")
+COMPILED = re.compile(r"^    ([A-Z][A-Z0-9_]*) = ([0-9][0-9_]*|0x[0-9A-Fa-f_]+)\s*(?:#.*)?$", re.MULTILINE)
+# Names that mean different things in the two.
+UNRELATED = {"OTHER"}
+
+
+def compiled_constants() -> Iterator[tuple[str, str, int]]:
+    """File, name and value of every number in an enum of the compiled code."""
+    for path in sorted((ROOT / "_fast").rglob("*.p[yx][xd]")):
+        for name, text in COMPILED.findall(path.read_text("utf-8")):
+            yield path.name, name, int(text, 0)
+
+
+def python_constants() -> dict[str, set[int]]:
+    """The values of every named number at the top of a Python module or in a class."""
+    found: dict[str, set[int]] = {}
+    for path in (path for folder in PYTHON for path in sorted((ROOT / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                value = _number(node.value)
+                if value is not None:
+                    found.setdefault(node.targets[0].id, set()).add(value)
+    return found
+
+
+def _number(node: ast.expr) -> int | None:
+    """A number, or a product or shift of numbers."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult | ast.LShift):
+        return None
+    left, right = _number(node.left), _number(node.right)
+    if left is None or right is None:
+        return None
+    return left * right if isinstance(node.op, ast.Mult) else left << right
+
+
+def test_equal_names_have_equal_values() -> None:
+    names = python_constants()
+    wrong = [
+        f"{file}: {name} = {value}, in Python {sorted(names[name])}"
+        for file, name, value in compiled_constants()
+        if name in names and name not in UNRELATED and names[name] != {value}
+    ]
+    assert wrong == []
+    assert {"BLOCKS_MAX", "ODD_VALUES_MAX", "NESTING_MAX"} <= {name for _, name, _ in compiled_constants()} & set(names)

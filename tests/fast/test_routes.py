@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
@@ -77,18 +76,8 @@ class SlotMachine(RouteMachine):
         assert topic_count(self.publisher.slots) == len(self.manager.tables.topic_queue_table)
 
 
-run = partial(run_machine, SlotMachine, "tests/fast/test_routes.py")
-
-
 def test_slots_always_equal_the_tables() -> None:
-    run(SEED, stateful_step_count=40, max_examples=30)
-
-
-def test_the_machine_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Publisher, "_is_handed_over", lambda *_: False)
-    with pytest.raises(AssertionError) as raised:
-        run(7, phases=[Phase.generate], max_examples=500, database=None)
-    assert raised.value.__notes__[-1].startswith("replay: ROCKETNS_SEED=7 ")
+    run_machine(SlotMachine, "tests/fast/test_routes.py", SEED, stateful_step_count=40, max_examples=30)
 
 
 NAMES = ["b", "ba", "a", "c", "Ü", "\U0001f600", "\uffff", "", "b" * 300]
@@ -280,19 +269,18 @@ def of_all_buckets(slots: RouteSlots) -> dict[str, int]:
     return {topic: digest for one in found for topic, digest in one.items()}
 
 
-@settings(max_examples=100)
 @given(steps)
-def test_they_are_those_of_the_tables(taken: list[Step]) -> None:
+def test_digests_are_those_of_the_tables(taken: list[Step]) -> None:
     slots, table = slots_after(taken), table_after(taken)
     expected = {topic: digest_of(digest_queues.items()) for topic, digest_queues in table.items()}
     assert of_all_buckets(slots) == expected
     assert {topic: topic_digest(slots, topic) for topic in expected} == expected
     assert digest_topic_count(slots) == len(table)
+    assert table or bucket_digests(slots) == bytes(8 * DIGEST_BUCKETS)
 
 
-@settings(max_examples=100)
 @given(steps, st.randoms())
-def test_the_way_there_does_not_matter(taken: list[Step], random: st.DataObject) -> None:
+def test_the_way_to_a_table_does_not_matter_to_its_digests(taken: list[Step], random: st.DataObject) -> None:
     shown = [
         (broker, topic, numbers)
         for topic, digest_queues in table_after(taken).items()
@@ -300,12 +288,6 @@ def test_the_way_there_does_not_matter(taken: list[Step], random: st.DataObject)
     ]
     random.shuffle(shown)  # type: ignore[attr-defined]
     assert bucket_digests(slots_after(taken)) == bucket_digests(slots_after(shown))
-
-
-def test_without_topics_all_are_zero() -> None:
-    slots = slots_after([("a", "T", (4, 4, 6, 0)), ("a", "T", None)])
-    assert bucket_digests(slots) == bytes(8 * DIGEST_BUCKETS)
-    assert (topic_digest(slots, "T"), topics_of_bucket(slots, 0), digest_topic_count(slots)) == (None, {}, 0)
 
 
 def test_only_the_bucket_of_a_topic_changes() -> None:

@@ -1,4 +1,4 @@
-"""The fingerprint leaves out the time at which a 5.x broker wrote its registration, and nothing else."""
+"""The fingerprint and CRC of a registration leave out the time at which a 5.x broker wrote it, and nothing else."""
 
 from __future__ import annotations
 
@@ -49,43 +49,29 @@ COUNTED = {
     "a topic of that name": body('"topicConfigTable":{' + STAMP + "}"),
     "a member of a topic": body('"topicConfigTable":{"T":{"topicName":"T",' + STAMP + "}}"),
     "in a string": body(r'"x":"{\"mappingDataVersion\":{\"timestamp\":%s}}"'),
-    "in an attribute": body('"topicConfigTable":{"T":{"attributes":{' + STAMP + "}}}"),
     "one level too low": body('"x":{' + STAMP + "}"),
     "one level too high": b"{" + STAMP.encode() + b"}",
-    "in another member's wrapper": b'{"x":' + body(STAMP) + b"}",
     "the wrapper alone": b'{"dataVersion":{},' + STAMP.encode() + b"}",
     "the second timestamp": body('"mappingDataVersion":{"timestamp":1795254380051,"timestamp":%s}'),
     "the second version": body('"mappingDataVersion":{"timestamp":1795254380051},' + STAMP),
-    "the second version, the first empty": body('"mappingDataVersion":{},' + STAMP),
     "the second wrapper": body("", after="," + body(STAMP).decode()[1:-1]),
     "an escaped key": body(STAMP.replace("timestamp", r"times\u0074amp")),
-    "an escaped key around it": body(STAMP.replace("mapping", r"\u006dapping")),
     "an escape before it": body(STAMP, r'"x":"\n",'),
     "a key beyond ASCII before it": body(STAMP, '"ü":1,'),
-    "a broken key before it": body(STAMP, '"\N{DEL}":1,').replace(b"\x7f", b"\xff"),
     "a blank before it": body(STAMP.replace(":%s", ": %s")),
     "a blank behind it": body(STAMP.replace("%s", "%s ")),
     "a comment": body(STAMP, "/**/"),
-    "a key in single quotes": body(STAMP.replace('"timestamp"', "'timestamp'")),
-    "a key without quotes": body(STAMP.replace('"timestamp"', "timestamp")),
     "a key that begins like it": body(STAMP.replace('"timestamp"', '"timestamps"')),
-    "a key in capitals": body(STAMP.replace('"timestamp"', '"timeStamp"')),
     "a text": body(STAMP.replace("%s", '"%s"')),
-    "a list": body(STAMP.replace("%s", "[%s]")),
     "an object": body(STAMP.replace("%s", '{"timestamp":%s}')),
     "a negative number": body(STAMP.replace("%s", "-%s")),
     "a fraction": body(STAMP.replace("%s", "%s.5")),
-    "an exponent": body(STAMP.replace("%s", "%se1")),
     "a suffix": body(STAMP.replace("%s", "%sL")),
     "one digit more": body(STAMP.replace("%s", "%s0")),
-    "one digit more in front": body(STAMP.replace("%s", "1%s")),
     "a zero in front": body(STAMP.replace("%s", "0%s")),
     "no end": body(STAMP).partition(b"%s")[0] + b"%s",
     "behind the part that is searched": body(STAMP, '"x":"' + "x" * WITHIN_BYTES + '",'),
     "a missing comma": body(VERSION[:-1] + STAMP),
-    "a comma too many": body("," + STAMP),
-    "an array around it": b"[" + body(STAMP) + b"]",
-    "bytes before it": b" " + body(STAMP),
     "compressed": b"\x78\x9c" + body(STAMP),
 }
 
@@ -103,11 +89,6 @@ def test_the_stamp_is_left_out(text: bytes | str) -> None:
 def test_text_that_only_resembles_a_stamp_counts(text: bytes) -> None:
     assert with_stamp(text, NOW) != with_stamp(text, LATER)
     assert fingerprint(with_stamp(text, NOW)) != fingerprint(with_stamp(text, LATER))
-
-
-@pytest.mark.parametrize("stamp", [b"0795254380051", b"179525438005", b"17952543800510", b"-795254380051"])
-def test_a_stamp_that_is_not_current_counts(stamp: bytes) -> None:
-    assert fingerprint(with_stamp(STAMPED, stamp)) != fingerprint(with_stamp(STAMPED, NOW))
 
 
 def test_every_other_byte_counts() -> None:
@@ -171,23 +152,13 @@ def test_bodies_with_one_fingerprint_are_decoded_alike(data: bytes, draw: st.Dat
 bodies = st.binary(min_size=1, max_size=400)
 
 
-@given(bodies, st.integers(0, 7))
-def test_equal_bytes_have_one_fingerprint_wherever_they_lie(body: bytes, offset: int) -> None:
-    assert fingerprint(memoryview(bytes(offset) + body)[offset:]) == fingerprint(body)
-
-
-@given(bodies, st.data())
-def test_a_changed_byte_changes_it(body: bytes, data: st.DataObject) -> None:
-    place = data.draw(st.integers(0, len(body) - 1))
+@given(bodies, st.integers(1, 130), st.data())
+def test_only_equal_bytes_have_one_fingerprint_wherever_they_lie(body: bytes, count: int, data: st.DataObject) -> None:
+    assert fingerprint(memoryview(bytes(count) + body)[count:]) == fingerprint(body)
     other = bytearray(body)
-    other[place] ^= data.draw(st.integers(1, 255))
-    assert fingerprint(other) != fingerprint(body)
-
-
-@given(bodies, st.integers(1, 130))
-def test_bytes_more_or_fewer_change_it(body: bytes, count: int) -> None:
-    assert fingerprint(body + bytes(count)) != fingerprint(body)
-    assert fingerprint(bytes(count) + body) != fingerprint(body)
+    other[data.draw(st.integers(0, len(body) - 1))] ^= data.draw(st.integers(1, 255))
+    for different in (other, body + bytes(count), bytes(count) + body):
+        assert fingerprint(different) != fingerprint(body)
 
 
 @given(st.lists(st.binary(min_size=16, max_size=16), min_size=2, max_size=16, unique=True), st.data())
@@ -200,10 +171,10 @@ def test_it_matters_where_a_piece_is(pieces: list[bytes], data: st.DataObject) -
 
 # A body's CRC is derived from that of an earlier body with another stamp, and is the one that Java computes.
 
-body_fingerprint_stamps = st.integers(10**12, 10**13 - 1)
+crc_stamps = st.integers(10**12, 10**13 - 1)
 
 
-def body_fingerprint_body(stamp: int, after: bytes = b"") -> bytes:
+def stamped(stamp: int, after: bytes = b"") -> bytes:
     return b'{"topicConfigSerializeWrapper":{"mappingDataVersion":{"timestamp":%d},%s}}' % (stamp, after)
 
 
@@ -215,10 +186,10 @@ def crc32_of_java(data: bytes) -> int:
     return zlib.crc32(data) & 0x7FFFFFFF
 
 
-@given(body_fingerprint_stamps, body_fingerprint_stamps, st.binary(max_size=5000))
+@given(crc_stamps, crc_stamps, st.binary(max_size=5000))
 def test_a_derived_crc_is_that_of_the_body(before: int, now: int, after: bytes) -> None:
     """B121."""
-    first, second = body_fingerprint_body(before, after), body_fingerprint_body(now, after)
+    first, second = stamped(before, after), stamped(now, after)
     known = fingerprint_of(first).with_crc32(first, None)
     assert known.crc32 == crc32_of_java(first)
     assert fingerprint_of(second).with_crc32(second, known).crc32 == crc32_of_java(second)
@@ -233,20 +204,15 @@ def test_a_body_without_a_stamp_has_the_crc_of_an_equal_one(data: bytes) -> None
 
 def test_a_repeated_body_is_not_read_for_its_crc() -> None:
     """An earlier CRC with a changed bit comes back with that bit changed."""
-    first, second = body_fingerprint_body(10**12), body_fingerprint_body(10**12 + 1)
+    first, second = stamped(10**12), stamped(10**12 + 1)
     known = replace(fingerprint_of(first), crc32=crc32_of_java(first) ^ 1)
     assert fingerprint_of(second).with_crc32(second, known).crc32 == crc32_of_java(second) ^ 1
 
 
-@pytest.mark.parametrize(
-    "other", [body_fingerprint_body(10**12, b'"a":1'), body_fingerprint_body(10**12, b'"b":1') + b" "]
-)
+@pytest.mark.parametrize("other", [stamped(10**12, b'"a":1'), stamped(10**12, b'"b":1') + b" "])
 def test_the_crc_of_another_body_is_not_used(other: bytes) -> None:
     known = fingerprint_of(other).with_crc32(other, None)
-    data = body_fingerprint_body(10**12 + 1, b'"b":1')
+    data = stamped(10**12 + 1, b'"b":1')
     assert fingerprint_of(data).with_crc32(data, known).crc32 == crc32_of_java(data)
-
-
-def test_the_crc_of_an_earlier_body_that_nobody_asked_for_is_not_used() -> None:
-    data = body_fingerprint_body(10**12)
-    assert fingerprint_of(data).with_crc32(data, fingerprint_of(data)).crc32 == crc32_of_java(data)
+    not_asked_for = fingerprint_of(data)
+    assert fingerprint_of(data).with_crc32(data, not_asked_for).crc32 == crc32_of_java(data)
