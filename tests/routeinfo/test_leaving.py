@@ -225,14 +225,6 @@ def test_its_deadline_counts_and_not_its_timeout(manager: Manager) -> None:
     assert manager.tables.unconfirmed == {}
 
 
-def test_a_stall_moves_its_deadline(manager: Manager) -> None:
-    doubted(manager)
-    liveness.forgive(manager.tables, 50_000)
-    manager.now_ms += 140_000
-    assert liveness.overdue_unconfirmed(manager.tables, manager.now_ms) == []
-    assert len(liveness.overdue_unconfirmed(manager.tables, manager.now_ms + 1)) == 1
-
-
 @pytest.mark.parametrize(("reason", "gap_ms"), [(Reason.RESTORED, None), (Reason.SILENT_TOGETHER, 7)])
 def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int | None) -> None:
     """Its own timeout counts from then on. The gap is known only for a broker that this process has heard."""

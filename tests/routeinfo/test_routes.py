@@ -92,6 +92,13 @@ def test_the_smallest_slave_is_shown_as_the_master_that_is_missing(manager: Mana
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {1: SLAVE_ADDR, 2: "127.0.0.1:2"}
 
 
+def test_every_group_is_judged_by_its_own_queue_data(manager: Manager) -> None:
+    manager.register(SLAVE, {})
+    manager.register(SLAVE.but(name="another"), {})
+    manager.register_topic("T1", (BROKER, READ_ONLY), ("another", NORMAL))
+    assert (manager.addrs("T1"), manager.addrs("T1", "another")) == ({0: SLAVE_ADDR}, {1: SLAVE_ADDR})
+
+
 def zoned_route() -> TopicRouteData:
     """Masters in two zones and one without, a group of slaves, an empty group, and queue data without a group."""
     names = ["z1", "z2", "none", "slaves", "empty", "ghost"]
