@@ -9,9 +9,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator
-
-from tests.simulation import numbers
+from collections.abc import Collection, Iterator
 
 
 def main(arguments: list[str]) -> int:
@@ -42,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
 def _replay(given: argparse.Namespace) -> int:
     from tests.simulation.simulation import Case, described, run
 
-    case = Case(given.seed, numbers.parsed(given.without), given.until)
+    case = Case(given.seed, parsed_numbers(given.without), given.until)
     print(*described(case), sep="\n")
     outcome = run(case)
     print(f"{outcome.at_s:.3f} s, {outcome.rounds} rounds, digest {outcome.digest & 0xFFFFFFFF:08x}")
@@ -51,8 +49,7 @@ def _replay(given: argparse.Namespace) -> int:
 
 
 def _run_seeds(given: argparse.Namespace) -> int:
-    from tests.simulation.shrinking import shrink
-    from tests.simulation.simulation import Case, described, run
+    from tests.simulation.simulation import Case, described, run, shrink
 
     began, done, virtual_s, rounds = time.monotonic(), 0, 0.0, 0
     for seed in _seeds(given, began):
@@ -80,9 +77,29 @@ def _seeds(given: argparse.Namespace, began: float) -> Iterator[int]:
 def replay_line(seed: int, without: frozenset[int], until: int | None) -> str:
     """The command that runs a case again."""
     words = [f"python -m tests.simulation --seed {seed}"]
-    words += [f"--without {numbers.shown(without)}"] if without else []
+    words += [f"--without {shown_numbers(without)}"] if without else []
     words += [f"--until {until}"] if until is not None else []
     return " ".join(words)
+
+
+def parsed_numbers(text: str) -> frozenset[int]:
+    """``1,3-5`` → {1, 3, 4, 5}."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def shown_numbers(numbers: Collection[int]) -> str:
+    """{1, 3, 4, 5} → ``1,3-5``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 if __name__ == "__main__":

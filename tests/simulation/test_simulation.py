@@ -14,8 +14,7 @@ import pytest
 from tests.check.source import ROOT
 from tests.simulation.disk import Disk
 from tests.simulation.filesystem import FileSystem, interposed
-from tests.simulation.shrinking import shrink
-from tests.simulation.simulation import Case, Outcome
+from tests.simulation.simulation import Case, Outcome, shrink
 from tests.simulation.world import Crash
 
 SEEDS = 10

@@ -80,19 +80,6 @@ def test_brokers_that_share_a_connection_all_lose_it(timed_server: TimedServerFa
         eventually(lambda: not is_known(client, long))
 
 
-def test_a_silent_broker_on_a_busy_connection_expires(timed_server: TimedServerFactory, names: Names) -> None:
-    """B190: only the broker's own refreshes count, not other traffic."""
-    server = timed_server()
-    with server.connect() as broker, server.connect() as client:
-        registered(broker, names, heartbeatTimeoutMillis=9_000)
-        for _ in range(9):
-            server.advance(SECOND)
-            assert is_open(broker)
-        server.advance(SECOND)
-        assert broker.is_closed_by_server()
-        eventually(lambda: not is_known(client, names))
-
-
 def test_a_broker_that_full_tables_refuse_stays_in_the_routes(timed_server: TimedServerFactory, names: Names) -> None:
     """Whoever fills the tables must not remove a broker that creates a topic."""
     server = timed_server(**NO_IDLE, **{"rocketns.routesMax": 2})

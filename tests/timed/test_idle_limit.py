@@ -10,7 +10,7 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
-from tests.behaviour.calls import put_kv, switch
+from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, registered
 from tests.behaviour.views import group, route
@@ -86,23 +86,6 @@ def ask_without_reading(server: TimedServer, reader: Client) -> None:
     """Ask for the large value; return when a part of the answer is unsent in the server."""
     reader.post(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})
     wait_until_unsent(server)
-
-
-def test_a_changed_limit_is_felt_by_new_connections(timed_server: TimedServerFactory) -> None:
-    """B061: idle limit changed through 318: only new connections."""
-    server = timed_server()
-    with server.connect() as old:
-        switch(old, "serverChannelMaxIdleTimeSeconds", 4)
-        with server.connect() as new:
-            wait_for_connections(server, 2)
-            pass_time(server, 3 * SECOND)
-            assert not is_ended(new)
-            server.advance(SECOND)
-            assert new.is_closed_by_server()
-        pass_time(server, LIMIT - 5 * SECOND)
-        assert not is_ended(old)
-        server.advance(SECOND)
-        assert old.is_closed_by_server()
 
 
 HELLO = TlsPeer().shake_hands()

@@ -8,7 +8,6 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.ports import free_port
 from interop.harness.wire import Client, eventually
-from tests.behaviour.calls import switch
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, register, registered
 from tests.behaviour.views import ask_route, cluster_info, group, route, topic_list
@@ -61,18 +60,6 @@ def test_routes_are_refused_until_the_time_has_passed(timed_server: TimedServerF
         assert names.broker in cluster_info(client)["brokerAddrTable"]
         server.advance(1)
         assert route(client, names.topic("T"))
-        assert ask_route(client, "none").code == codes.TOPIC_NOT_EXIST
-
-
-def test_a_longer_waiting_time_counts_from_the_start_too(timed_server: TimedServerFactory) -> None:
-    """B206: both switches are read at every request, so raising the time makes a ready server wait again."""
-    server = timed_server(needWaitForService="true", waitSecondsForService=3)
-    with server.connect() as client:
-        pass_time(server, 10 * SECOND)
-        assert ask_route(client, "none").code == codes.TOPIC_NOT_EXIST
-        switch(client, "waitSecondsForService", 12)
-        assert ask_route(client, "none").code == codes.SYSTEM_ERROR
-        pass_time(server, 2 * SECOND)
         assert ask_route(client, "none").code == codes.TOPIC_NOT_EXIST
 
 
@@ -136,18 +123,6 @@ def test_a_broker_that_is_heard_stays_and_a_silent_one_goes(timed_server: TimedS
             eventually(lambda: group(client, others[1].broker) is None)
             assert group(client, names.broker) is not None
             assert group(client, others[0].broker) is not None
-
-
-def test_a_server_whose_only_seed_is_itself_says_so(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Each address of this machine counts as its own, also where another name server listens at it."""
-    port = free_port()
-    server = timed_server(**{"listenPort": port, "rocketns.seedServers": f"127.0.0.1:{port};127.0.0.2:{port}"})
-    with server.connect() as client:
-        assert cluster_info(client)["brokerAddrTable"] == {}
-    said = "rocketns.seedServers names only this name server (127.0.0.1:{0}, 127.0.0.2:{0}): no routes are read"
-    assert said.format(port) in caplog.text
 
 
 BODY = register_body([topic_config("T"), topic_config("U")])

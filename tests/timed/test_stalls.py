@@ -7,22 +7,20 @@ from typing import cast
 
 import pytest
 
-from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import Client, eventually
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.jobs import Jobs
 from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.stall import Stall, StallWatch
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import configs, heartbeat, registered
+from tests.behaviour.steps import heartbeat, registered
 from tests.behaviour.views import group
 from tests.journal.files import records_of
 from tests.support.ended import is_ended
 from tests.support.inprocess import FakeClock, TimedServer
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import SECOND, is_open, pass_time, wait_for_connections
+from tests.timed.steps import SECOND, is_open, pass_time
 
 TIMEOUT = 20 * SECOND
 STALL = 300 * SECOND
@@ -150,29 +148,6 @@ def test_a_connection_that_ends_in_a_stall_takes_no_broker_along(
         assert is_known(client, names)
         pass_time(server, 20 * SECOND)
         assert not is_known(client, names), "it never came back"
-
-
-def registration(names: Names) -> bytes:
-    body = register_body(configs(names, ["T"]))
-    fields = register_ext(names.cluster, names.broker, names.addr(), 0, body, heartbeatTimeoutMillis=TIMEOUT)
-    return frame(json_header(codes.REGISTER_BROKER, fields), body)
-
-
-def test_a_registration_in_a_connection_that_ended_in_a_stall_counts(
-    timed_server: TimedServerFactory, names: Names
-) -> None:
-    """A real broker opens, tries and closes a connection every few seconds."""
-    server = timed_server()
-    with server.connect() as broker, server.connect() as client:
-        registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
-        stop_unnoticed(server, STALL)
-        broker.close()
-        with server.connect() as again:
-            again.send(registration(names))
-        eventually(lambda: is_known(client, names))
-        wait_for_connections(server, 1)
-        settle(server)
-        assert is_known(client, names)
 
 
 def test_after_a_stall_the_end_of_a_connection_counts_again(timed_server: TimedServerFactory, names: Names) -> None:

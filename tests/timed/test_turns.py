@@ -54,8 +54,7 @@ def registration(names: Names) -> bytes:
 
 
 def unregistration(names: Names) -> bytes:
-    fields = {"clusterName": names.cluster, "brokerName": names.broker, "brokerAddr": names.addr(), "brokerId": "0"}
-    return frame(json_header(codes.UNREGISTER_BROKER, fields))
+    return frame(json_header(codes.UNREGISTER_BROKER, unregister_ext(names)))
 
 
 def test_reads_of_a_gone_connection_are_dropped(
@@ -198,10 +197,9 @@ def test_a_broker_that_leaves_and_returns_in_one_batch_has_its_topics(
     body = register_body(configs(names, ["T", "U"]), data_version())
     fields = register_ext(names.cluster, names.broker, names.addr(1), 0, body)
     registers = frame(json_header(codes.REGISTER_BROKER, fields, version=513), body)
-    leaves = frame(json_header(codes.UNREGISTER_BROKER, unregister_ext(names)))
     with timed_server().connect() as client:
         for _ in range(2):
-            client.send(registers + leaves + registers)
+            client.send(registers + unregistration(names) + registers)
             answers = [client.receive() for _ in range(3)]
             assert [(one.code, one.remark) for one in answers] == [(codes.SUCCESS, None)] * 3
             assert ask_route(client, names.topic("T")).code == codes.SUCCESS
