@@ -47,15 +47,11 @@ def audited(*journals: tuple[Path, Path]) -> list[Audit]:
         text=True, timeout=AUDIT_TIMEOUT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return [
-        audit_of(status, said, out) for (status, said), (_, out) in zip(json.loads(done.stdout), journals, strict=True)
-    ]
-
-
-def audit_of(status: int, said: str, out: Path) -> Audit:
-    """The audit that wrote to this folder."""
-    assert (out / "summary.json").exists(), said
-    return Audit(status, said, json.loads((out / "summary.json").read_text("utf-8")), out)
+    found = []
+    for (status, said), (_, out) in zip(json.loads(done.stdout), journals, strict=True):
+        assert (out / "summary.json").exists(), said
+        found.append(Audit(status, said, json.loads((out / "summary.json").read_text("utf-8")), out))
+    return found
 
 
 def run(arguments: Sequence[str]) -> tuple[int, str]:

@@ -17,7 +17,6 @@ from interop.audit.watched import (
     BOTH,
     INTERVAL_S,
     JAVA,
-    NAMES,
     ONLY_A,
     OWN,
     TOPIC,
@@ -135,13 +134,3 @@ def test_departures_are_the_same_by_both_kinds_of_journal(audits: Audits) -> Non
         seen = moment(other, "t1")
         assert seen.meets(Moment(one["t1"] / 1000, one["t2"] / 1000), apart_ms(audits["own"], OWN))
     assert watched[0]["asked"] == ["answered"], "broker-b was well, and the link was cut"
-
-
-def test_one_command_collects_a_running_cluster_and_audits_it(story: Story) -> None:
-    """`rocketns audit run --name-servers … --for …` ran beside the story."""
-    audit = story.live.ended()
-    assert audit.status == 1, audit.said
-    lost = cut_off(audit, "java")
-    assert lost.opened.meets(story.change("j2", ONLY_A))
-    assert "broker-b" in (audit.out / "report.md").read_text("utf-8")
-    assert set(NAMES) >= {row["ns"] for row in audit.rows("sources")} == set(JAVA)

@@ -9,17 +9,17 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from interop.audit.audited import AUDIT_TIMEOUT_S, SMALL, Audit, Row, audit_of
+from interop.audit.audited import Audit, Row
 from interop.audit.consumers import now_ms
 from interop.harness import codes
+from interop.harness.frames import frames
 from interop.harness.payloads import register_body, register_ext
 from interop.harness.process import Process
 from interop.harness.relay import Relay
@@ -53,12 +53,22 @@ ANSWERS_WITHIN_S = 60.0
 
 @dataclass
 class Cluster:
-    """The running processes. ``own`` is the folder of the journals of n1 and n2."""
+    """The running processes. ``own`` is the folder of the journals of n1 and n2, ``pulse`` is broker-a's way to n1."""
 
     own: Path
     servers: dict[str, NameServer]
     links: list[Relay]
+    pulse: Relay
     brokers: dict[str, Broker]
+
+    def lasts(self, beats: int) -> None:
+        """Wait for so many heartbeats of broker-a, which it sends each second."""
+        wanted = self._beats() + beats
+        eventually(lambda: self._beats() >= wanted, WITHIN_S, every_s=0.2)
+
+    def _beats(self) -> int:
+        passed = (one for sent in self.pulse.sent for one in frames(bytes(sent)))
+        return sum(one.header["code"] in (codes.BROKER_HEARTBEAT, codes.QUERY_DATA_VERSION) for one in passed)
 
 
 def started(fleet: Fleet) -> Cluster:
@@ -67,7 +77,8 @@ def started(fleet: Fleet) -> Cluster:
     servers: dict[str, NameServer] = {name: fleet.java(SCAN) for name in JAVA}
     servers |= {name: fleet.name_server(SCAN | JOURNAL | {"journalPath": own, "journalNs": name}) for name in OWN}
     links = {name: fleet.relay(servers[name].port) for name in CUT_OFF}
-    known: dict[str, dict[str, Listening]] = {"broker-a": {**servers}, "broker-b": {**servers, **links}}
+    pulse = fleet.relay(servers["n1"].port)
+    known: dict[str, dict[str, Listening]] = {"broker-a": {**servers, "n1": pulse}, "broker-b": {**servers, **links}}
     brokers = {
         name: fleet.unregistered(name, of.values(), properties=BROKER, topics=[TOPIC]) for name, of in known.items()
     }
@@ -77,7 +88,7 @@ def started(fleet: Fleet) -> Cluster:
         eventually(partial(_answers, broker), ANSWERS_WITHIN_S)
     for number in range(VERSIONS):
         create_topic(brokers["broker-a"].port, f"changed_{number}")
-    return Cluster(own, servers, list(links.values()), brokers)
+    return Cluster(own, servers, list(links.values()), pulse, brokers)
 
 
 def _answers(broker: Broker) -> bool:
@@ -85,8 +96,6 @@ def _answers(broker: Broker) -> bool:
 
 
 INTERVAL_S = 2
-BEGUN_WITHIN_S = 120.0
-FOR = "1m"
 
 
 @dataclass
@@ -104,41 +113,24 @@ class Collector:
         return self.process.kill()
 
 
-@dataclass
-class Live:
-    """A running `rocketns audit run --name-servers`; ``out`` is the folder of its results."""
-
-    process: Process
-    out: Path
-
-    def ended(self) -> Audit:
-        """Wait for its end."""
-        return audit_of(self.process.wait(AUDIT_TIMEOUT_S), self.process.text(), self.out)
-
-    def kill(self) -> int:
-        return self.process.kill()
-
-
 def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
     """Watch these name servers under these names; it has read each of them once."""
     home = fleet.folder("collected")
-    command = program("collect", "--name-servers", listed(servers), "--journal", str(home / "journal"))
-    process = Process([*command, "--interval", f"{INTERVAL_S}s", "--brokers"], home / "stdout.log")
-    eventually(lambda: begun(home / "journal") == set(servers), BEGUN_WITHIN_S)
+    listed = ",".join(f"{name}=127.0.0.1:{server.port}" for name, server in servers.items())
+    command = [sys.executable, "-m", "rocketns", "collect", "--name-servers", listed, "--journal", home / "journal",
+               "--interval", f"{INTERVAL_S}s", "--brokers"]  # fmt: skip
+    process = Process([*map(str, command)], home / "stdout.log")
+    eventually(lambda: telling(home / "journal", '"ev":"start"') == set(servers), WITHIN_S, every_s=0.1)
     return Collector(process, home / "journal")
 
 
-def begun(journal: Path) -> set[str]:
-    """The name servers whose journals begin: everything was read once."""
-    files = [path for path in journal.glob("v=1/dt=*/ns=*/*") if b'"ev":"start"' in path.read_bytes()]
-    return {path.parent.name.removeprefix("ns=") for path in files}
-
-
-def live(fleet: Fleet, servers: Mapping[str, NameServer]) -> Live:
-    """The one-command form over the same servers, until after the cut."""
-    home = fleet.folder("live")
-    command = program("audit", "run", "--name-servers", listed(servers), "--for", FOR, "--out", str(home / "out"))
-    return Live(Process([*command, *SMALL], home / "stdout.log"), home / "out")
+def telling(journal: Path, *texts: str) -> set[str]:
+    """The name servers whose journals have a line with these texts."""
+    found = set()
+    for path in journal.glob("v=1/dt=*/ns=*/*"):
+        if any(all(text in line for text in texts) for line in path.read_text("utf-8").splitlines()):
+            found.add(path.parent.name.removeprefix("ns="))
+    return found
 
 
 def together(home: Path, *journals: tuple[Path, Iterable[str]]) -> Path:
@@ -148,16 +140,6 @@ def together(home: Path, *journals: tuple[Path, Iterable[str]]) -> Path:
             for day in folder.glob(f"v=1/dt=*/ns={name}"):
                 shutil.copytree(day, home / day.relative_to(folder))
     return home
-
-
-def listed(servers: Mapping[str, NameServer]) -> str:
-    """The list as `--name-servers` takes it."""
-    return ",".join(f"{name}=127.0.0.1:{server.port}" for name, server in servers.items())
-
-
-def program(*words: str) -> list[str]:
-    """The command line of rocketns."""
-    return [sys.executable, "-m", "rocketns", *words]
 
 
 ASK_EVERY_S = 0.05
@@ -288,22 +270,20 @@ def impact(audit: Audit, window: Window) -> Row:
 WITHIN_S = 240.0
 BOTH, ONLY_A, A_READS = {"broker-a": 6, "broker-b": 6}, {"broker-a": 6}, {"broker-a": 4, "broker-b": 6}
 # How long each difference lasts: well above the audit's --min-window of 5 s and the time between two polls.
-LASTS_S = 10.0
+LASTS_BEATS = 10
 # As many as the audit needs to trust what they say of a clock.
 REGISTRATIONS = 3
 REGISTERED = register_body([])
 
 
 class Story(NamedTuple):
-    """``cut`` and ``healed`` are epoch ms. ``changes``: what each name server really showed. ``own`` and ``collected``
-    are folders of journals, ``live`` is what `rocketns audit run --name-servers` made of the same time."""
+    """``cut`` is epoch ms. ``changes``: what each name server really showed. ``own`` and ``collected`` are folders of
+    journals."""
 
     cut: int
-    healed: int
     changes: dict[str, list[Change]]
     own: Path
     collected: Path
-    live: Live
 
     def change(self, name: str, shown: Shown) -> Change:
         """When a name server first showed exactly this since the cut."""
@@ -316,16 +296,14 @@ def play(home: Path) -> Story:
         cluster = started(fleet)
         truth = fleet.closes(Truth(cluster.servers))
         shows(truth, NAMES, BOTH)
-        at_once = fleet.kills(live(fleet, {name: cluster.servers[name] for name in JAVA}))
         collector = fleet.kills(collected(fleet, cluster.servers))
         brokers_come_and_go(cluster)
-        cut, healed = links_are_cut(cluster, truth)
+        cut = links_are_cut(cluster, truth)
         permission_is_wiped(cluster, truth)
-        brokers_leave(cluster, truth)
+        brokers_leave(cluster, truth, collector.journal)
         truth.stop()
-        at_once.process.wait(AUDIT_TIMEOUT_S)  # before the name servers end
         ended(collector, cluster)
-        return Story(cut, healed, truth.changes, cluster.own, collector.journal, at_once)
+        return Story(cut, truth.changes, cluster.own, collector.journal)
 
 
 def brokers_come_and_go(cluster: Cluster) -> None:
@@ -336,22 +314,21 @@ def brokers_come_and_go(cluster: Cluster) -> None:
             for server in cluster.servers.values():
                 client = connections.enter_context(server.connect())
                 assert client.request(codes.REGISTER_BROKER, fields, REGISTERED).code == codes.SUCCESS
-            time.sleep(INTERVAL_S)
+            cluster.lasts(INTERVAL_S)
 
 
-def links_are_cut(cluster: Cluster, truth: Truth) -> tuple[int, int]:
-    """From when to when the links were cut; at the end every name server has both brokers again."""
+def links_are_cut(cluster: Cluster, truth: Truth) -> int:
+    """Returns when the links were cut; at the end every name server has both brokers again."""
     cut = now_ms()
     for link in cluster.links:
         link.cut()
     shows(truth, CUT_OFF, ONLY_A)
-    time.sleep(LASTS_S)
-    healed = now_ms()
+    cluster.lasts(LASTS_BEATS)
     for link in cluster.links:
         link.heal()
     shows(truth, CUT_OFF, BOTH)
-    time.sleep(LASTS_S)
-    return cut, healed
+    cluster.lasts(LASTS_BEATS)
+    return cut
 
 
 def permission_is_wiped(cluster: Cluster, truth: Truth) -> None:
@@ -361,19 +338,17 @@ def permission_is_wiped(cluster: Cluster, truth: Truth) -> None:
             with cluster.servers[name].connect() as client:
                 assert client.request(code, {"brokerName": "broker-a"}).code == codes.SUCCESS
         shows(truth, CUT_OFF, shown)
-        time.sleep(LASTS_S)
+        cluster.lasts(LASTS_BEATS)
 
 
-def brokers_leave(cluster: Cluster, truth: Truth) -> None:
+def brokers_leave(cluster: Cluster, truth: Truth, collected: Path) -> None:
     """broker-b stops in good order, then broker-a is killed; each is seen by the next poll."""
-    steps: tuple[tuple[Callable[[], object], Shown], ...] = (
-        (cluster.brokers["broker-b"].ask_to_stop, ONLY_A),
-        (cluster.brokers["broker-a"].kill, {}),
-    )
-    for leave, shown in steps:
-        leave()
-        shows(truth, NAMES, shown)
-        time.sleep(LASTS_S)
+    cluster.brokers["broker-b"].ask_to_stop()
+    shows(truth, NAMES, ONLY_A)
+    cluster.lasts(LASTS_BEATS)
+    cluster.brokers["broker-a"].kill()
+    shows(truth, NAMES, {})
+    eventually(lambda: telling(collected, '"ev":"down"', '"broker-a"') == set(NAMES), WITHIN_S, every_s=0.2)
 
 
 def shows(truth: Truth, names: Iterable[str], shown: Shown) -> None:

@@ -5,8 +5,8 @@ Both end with the last of these tests, so that idle brokers take no time from ot
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,17 @@ import pytest
 from interop.docker import containers, images
 from interop.docker.base import base
 from interop.docker.containers import Container
-from interop.docker.deployments import FILES, Project
+from interop.docker.deployments import Project
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.engine import engine as any_engine
 from interop.docker.images import Images
-from tests.support.certificates import Files, authority
 from tests.support.needs import not_run
 
 HERE = Path(__file__).parent
 # The first test waits for the base image and all builds.
 TEST_TIMEOUT_S = 900
-# Where containers have the certificates.
-INSIDE = "/etc/tls"
+# `make installed` names the folder of the wheels, and runs what compiles and downloads for minutes.
+collect_ignore = [] if os.environ.get("ROCKETNS_DIST") else ["test_installing.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,39 +71,12 @@ def start(engine: Engine, built: Images) -> Iterator[Callable[..., Container]]:
         one.remove()
 
 
-@pytest.fixture(scope="package")
-def projects(engine: Engine, built: Images, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Project]]:
-    """All deployments, each without waiting for its brokers."""
-    environment = {
-        "ROCKETNS_IMAGE": built.rocketns,
-        "ROCKETMQ_IMAGE": built.rocketmq,
-        **tls(tmp_path_factory.mktemp("certificates")),
-    }
-    every = {file.stem: Project(engine, file.stem, environment) for file in sorted(FILES.glob("*.yaml"))}
-    with ThreadPoolExecutor() as pool:
-        try:
-            list(pool.map(Project.up, every.values()))
-            yield every
-        finally:
-            list(pool.map(Project.down, every.values()))
-
-
-@pytest.fixture(autouse=True)
-def _brokers_boot_meanwhile(request: pytest.FixtureRequest) -> None:
-    """Brokers take long to boot, so they do it while other tests run."""
-    if any("projects" in getattr(item, "fixturenames", ()) for item in request.session.items):
-        request.getfixturevalue("projects")
-
-
-def tls(folder: Path) -> dict[str, str]:
-    """Certificates in a folder, and Java's options: OWN_CERTIFICATE for servers, PEER for clients as well."""
-    folder.chmod(0o755)
-    signer = authority("docker authority")
-    files = Files.write(folder, signer.issue("localhost", rsa_bits=2048))
-    (folder / "trusted.pem").write_bytes(signer.certificate_pem())
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    own = f"-Dtls.test.mode.enable=false -Dtls.server.certPath={INSIDE}/{files.certificate.name}"
-    own = f"{own} -Dtls.server.keyPath={INSIDE}/{files.key.name}"
-    peer = f"-Dtls.enable=true -Dtls.client.authServer=true -Dtls.client.trustCertPath={INSIDE}/trusted.pem {own}"
-    return {"CERTIFICATES": str(folder), "OWN_CERTIFICATE": own, "PEER": peer}
+@pytest.fixture(scope="module")
+def project(engine: Engine, built: Images) -> Iterator[Project]:
+    """The deployment of the Compose file, without waiting for its broker."""
+    one = Project(engine, "one-broker", {"ROCKETNS_IMAGE": built.rocketns, "ROCKETMQ_IMAGE": built.rocketmq})
+    try:
+        one.up()
+        yield one
+    finally:
+        one.down()

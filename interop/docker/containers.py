@@ -15,7 +15,6 @@ from tests.behaviour import views
 
 SERVED_WITHIN_S = 180.0
 PORT = 9876
-HEALTH = "/home/rocketmq/rocketmq-5.5.0/bin/health"
 
 
 @dataclass(frozen=True)
@@ -53,10 +52,6 @@ class Container:
         """Running, ExitCode, OOMKilled, Pid and Health, among others."""
         return dict(json.loads(self.engine.docker("inspect", "--format", "{{json .State}}", self.id)))
 
-    def is_healthy(self) -> bool:
-        """Whether the image's health check succeeds now."""
-        return self.engine.run(["sh", "-c", f"docker exec {self.id} {HEALTH} && echo yes || echo no"]).strip() == "yes"
-
     def output(self) -> str:
         """Its standard output, then its standard error."""
         return self.engine.docker("logs", self.id, both=True)
@@ -75,10 +70,6 @@ class Container:
     def restart(self) -> None:
         self._known_port.clear()
         self.engine.docker("restart", self.id)
-
-    def start(self) -> None:
-        self._known_port.clear()
-        self.engine.docker("start", self.id)
 
     def stop(self) -> int:
         """SIGTERM, then SIGKILL after a minute; the exit status."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,19 +60,13 @@ class Project:
         (only,) = self.containers(service)
         return only
 
-    def run(self, image: str, *command: str, options: tuple[str, ...] = ()) -> Container:
-        """A further container in the project's network."""
-        words = ["run", "--detach", f"--network={self._name}_default", *options, image, *command]
+    def run(self, image: str, main: str, *arguments: object) -> Container:
+        """A class of ``interop/java`` in the project's network."""
+        words = ["run", "--detach", f"--network={self._name}_default", image, "./run", main, *map(str, arguments)]
         return Container(self.engine, self.engine.docker(*words).split()[-1])
 
 
 FLOW_WITHIN_S = 240.0
-
-
-def start(project: Project, image: str, main: str, *arguments: object, options: str = "") -> Container:
-    """Start a class in the project's network; ``options`` are the JVM's."""
-    mounts = (f"--volume={project.environment['CERTIFICATES']}:/etc/tls:ro",) if options else ()
-    return project.run(image, "./run", main, *map(str, arguments), options=(f"--env=JAVA_OPT_EXT={options}", *mounts))
 
 
 def values(client: Container, word: str) -> list[str]:
@@ -82,18 +75,12 @@ def values(client: Container, word: str) -> list[str]:
     return [line[len(word) :].strip() for line in lines if line.split(" ", 1)[0] == word]
 
 
-def assert_each_arrives_once(project: Project, image: str, name_servers: str, topic: str, count: int, *,
-                             options: str = "", pause_ms: int = 0,
-                             meanwhile: Callable[[], object] | None = None) -> None:  # fmt: skip
-    """A producer sends the numbers below ``count``, and a consumer prints each exactly once. ``meanwhile`` happens when
-    the first message has arrived."""
+def assert_each_arrives_once(project: Project, image: str, name_servers: str, topic: str, count: int) -> None:
+    """A producer sends the numbers below ``count``, and a consumer prints each exactly once."""
     expected = Counter(map(str, range(count)))
-    producer = start(project, image, "Producer", name_servers, topic, count, pause_ms, options=options)
-    consumer = start(project, image, "PushConsumer", name_servers, topic, "readers", options=options)
+    producer = project.run(image, "Producer", name_servers, topic, count, 0)
+    consumer = project.run(image, "PushConsumer", name_servers, topic, "readers")
     try:
-        if meanwhile is not None:
-            eventually(lambda: values(consumer, "GOT"), FLOW_WITHIN_S, every_s=0.3)
-            meanwhile()
         assert producer.wait() == 0, producer.output()[-4000:]
         assert Counter(values(producer, "SENT")) == expected, producer.output()[-4000:]
         eventually(lambda: len(values(consumer, "GOT")) >= count, FLOW_WITHIN_S, every_s=0.3)

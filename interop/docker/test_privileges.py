@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -44,7 +44,6 @@ def confined(engine: Engine, built: Images) -> Iterator[Container]:
     container = containers.run(engine, built.rocketns, *COMMAND, options=CONFINED)
     try:
         container.wait_until_it_serves()
-        container.wait_for_output("boot success")  # then the other ports are open, too
         yield container
     finally:
         container.remove()
@@ -79,11 +78,10 @@ def test_the_bill_of_materials_names_what_is_installed(confined: Container) -> N
         assert f"sha256:{taken['content']}" in pins[one["name"]].hashes
 
 
-def test_it_serves_with_journal_management_port_and_address_server(confined: Container) -> None:
-    """Also over TLS, and after a restart, with the routes of its journal; health check and stop command work, too.
-
-    The last test, for it ends the container.
-    """
+def test_it_serves_with_journal_management_port_and_address_server(start: Callable[..., Container]) -> None:
+    """Also over TLS, and after a restart, with the routes of its journal; health check and stop command work, too."""
+    confined = start(*COMMAND, options=CONFINED)
+    confined.wait_for_output("boot success")  # then the other ports are open, too
     with confined.connect() as broker:
         announce(broker, "broker-a", ["Orders", "Payments"])
         with confined.connect() as client, TlsClient(confined.port()) as encrypted:

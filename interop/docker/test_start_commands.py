@@ -24,8 +24,6 @@ STOP = "kill -TERM -1; while kill -0 -1 2>/dev/null; do sleep 0.05; done"
 COMMANDS: dict[str, list[str]] = {
     "no command": [],
     "sh mqnamesrv": ["sh", "mqnamesrv"],
-    "mqnamesrv": ["mqnamesrv"],
-    "./mqnamesrv": ["./mqnamesrv"],
     "/bin/bash mqnamesrv": ["/bin/bash", "mqnamesrv"],
     "nameserver": ["nameserver"],
     "folder of a version": ["sh", "-c", "cd /home/rocketmq/rocketmq-4.9.4/bin && ./mqnamesrv"],
@@ -33,11 +31,9 @@ COMMANDS: dict[str, list[str]] = {
 }
 WITH_FILE: dict[str, list[str]] = {
     "sh mqnamesrv -c": ["sh", "mqnamesrv", "-c", CONFIGURATION],
-    "nameserver -c": ["nameserver", "-c", CONFIGURATION],
     "only -c": ["-c", CONFIGURATION],
     "official chart": ["/bin/sh", "-c", f"./mqnamesrv -c {CONFIGURATION}"],
 }
-WITH_ROLE: dict[str, list[str]] = {"dummy": ["dummy"], "sh mqnamesrv": ["sh", "mqnamesrv"]}
 
 
 @dataclass(frozen=True)
@@ -80,9 +76,8 @@ def test_command_with_a_file_reads_it(command: list[str], place: Place) -> None:
     place.starts(*place.entry_point, *command, port=CONFIGURED_PORT)
 
 
-@pytest.mark.parametrize("command", WITH_ROLE.values(), ids=WITH_ROLE)
-def test_role_in_the_environment_starts_the_name_server(command: list[str], place: Place) -> None:
-    place.starts(*place.entry_point, *command, options=("--env=NODE_ROLE=nameserver",))
+def test_role_in_the_environment_starts_the_name_server(place: Place) -> None:
+    place.starts(*place.entry_point, "dummy", options=("--env=NODE_ROLE=nameserver",))
 
 
 def test_entrypoint_replaced_by_a_chart(place: Place) -> None:
@@ -90,10 +85,9 @@ def test_entrypoint_replaced_by_a_chart(place: Place) -> None:
     place.starts("sh", "mqnamesrv")
 
 
-@pytest.mark.parametrize("role", ["broker", "controller"])
-def test_other_roles_are_refused(role: str, place: Place) -> None:
+def test_other_roles_are_refused(place: Place) -> None:
     with pytest.raises(CommandFailed, match=r"status 1\n[^\0]*only the name server"):
-        place.container.execute(*place.entry_point, role)
+        place.container.execute(*place.entry_point, "broker")
 
 
 def test_image_for_the_operator(start: Callable[..., Container], built: Images) -> None:

@@ -57,16 +57,6 @@ class Diagnosis:
         """The commands of the first finding that begin so."""
         return [line for line in self.first["commands"] if line.startswith(beginning)]
 
-    def requests(self) -> dict[str, dict[str, int]]:
-        """Kind of peer → kind of request → the most that was sent to one of them."""
-        found: dict[str, dict[str, int]] = {}
-        for one in self.report["requests"]:
-            most = found.setdefault(one["to"], {})
-            for sent in one["sent"].values():
-                for kind, count in sent.items():
-                    most[kind] = max(most.get(kind, 0), count)
-        return found
-
     def names_first(self, cause: Cause) -> None:
         """Check that the fault is the first finding, in both forms, and that no request was sent too often."""
         self.is_in_order()

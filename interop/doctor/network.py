@@ -22,8 +22,6 @@ HERE = Path("/proc/thread-self/ns/net")
 CLONE_NEWNET = 0x40000000
 PREFIX = "10.20.0."
 GATEWAY = f"{PREFIX}1"
-# What Docker gives its first container.
-CONTAINER, BRIDGE, CONTAINERS = "172.17.0.2", "172.17.0.1", "172.17.0.0/16"
 COMMAND_TIMEOUT_S = 120
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -79,7 +77,6 @@ class Network:
             "ip link add switch type bridge", "ip link set switch up", f"ip addr add {GATEWAY}/24 dev switch",
             "sysctl -qw net.ipv4.ip_forward=1", "ip route add blackhole default",
         )  # fmt: skip
-        self._ports = 0
 
     def __enter__(self) -> Self:
         return self
@@ -90,29 +87,14 @@ class Network:
     def machine(self, name: str, number: int) -> Machine:
         """A machine with the network's address of that number."""
         machine = self._added(Machine(name, f"{PREFIX}{number}"))
-        self._plug(machine, self._switch, "switch", 24, GATEWAY)
-        return machine
-
-    def container(self, name: str, host: Machine) -> Machine:
-        """A container of a machine with Docker: it reaches everybody by its host's address, and nobody reaches it."""
-        host.run(
-            "ip link add docker0 type bridge", "ip link set docker0 up", f"ip addr add {BRIDGE}/16 dev docker0",
-            "sysctl -qw net.ipv4.ip_forward=1",
-            f"iptables -t nat -A POSTROUTING -s {CONTAINERS} ! -o docker0 -j MASQUERADE",
-        )  # fmt: skip
-        machine = self._added(Machine(name, CONTAINER))
-        self._plug(machine, host, "docker0", 16, BRIDGE)
-        return machine
-
-    def _plug(self, machine: Machine, into: Machine, bridge: str, bits: int, gateway: str) -> None:
-        self._ports += 1
-        port = f"port{self._ports}"
+        port = f"port{number}"
         machine.run(
-            f"ip link add eth0 type veth peer name {port} netns {into.path}",
-            f"ip addr add {machine.address}/{bits} dev eth0", "ip link set eth0 up",
+            f"ip link add eth0 type veth peer name {port} netns {self._switch.path}",
+            f"ip addr add {machine.address}/24 dev eth0", "ip link set eth0 up",
         )  # fmt: skip
-        into.run(f"ip link set {port} master {bridge}", f"ip link set {port} up")
-        machine.run(f"ip route add default via {gateway}")
+        self._switch.run(f"ip link set {port} master switch", f"ip link set {port} up")
+        machine.run(f"ip route add default via {GATEWAY}")
+        return machine
 
     def _added(self, machine: Machine) -> Machine:
         self._stack.callback(machine.close)
@@ -122,11 +104,11 @@ class Network:
 @cache
 def why_no_network() -> str:
     """Why no machines can be made here, or nothing."""
-    if missing := [program for program in ("ip", "iptables", "sysctl") if shutil.which(program) is None]:
+    if missing := [program for program in ("ip", "sysctl") if shutil.which(program) is None]:
         return f"not found on the PATH: {', '.join(missing)}"
     try:
         with Network() as network:
-            network.container("container", network.machine("host", 2))
+            network.machine("host", 2)
     except subprocess.CalledProcessError as error:
         return f"{' '.join(error.cmd)}: {error.stderr.strip()}"
     except OSError as error:

@@ -66,7 +66,7 @@ def test_answers_are_understood_and_nothing_is_changed(version: str, fleet: Flee
     broker = fleet.broker("broker-a", server, version=version, topics=[TOPIC])
     fleet.producer([server], TOPIC, MESSAGES, version=version).wait_for("DONE")
     consumer = fleet.consumer([server], TOPIC, GROUP, version=version)
-    eventually(lambda: len(consumer.values("GOT")) == MESSAGES)
+    consumer.wait_for("GOT", MESSAGES)
     before = tables(broker)
     found = asked(server)
     assert tables(broker) == before
@@ -85,16 +85,11 @@ def test_answers_are_understood_and_nothing_is_changed(version: str, fleet: Flee
     assert found.groups[STRANGERS] is None
     assert found.topics["Missing"] is None
     assert (TOPIC in found.topics) == (version == CURRENT), "only brokers from 5.0 on are asked for one topic"
-
-
-def test_stand_ins_have_the_forms_of_a_broker(fleet: Fleet) -> None:
-    server = fleet.name_server()
-    broker = fleet.broker("broker-a", server, topics=[TOPIC])
-    with Client(broker.port) as client:
-        assert client.request(ONE_TOPIC, {"topic": TOPIC}).json() == topic(TOPIC)
-        groups = client.request(ALL_GROUPS, {}).json()["subscriptionGroupTable"]
-    known = groups["TOOLS_CONSUMER"]
-    assert known.items() >= group("TOOLS_CONSUMER").items()
+    if version == CURRENT:  # the stand-ins of tests/doctor have the forms of this broker
+        with Client(broker.port) as client:
+            assert client.request(ONE_TOPIC, {"topic": TOPIC}).json() == topic(TOPIC)
+            known = client.request(ALL_GROUPS, {}).json()["subscriptionGroupTable"]["TOOLS_CONSUMER"]
+        assert known.items() >= group("TOOLS_CONSUMER").items()
 
 
 def guarded(version: str, fleet: Fleet, server: NameServer, folder: Path) -> Broker:

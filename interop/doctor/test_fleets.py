@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from interop.doctor.diagnosis import Cause, examine
-from interop.doctor.network import CONTAINER
-from interop.doctor.site import BROKER_PORT, Pair, Site, address_of
+from interop.doctor.site import Site, address_of
 from interop.harness import views
-from interop.harness.rocketmq.java import NO_TLS
-from interop.harness.servers import JavaNameServer, RocketnsServer
 from interop.harness.wire import eventually
 from tests.support.certificates import Files, authority
 
@@ -36,47 +33,8 @@ def test_an_address_that_no_machine_has_is_named(site: Site) -> None:
     assert UNSENT.search(site.error_of_producer(servers, TOPIC, tries=1))
 
 
-def test_an_address_of_a_container_is_named(site: Site) -> None:
-    """The broker is in a container with an address of Docker's bridge, which only its host reaches."""
-    servers = site.name_servers()
-    container = site.network.container("container", site.machine(21))
-    site.running("broker-a", servers, on=container, topics=[TOPIC])
-    for each in ((servers.java,), (servers.rocketns,)):
-        for words in ((), ("--topic", TOPIC, "--from-client")):
-            said = examine(site.client, each, *words, *QUICK)
-            cause = Cause(("broker-address",), ("broker-a", "container"), (f"{CONTAINER}:10911",), ("brokerIP1",))
-            said.names_first(cause)
-    assert UNSENT.search(site.error_of_producer(servers, TOPIC, tries=1))
-
-
-def test_loopback_is_well_on_one_machine_and_named_from_another(site: Site) -> None:
-    """A single broker and both name servers on one machine, as in RocketMQ's quick start; then somebody connects."""
-    machine = site.machine(21)
-    servers = Pair(
-        site.name_server(JavaNameServer, machine, [NO_TLS]), site.name_server(RocketnsServer, machine, [], 9877)
-    )
-    for server in servers:
-        server.host = "127.0.0.1"
-    site.running("broker-a", servers, on=machine, topics=[TOPIC], announced="127.0.0.1")
-    for each in ((servers.java,), (servers.rocketns,), servers):
-        for words in ((), ("--topic", TOPIC, "--from-client")):
-            said = examine(machine, each, *words)
-            said.is_well()
-    for server in servers:
-        server.host = machine.address
-        said = examine(machine, [server], "--topic", TOPIC)
-        said.is_well()
-        said = examine(site.client, [server], "--topic", TOPIC)
-        said.names_first(Cause(("broker-address",), ("broker-a", "loopback"), ("127.0.0.1:10911",), ("brokerIP1",)))
-    assert UNSENT.search(site.error_of_producer(servers, TOPIC, tries=1))
-
-
-OTHER = "Refunds"
 SLAVE = {"brokerRole": "SLAVE", "brokerId": 1}
-GONE_WITHIN_S = 60.0
-# Brokers here register each 10 s. One that does so each 15 s is in the tables for 5 s at least of 30, as is the other.
-SELDOM = {"registerNameServerPeriod": 15_000}
-WATCH = ("--watch", "30")
+GONE_WITHIN_S = 240.0
 
 
 def test_a_slave_that_is_lost_and_a_slave_without_its_master_are_named(site: Site) -> None:
@@ -105,33 +63,6 @@ def test_a_slave_that_is_lost_and_a_slave_without_its_master_are_named(site: Sit
     for server in servers:
         said = examine(site.client, [server], "--topic", TOPIC)
         said.names_first(Cause(("slave-without-master",), ("broker-a", "master")))
-
-
-def test_a_name_in_two_clusters_is_named(site: Site) -> None:
-    """A slave whose brokerClusterName is another one's."""
-    servers = site.name_servers()
-    site.running("broker-a", servers, topics=[TOPIC])
-    slave = site.running("broker-a", servers, on=site.machine(22), properties=SLAVE | {"brokerClusterName": "Depot"})
-    cause = Cause(
-        ("broker-in-two-clusters",), ("broker-a", "Shop", "Depot"), (f"{slave.address}): brokerClusterName=Depot",),
-        ("brokerClusterName=Shop",),
-    )  # fmt: skip
-    for server in servers:
-        for words in ((), ("--topic", TOPIC)):
-            said = examine(site.client, [server], *words)
-            said.names_first(cause)
-
-
-def test_two_masters_of_one_name_are_named(site: Site) -> None:
-    """They take turns in the name servers' tables, at each registration, so the doctor has to look for some time: by
-    itself where a topic is not on the broker that its route names, and otherwise if it is told to."""
-    servers = site.name_servers()
-    first = site.running("broker-a", servers, topics=[TOPIC])
-    second = site.running("broker-a", servers, on=site.machine(22), topics=[OTHER], properties=SELDOM)
-    cause = Cause(("two-masters",), ("broker-a", first.address, second.address), (), ("brokerName=",))
-    for server, words in zip(servers, (("--topic", TOPIC, "--topic", OTHER), WATCH), strict=True):
-        said = examine(site.client, [server], *words)
-        said.names_first(cause)
 
 
 ABSENT = "Invoices"
@@ -176,33 +107,8 @@ def test_a_broker_at_one_of_two_name_servers_is_registered_by_the_command_that_i
         examine(site.client, servers, "--topic", topic).is_well()
 
 
-# Names of 118 characters, which a registration has twice: 17.5 MB.
-TOPICS = 46_000
-NAME = "{:05}-" + "a-topic-whose-name-is-as-long-as-names-can-be-" * 2 + "x" * 20
-REFUSED = "Failed to register current broker to name server"
 
 
-def test_a_registration_that_is_too_large_is_sent_in_parts_as_printed(site: Site) -> None:
-    """No name server shows the broker, so the doctor is told its address."""
-    servers = site.name_servers()
-    broker = site.broker("broker-a", servers, topics=(NAME.format(number) for number in range(TOPICS)))
-    with site.client.inside():
-        assert [views.brokers(server) for server in servers] == [{}, {}]
-    assert broker.log().count(REFUSED) >= len([*servers]), "it was refused, and not only late"
-    topic = NAME.format(0)
-    for server in servers:
-        said = examine(site.client, [server], "--topic", topic)
-        said.names_first(Cause(("no-broker",), ("no broker",), (), ("--broker",)))
-        said = examine(site.client, [server], "--topic", topic, "--broker", broker.address)
-        said.names_first(
-            Cause(("registration-size",), ("broker-a", "16,777,216"), (broker.address,), ("enableSplitRegistration",))
-        )
-    site.runs(*said.commands())
-    site.registered(broker, servers)
-    examine(site.client, servers, "--topic", topic).is_well()
-
-
-REGISTERED_WITHIN_S = 60.0
 TLS = "-Dtls.enable=true"
 
 
@@ -223,18 +129,6 @@ def test_name_servers_that_take_tls_alone_are_named(site: Site, certificate: tup
         said.names_first(Cause(("tls",), (address_of(server), "TLS"), (), (TLS,)))
     assert ".remoting.exception.Remoting" in site.error_of_producer(servers, TOPIC)
     for server in servers:
-        eventually(lambda server=server: not examine(site.client, [server], "--topic", TOPIC, TLS).of("ill"), 30.0)
+        eventually(lambda server=server: not examine(site.client, [server], "--topic", TOPIC, TLS).of("ill"), 240.0)
         said = examine(site.client, [server], "--topic", TOPIC, TLS)
         said.is_well()
-
-
-def test_servers_that_take_no_tls_and_a_broker_that_takes_nothing_else_are_named(site: Site) -> None:
-    servers = site.name_servers(["-Dtls.server.mode=disabled"])
-    site.broker("broker-a", servers, topics=[TOPIC], options=("-Dtls.server.mode=enforcing", "-Dtls.enable=false"))
-    with site.client.inside():
-        eventually(lambda: all("broker-a" in views.brokers(server) for server in servers), REGISTERED_WITHIN_S)
-    for server in servers:
-        said = examine(site.client, [server], "--topic", TOPIC, TLS)
-        said.names_first(Cause(("tls",), (address_of(server), "TLS")))
-        said = examine(site.client, [server], "--topic", TOPIC)
-        said.names_first(Cause(("tls",), (f"10.20.0.21:{BROKER_PORT}", "TLS")))

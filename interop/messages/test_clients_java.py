@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+
+import pytest
 
 from interop.harness import codes, views
 from interop.harness.sending.clients import IN_ORDER
@@ -18,10 +21,17 @@ MESSAGES = 150
 QUICK_CHECKS = {"transactionCheckInterval": 1000, "transactionTimeOut": 3000, "transactionOpBatchInterval": 200}
 
 
-def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet) -> None:
+@pytest.fixture(scope="module")
+def server(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
+    """One name server and broker; each test has a topic of its own."""
+    with Fleet(server_class, tmp_path_factory.mktemp("java")) as fleet:
+        server = fleet.name_server({"orderMessageEnable": "true"})
+        fleet.broker("broker-a", server, properties=QUICK_CHECKS, topics=["Ordered", "Decided"])
+        yield server
+
+
+def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet, server: NameServer) -> None:
     """B094, B203: the topic has four queues, the order configuration names three, and the producer keeps to those."""
-    server = fleet.name_server({"orderMessageEnable": "true"})
-    fleet.broker("broker-a", server, topics=["Ordered"])
     _set_order_configuration(server, "Ordered", f"broker-a:{ORDERED_QUEUES}")
     consumer = fleet.consumer([server], "Ordered", "readers", options=IN_ORDER)
     producer = fleet.producer([server], "Ordered", MESSAGES, main="OrderedProducer")
@@ -37,10 +47,8 @@ def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet
         assert [n for q, n in received if q == queue] == sent
 
 
-def test_transactions_are_delivered_as_decided(fleet: Fleet) -> None:
+def test_transactions_are_delivered_as_decided(fleet: Fleet, server: NameServer) -> None:
     """B111: half messages and their checks go through system topics that the broker registers by itself."""
-    server = fleet.name_server()
-    fleet.broker("broker-a", server, properties=QUICK_CHECKS, topics=["Decided"])
     assert views.addresses(server, "RMQ_SYS_TRANS_HALF_TOPIC")
     consumer = fleet.consumer([server], "Decided", "readers")
     producer = fleet.producer([server], "Decided", MESSAGES, main="TransactionProducer")

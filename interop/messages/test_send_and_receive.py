@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from interop.harness import views
-from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.sending.fleet import Fleet
 
 MESSAGES = 1000
@@ -14,21 +13,12 @@ TOPIC = "Orders"
 
 def test_each_of_1000_messages_arrives_exactly_once(fleet: Fleet) -> None:
     """B109, B111: the topic is created by the first message, so the broker announces it to the name server alone."""
-    send_and_receive(CURRENT, fleet)
-
-
-def test_each_of_1000_messages_of_an_old_client_arrives_exactly_once(fleet: Fleet) -> None:
-    """The same with the broker and the clients of 4.9."""
-    send_and_receive(OLD, fleet)
-
-
-def send_and_receive(version: str, fleet: Fleet) -> None:
     server = fleet.name_server()
-    broker = fleet.broker("broker-a", server, version=version)
+    broker = fleet.broker("broker-a", server)
     assert views.brokers(server) == {"broker-a": {0: broker.address}}
 
-    producer = fleet.producer([server], TOPIC, MESSAGES, version=version)
-    consumer = fleet.consumer([server], TOPIC, "readers", version=version)
+    producer = fleet.producer([server], TOPIC, MESSAGES)
+    consumer = fleet.consumer([server], TOPIC, "readers")
     producer.wait_for("DONE", within_s=200)
     assert not producer.values("FAILED")
     consumer.wait_for("GOT", MESSAGES, within_s=200)

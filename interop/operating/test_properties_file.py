@@ -1,4 +1,4 @@
-"""The configuration file that request 318 leaves, read by java.util.Properties and by the Java server."""
+"""The configuration file that request 318 leaves, read by java.util.Properties."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import random
 import subprocess
 from pathlib import Path
 
-from interop.harness import codes
-from interop.harness.servers import JavaNameServer, RocketnsServer
 from rocketns.config import properties
-from tests.behaviour.calls import update_settings
 
 PROGRAM = Path(__file__).parents[1] / "java" / "LoadProperties.java"
 AWKWARD = (
@@ -44,30 +41,3 @@ def test_java_reads_back_what_was_written(tmp_path: Path) -> None:
 def _paired(text: str) -> str:
     """Two halves of a pair that meet are one character, to Java and in a file."""
     return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
-
-
-def test_the_java_server_starts_with_the_file_and_shows_what_was_set(tmp_path: Path) -> None:
-    """B235: what was set through rocketns is what 319 of Java answers with the same file; and nothing else."""
-    server = RocketnsServer(tmp_path, {"own": "1"})
-    text = "\\ \\u65e5\\u00e9=\\#:\\\\x\\u2028"
-    with server.connect() as client:
-        for name in ("own", "productEnvName"):
-            assert update_settings(client, f"{name}={text}\n").code == codes.SUCCESS
-        assert update_settings(client, "listenPort=70000\nbindAddress=no.such.host\nclusterTest=true\n").code == 0
-        before = client.request(codes.GET_NAMESRV_CONFIG).body or b""
-    server.stop()
-
-    class WithThatFile(JavaNameServer):
-        def command(self) -> list[str]:
-            return [*super().command()[:-1], str(server.config_path)]
-
-    java = WithThatFile(tmp_path / "java")
-    try:
-        with java.connect() as client:
-            shown = client.request(codes.GET_NAMESRV_CONFIG).body or b""
-    finally:
-        java.kill()
-    for name, value in (("own", " 日é=#:\\x\u2028"), ("productEnvName", "日é=#:\\x\u2028")):
-        assert f"\n{name}={value}\n".encode() in shown
-        assert f"\n{name}={value}\n".encode() in before
-    assert b"\nclusterTest=false\n" in shown

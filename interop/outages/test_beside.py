@@ -37,7 +37,7 @@ def test_brokers_register_with_it_and_clients_never_see_it(fleet: Fleet) -> None
     consumer = fleet.consumer([java], TOPIC, "readers")
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
     tell(admin, broker, name_server_list(java, ours))
-    eventually(lambda: TOPIC in views.routes(ours), 90)
+    eventually(lambda: TOPIC in views.routes(ours), 240.0)
     assert diff(name_server_list(java), name_server_list(ours)) == 0
     ours.kill()  # the worst that a trial can do
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)

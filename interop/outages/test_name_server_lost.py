@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 from interop.harness import views
-from interop.harness.rocketmq.brokers import REGISTRATION_PERIOD_S
 from interop.harness.sending.fleet import Fleet
 from interop.harness.sending.flow import stop_and_check
-from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 
 TOPIC = "Steady"
 PAUSE_MS = 20
 MESSAGES_BETWEEN = 100
-# A broker looks every 3 s (connectTimeoutMillis) whether a lost name server answers again, and registers with it at
-# its next period; the rest is for a busy machine.
-RESTORED_WITHIN_S = REGISTRATION_PERIOD_S + 3.0 + 80.0
+# Against hangs: a broker registers with a name server that is back at its next period.
+RESTORED_WITHIN_S = 240.0
 
 
 def test_no_message_is_lost_when_each_name_server_dies_once(fleet: Fleet) -> None:
@@ -35,15 +30,8 @@ def test_no_message_is_lost_when_each_name_server_dies_once(fleet: Fleet) -> Non
         late.wait_for("GOT", MESSAGES_BETWEEN)
         late.kill()
         lost.start()
-        _wait_until_restored(lost, kept)
+        routes = views.routes(kept)
+        assert TOPIC in routes
+        eventually(lambda lost=lost, routes=routes: views.routes(lost) == routes, RESTORED_WITHIN_S)
 
     stop_and_check(producer, consumer)
-
-
-def _wait_until_restored(restarted: NameServer, kept: NameServer) -> None:
-    """The restarted name server began with empty tables and has every route after the next registration."""
-    restarted_at = time.monotonic()
-    routes = views.routes(kept)
-    assert TOPIC in routes
-    eventually(lambda: views.routes(restarted) == routes, RESTORED_WITHIN_S)
-    print(f"every route was back {time.monotonic() - restarted_at:.1f} s after the restart")

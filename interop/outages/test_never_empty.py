@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -28,7 +27,7 @@ from interop.harness.wire import Client, eventually
 KILLS = int(os.environ.get("ROCKETNS_KILLS") or 4)
 TOPIC = "Steady"
 NEW_CLIENT_EVERY_MS = 1000
-BETWEEN_KILLS_S = 3.0
+MESSAGES_BETWEEN = 100
 ASK_EVERY_S = 0.02
 
 
@@ -72,10 +71,9 @@ def name_server(fleet: Fleet) -> Iterator[NameServer]:
         yield fleet.kills(RocketnsServer(home, properties, supervisor=kept))
 
 
-def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: int) -> None:
+def killed_often(server: NameServer, broker: Broker, topics: list[str], consumer: JavaClient) -> None:
     """Every second kill comes right after the broker has registered a new topic."""
-    for n in range(kills):
-        time.sleep(BETWEEN_KILLS_S)
+    for n in range(KILLS):
         if n % 2:
             name = f"made{n}"
             create_topic(broker.port, name)
@@ -83,7 +81,7 @@ def killed_often(server: NameServer, broker: Broker, topics: list[str], kills: i
             topics.append(name)
         server.kill()
         server.start()
-    time.sleep(BETWEEN_KILLS_S)
+        consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
 
 
 def test_kills_of_the_name_server(name_server: NameServer, fleet: Fleet) -> None:
@@ -95,8 +93,10 @@ def test_kills_of_the_name_server(name_server: NameServer, fleet: Fleet) -> None
     newcomers = fleet.client("NewClients", [name_server], TOPIC, NEW_CLIENT_EVERY_MS)
     watcher = Watcher(name_server, topics)
     try:
-        consumer.wait_for("GOT", 50)
-        killed_often(name_server, broker, topics, KILLS)
+        consumer.wait_for("GOT", MESSAGES_BETWEEN)
+        newcomers.wait_for("SENT")
+        killed_often(name_server, broker, topics, consumer)
+        newcomers.wait_for_more("SENT", 2)
     finally:
         watcher.stop()
         newcomers.kill()
