@@ -230,17 +230,13 @@ def test_nobody_may_do_anything_without_a_principal(request: Request) -> None:
     policy = Policy(modes=ENFORCED)
     made = decide(policy, asked_for(request), evidence_of(policy, request))
     nobody = Reason.NO_EVIDENCE if request.key is None else Reason.KEY_ALONE
+    assert request_of(request.code).access.value == CLASS_OF.get(request.code, "off")
     assert made.is_refused
     assert made.reason is (nobody if request.code in CLASS_OF else Reason.NO_CLASS)
 
 
 def test_without_a_policy_nothing_is_refused() -> None:
     assert not any(decide(OPEN, asked_for(Request(code)), Evidence(None)).is_refused for code in CODES)
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_the_table_of_requests_has_the_classes_of_the_twin(code: int) -> None:
-    assert request_of(code).access.value == CLASS_OF.get(code, "off")
 
 
 REASONS: list[tuple[Reason, dict[str, Any], Request]] = [

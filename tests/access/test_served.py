@@ -15,7 +15,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
-from interop.harness.wire import ANSWER_TIMEOUT_S, Client, eventually, frame, json_header
+from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.access.classes import Access, Mode
 from rocketns.access.guard import Guard, Verdict
 from rocketns.access.policy import OPEN
@@ -129,19 +129,6 @@ def test_a_refused_request_of_a_peer_that_left_changes_nothing(server: TimedServ
     assert server.call(lambda: server.controller.core.context.kv_config.namespace("n")) is None
 
 
-def test_a_policy_that_ended_leaves_no_principal_behind(server: TimedServer, client: Client) -> None:
-    """The next administrator's request is not recorded as that of the last known one."""
-    context = server.controller.core.context
-
-    def forget() -> None:
-        context.asked_by("p", "k1")
-        context.guard.follow(OPEN)
-
-    server.call(forget)
-    assert client.request(codes.PUT_KV_CONFIG, KV).code == codes.SUCCESS
-    assert server.call(lambda: (context.principal, context.access_key)) == (None, None)
-
-
 def test_in_cluster_test_mode_every_code_asks_for_a_route(start_guarded: StartGuarded) -> None:
     with start_guarded(ONE_PRINCIPAL.format(networks=["192.0.2.0/24"]), {"clusterTest": "true"}).connect() as client:
         assert [client.request(code, {"topic": "T"}).code for code in (105, 106, 205, 9_999)] == [REFUSED] * 4
@@ -164,15 +151,6 @@ def test_a_signed_request_beyond_the_rate_is_told_so(tmp_path: Path) -> None:
 # What a server answers with a policy, by the mode of a request's class.
 
 EVERY_CLASS = {105: "lookup", 106: "read", 224: "scan", 319: "config", 901: "broker", 205: "admin"}
-ADMIN_BY_KEY = """
-    [modes]
-    admin = "{mode}"
-    [keys.rocketmq]
-    secret = "12345678"
-    [principals.operator]
-    keys = ["rocketmq"]
-    may = ["admin"]
-"""
 FLEET = """
     [modes]
     lookup = "{mode}"
@@ -205,16 +183,6 @@ def test_stranger_is_answered_and_counted_where_classes_are_observed(start_guard
     server.process.wait_for("127.0.0.2")
 
 
-def test_signed_admin_request_is_carried_out(start_guarded: StartGuarded) -> None:
-    server = start_guarded(ADMIN_BY_KEY.format(mode="enforce"))
-    item = {"namespace": "N", "key": "k", "value": "v"}
-    with server.connect() as client:
-        assert client.request(100, item).code == REFUSED
-        assert client.request(101, {"namespace": "N", "key": "k"}).code != 0
-        assert client.request(100, signed(item)).code == 0
-        assert client.request(101, {"namespace": "N", "key": "k"}).ext == {"value": "v"}
-
-
 def test_lookup_of_a_stranger_is_refused_though_its_route_is_published(start_guarded: StartGuarded) -> None:
     text = FLEET.format(mode="off").replace('lookup = "off"', 'lookup = "enforce"')
     server = start_guarded(text)
@@ -223,20 +191,6 @@ def test_lookup_of_a_stranger_is_refused_though_its_route_is_published(start_gua
         assert broker.request(103, register_ext("C", "b", "127.0.0.1:10911", 0, body), body).code == 0
         assert broker.request(105, {"topic": "T"}).code == 0
         assert unknown.request(105, {"topic": "T"}).code == REFUSED
-
-
-def test_connection_of_a_stranger_is_closed_where_it_could_do_nothing(start_guarded: StartGuarded) -> None:
-    server = start_guarded(FLEET.format(mode="enforce"))
-    with server.connect() as known:
-        assert known.request(106).code == 0
-    unknown = stranger(server)
-    unknown.socket.settimeout(ANSWER_TIMEOUT_S)
-    try:
-        assert unknown.socket.recv(1) == b""
-    except ConnectionResetError:
-        pass
-    finally:
-        unknown.close()
 
 
 # Reactors and control decide the same of a network.
@@ -453,11 +407,6 @@ def test_changed_policy_is_followed_by_open_connections(start_guarded: StartGuar
         assert eventually(lambda: client.request(205, WIPE).code == REFUSED)
         write_policy(policy_file, ENFORCED.replace("192.0.2.0/24", "127.0.0.0/8"))
         assert eventually(lambda: client.request(205, WIPE).code == 0)
-
-
-def test_server_does_not_start_with_a_wrong_policy(start_guarded: StartGuarded) -> None:
-    with pytest.raises(Exception, match=r"line 3: modes\.admin: 'force' must be one of off, observe, enforce"):
-        start_guarded(ENFORCED.replace('"enforce"', '"force"'))
 
 
 def test_wrong_policy_changes_nothing_and_its_line_is_logged_without_a_secret(

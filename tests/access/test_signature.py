@@ -37,11 +37,6 @@ def test_what_rocketmq_signed_is_worth_what_it_says(vector: Vector) -> None:
     assert check(signed(vector), SECRETS) is vector.worth
 
 
-@pytest.mark.parametrize("vector", [one for one in VECTORS if one.worth is Signed.RIGHT], ids=lambda one: one.name)
-def test_another_secret_is_not_theirs(vector: Vector) -> None:
-    assert check(signed(vector), {vector.key: Secret("another one")}) is Signed.WRONG
-
-
 @pytest.mark.parametrize("fields", [None, {}, {ACCESS_KEY: ""}, {ACCESS_KEY: None}, {SIGNATURE: "x"}])
 def test_without_an_access_key_a_request_is_not_signed(fields: Fields | None) -> None:
     assert check(request(fields), SECRETS) is Signed.NOT
@@ -51,11 +46,6 @@ def test_without_an_access_key_a_request_is_not_signed(fields: Fields | None) ->
 def test_an_unknown_key_is_told_from_a_wrong_signature() -> None:
     assert check(request({ACCESS_KEY: "nobody", SIGNATURE: "x"}), SECRETS) is Signed.UNKNOWN_KEY
     assert check(request({ACCESS_KEY: KEY, SIGNATURE: "x"}), SECRETS) is Signed.WRONG
-
-
-@pytest.mark.parametrize("signature", [None, "", "é", "\ud800", "ayu7NKYdYIN7Dpv6MbQQFj1qv24", "A" * 100_000])
-def test_no_text_in_place_of_a_signature_is_right(signature: str | None) -> None:
-    assert check(request({ACCESS_KEY: KEY, "topic": "TopicTest", SIGNATURE: signature}), SECRETS) is Signed.WRONG
 
 
 def test_a_secret_does_not_show_itself() -> None:
@@ -136,8 +126,3 @@ def test_it_signs_as_rocketmq_does(vector: Vector) -> None:
     fields = dict(vector.fields)
     token = fields.pop("SecurityToken", None) or ""
     assert KeySigner(KEY, Secret(SECRET), token).signed(fields)[SIGNATURE] == vector.signature
-
-
-def test_a_verifier_takes_what_it_signed() -> None:
-    fields = KeySigner(KEY, Secret(SECRET), "tok").signed({"topic": "订单", "none": None})
-    assert check(RemotingCommand(105, 513, 1, 0, fields, None), {KEY: Secret(SECRET)}) is Signed.RIGHT

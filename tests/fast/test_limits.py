@@ -322,25 +322,6 @@ def test_a_host_has_one_second_s_worth_at_once_and_so_much_again_in_each_second(
 
 
 @BOTH
-def test_a_raised_limit_holds_at_once(kind: type[Rates]) -> None:
-    rates = limited(kind, 1)
-    assert asked(rates, FLOODER, 10) == 1
-    rates.limit(1_000, 0)
-    assert asked(rates, FLOODER, 1_000, NOW_MS + 10) == 10
-    rates.limit(0, 0)
-    assert asked(rates, FLOODER, 1_000, NOW_MS + 10) == 1_000
-
-
-@BOTH
-def test_a_clock_that_went_back_does_not_lock_a_host_out(kind: type[Rates]) -> None:
-    rates = limited(kind, 1)
-    asked(rates, FLOODER, 1, NOW_MS + 1_000_000)
-    assert asked(rates, FLOODER, 1, NOW_MS) == 0
-    assert asked(rates, FLOODER, 1, NOW_MS + 1_000) == 0
-    assert asked(rates, FLOODER, 1, NOW_MS + 1_001_001) == 1
-
-
-@BOTH
 def test_the_refused_are_told_by_host_once(kind: type[Rates]) -> None:
     rates = limited(kind, requests=1, connections=1)
     asked(rates, FLOODER, 4)

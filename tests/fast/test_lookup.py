@@ -116,12 +116,6 @@ def test_every_ordinary_look_up_of_the_scenarios_is_recognised() -> None:
     assert [frame for frame in ordinary if recognise(frame) is None] == []
 
 
-def test_an_empty_frame_or_a_short_one_has_no_answer(world: PublishedWorld, tmp_path: Path) -> None:
-    for size in range(8):
-        assert answer(world.slots, bytes(size), 0) is None
-    assert answer(PublishedWorld(tmp_path).slots, look_up(CLIENTS[0]), 0) is not None
-
-
 # What the compiled recogniser reads of a frame.
 
 Read = tuple[bytes, int, int, bool]
