@@ -43,8 +43,8 @@ class View(NamedTuple):
     """What the tables have from ``us`` on: (cluster, group, id, address) → True and (topic, group) → queues."""
 
     us: int
-    members: Mapping[Hashable, Hashable]
-    queues: Mapping[Hashable, Hashable]
+    members: Mapping[Any, Hashable]
+    queues: Mapping[Any, Hashable]
 
 
 @dataclass
@@ -179,7 +179,8 @@ def audit(journal: Path) -> dict[str, list[Row]]:
         db.execute(f"create temp table all_events as {ingest.select_events(journal)}")
         found = db.execute("select min(ts), max(ts) + 1 from all_events").fetchone()
         assert found is not None
-        state.prepare(db, *found, SILENT_AFTER_US)
+        t0, t1 = found
+        state.prepare(db, t0, t1, SILENT_AFTER_US)
         db.execute("create temp view ns_uptime as from uptime")
         db.execute("create temp view stalls as select ns, boot, ts, ms from all_events where ev = 'stall'")
         state.broker_intervals(db)

@@ -29,9 +29,9 @@ ROUNDS_EACH = 5  # of the reactors for a request; a loop that spins makes many m
 ODD = frame(b'{ "code": 206, "opaque": 77, "flag": 0 }')  # with blanks, which no reactor reads
 
 
-def asked(client: Client, count: int, code: int = ROUTE, **more: bool) -> int:
+def asked(client: Client, count: int, code: int = ROUTE, *, binary: bool = False) -> int:
     """How many of so many requests are not answered BUSY."""
-    answers = [client.request(code, {"topic": "none"}, **more) for _ in range(count)]
+    answers = [client.request(code, {"topic": "none"}, binary=binary) for _ in range(count)]
     return sum((answer.code, answer.remark) != BUSY for answer in answers)
 
 
