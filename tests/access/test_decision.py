@@ -265,8 +265,8 @@ ADDRESSES = st.one_of(
     st.integers(0, 15).map(lambda low: ip_address("2001:db8::") + (low << 62)),
     st.sampled_from([ip_address("255.255.255.255"), ip_address("0.0.0.0"), ip_address("::"), ip_address("::1")]),
 )
-NAMES_INDEX = st.text("ab*?[]!-", max_size=4)
-KEYS_INDEX = st.sampled_from("kl")
+CERTIFICATE_NAMES = st.text("ab*?[]!-", max_size=4)
+KEY_NAMES = st.sampled_from("kl")
 
 
 @st.composite
@@ -278,14 +278,14 @@ def networks(draw: st.DrawFn) -> Network:
 PRINCIPALS = st.lists(
     st.builds(
         Principal, name=st.text("pq", min_size=1, max_size=3), may=st.just(frozenset({Access.LOOKUP})),
-        networks=st.lists(networks(), max_size=4).map(tuple), keys=st.frozensets(KEYS_INDEX),
-        certificates=st.none() | st.lists(NAMES_INDEX, max_size=3).map(Globs),
+        networks=st.lists(networks(), max_size=4).map(tuple), keys=st.frozensets(KEY_NAMES),
+        certificates=st.none() | st.lists(CERTIFICATE_NAMES, max_size=3).map(Globs),
     ),
     max_size=6, unique_by=lambda principal: principal.name,
 )  # fmt: skip
 
 
-@given(PRINCIPALS, st.none() | ADDRESSES, st.lists(NAMES_INDEX, max_size=3))
+@given(PRINCIPALS, st.none() | ADDRESSES, st.lists(CERTIFICATE_NAMES, max_size=3))
 @example([Principal("p", frozenset(), certificates=Globs(["a[b"]))], None, ["a[b"])
 def test_the_index_finds_whoever_has_the_network_or_names_the_certificate(
     principals: list[Principal], address: Address | None, names: list[str]
@@ -305,8 +305,8 @@ def test_the_index_finds_whoever_has_the_network_or_names_the_certificate(
 @given(
     PRINCIPALS,
     st.none() | ADDRESSES,
-    st.lists(NAMES_INDEX, max_size=2),
-    st.none() | KEYS_INDEX,
+    st.lists(CERTIFICATE_NAMES, max_size=2),
+    st.none() | KEY_NAMES,
     st.sampled_from(Signed),
 )
 def test_a_peer_is_known_as_those_that_it_is(

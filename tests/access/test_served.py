@@ -193,6 +193,13 @@ def test_lookup_of_a_stranger_is_refused_though_its_route_is_published(start_gua
         assert unknown.request(105, {"topic": "T"}).code == REFUSED
 
 
+def test_connection_of_a_stranger_is_closed_where_it_could_do_nothing(start_guarded: StartGuarded) -> None:
+    server = start_guarded(FLEET.format(mode="enforce"))
+    with server.connect() as known, stranger(server) as unknown:
+        assert known.request(106).code == 0
+        assert unknown.is_closed_by_server()
+
+
 # Reactors and control decide the same of a network.
 
 ONE_PRINCIPAL = """

@@ -148,14 +148,14 @@ def check(data: bytes, header_length: int) -> Any:
 
 
 shorts = st.integers(-(2**15), 2**15 - 1)
-binary_header_headers = st.builds(
+whole_headers = st.builds(
     binary_header, shorts, st.none() | st.dictionaries(texts, texts, max_size=4), opaque=ints, version=shorts,
     flag=ints, language=st.integers(0, 127), remark=st.binary(max_size=10),
 )  # fmt: skip
 lengths = st.sampled_from([-1, INT_MIN, INT_MAX, 0, 1, 7, 8, 9, 15, 16, 17, 20, 21, 22, 30, 1000])
 
 
-@given(binary_header_headers, st.binary(max_size=10), mutated(binary_header_headers), st.integers(-1, 60))
+@given(whole_headers, st.binary(max_size=10), mutated(whole_headers), st.integers(-1, 60))
 def test_any_headers(header: bytes, body: bytes, data: bytes, header_length: int) -> None:
     assert check(header + body, len(header)) != REFUSED
     check(data, header_length)

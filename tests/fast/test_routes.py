@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from rocketns._fast.routes.digests import bucket_digests, topic_digest, topics_of_bucket
-from rocketns._fast.routes.digests import topic_count as digest_topic_count
+from rocketns._fast.routes.digests import topic_count as counted_topics
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.fleet.digests import digest_of
 from rocketns.protocol.body import bodies
@@ -238,9 +238,9 @@ Queues = tuple[int, int, int, int]
 Step = tuple[str, str, Queues | None]
 Table = dict[str, dict[str, Queues]]
 
-digest_brokers, topics = st.sampled_from("abc"), st.sampled_from(["T", "U", "Ü", "a topic with a longer name"])
-digest_queues = st.tuples(st.sampled_from([4, 8]), st.just(8), st.sampled_from([4, 6]), st.just(0))
-steps = st.lists(st.tuples(digest_brokers, topics, st.none() | digest_queues), max_size=30)
+broker_names, topics = st.sampled_from("abc"), st.sampled_from(["T", "U", "Ü", "a topic with a longer name"])
+NUMBERS = st.tuples(st.sampled_from([4, 8]), st.just(8), st.sampled_from([4, 6]), st.just(0))
+steps = st.lists(st.tuples(broker_names, topics, st.none() | NUMBERS), max_size=30)
 
 
 def slots_after(taken: Iterable[Step]) -> RouteSlots:
@@ -260,7 +260,7 @@ def table_after(taken: Iterable[Step]) -> Table:
             table.setdefault(topic, {})[broker] = numbers
         elif topic in table:
             table[topic].pop(broker, None)
-    return {topic: digest_queues for topic, digest_queues in table.items() if digest_queues}
+    return {topic: of_topic for topic, of_topic in table.items() if of_topic}
 
 
 def of_all_buckets(slots: RouteSlots) -> dict[str, int]:
@@ -272,10 +272,10 @@ def of_all_buckets(slots: RouteSlots) -> dict[str, int]:
 @given(steps)
 def test_digests_are_those_of_the_tables(taken: list[Step]) -> None:
     slots, table = slots_after(taken), table_after(taken)
-    expected = {topic: digest_of(digest_queues.items()) for topic, digest_queues in table.items()}
+    expected = {topic: digest_of(of_topic.items()) for topic, of_topic in table.items()}
     assert of_all_buckets(slots) == expected
     assert {topic: topic_digest(slots, topic) for topic in expected} == expected
-    assert digest_topic_count(slots) == len(table)
+    assert counted_topics(slots) == len(table)
     assert table or bucket_digests(slots) == bytes(8 * DIGEST_BUCKETS)
 
 
@@ -283,8 +283,8 @@ def test_digests_are_those_of_the_tables(taken: list[Step]) -> None:
 def test_the_way_to_a_table_does_not_matter_to_its_digests(taken: list[Step], random: st.DataObject) -> None:
     shown = [
         (broker, topic, numbers)
-        for topic, digest_queues in table_after(taken).items()
-        for broker, numbers in digest_queues.items()
+        for topic, of_topic in table_after(taken).items()
+        for broker, numbers in of_topic.items()
     ]
     random.shuffle(shown)  # type: ignore[attr-defined]
     assert bucket_digests(slots_after(taken)) == bucket_digests(slots_after(shown))
