@@ -250,8 +250,8 @@ def test_a_slave_that_becomes_the_smallest_brings_its_topics(manager: Rememberin
 
 def test_an_address_that_takes_another_id_or_name_is_read(manager: Remembering) -> None:
     """B154."""
-    manager.register_body(MASTER.but(id=1), TWO)
-    manager.register_body(MASTER.but(name="other"), TWO)
+    for sender in (MASTER.but(name="other"), MASTER.but(name="other", id=1)):
+        manager.register_body(sender, TWO)
     assert manager.repeated == 0
     assert manager.route("T2").broker_datas[1].broker_name == "other"
 
