@@ -161,10 +161,3 @@ def test_idle_time_is_read_only_while_a_reactor_is_busy_and_none_is_assumed_in_t
     assert machine.idle_reads == reads
     assert machine.window(0.9, idle_s=3.0) == Usage(pytest.approx([0.9]), 0.0)
     assert machine.window(0.9, idle_s=3.0) == Usage(pytest.approx([0.9]), 3.0)
-
-
-def test_all_cores_count_as_idle_without_idle_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then reactors spread by their busy share alone."""
-    machine = Machine(monkeypatch, 1)
-    monkeypatch.setattr(usage, "idle_s", lambda _cores: None)
-    assert machine.window(0.9) == Usage(pytest.approx([0.9]), float(len(machine.meter._cores)))

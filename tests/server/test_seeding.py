@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.body.route import QueueData
@@ -19,7 +18,7 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.server import seeding
-from tests.client.peers import CLOSED, WAIT_S, Serve, answer, peer, run, serving
+from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 
 EPOCH_MS = 1_700_000_000_000
 GROUP = {"cluster": "c", "brokerName": "b", "brokerAddrs": {"0": "10.0.0.1:10911", "1": "10.0.0.2:10911"}}
@@ -129,21 +128,6 @@ def test_a_peer_that_gives_no_routes_is_left_out_and_the_next_is_taken(
 async def silence(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
     while await reader.read(1 << 16):
         pass
-
-
-def test_all_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So several half-open ports cost the time of one."""
-    monkeypatch.setattr(name_server, "ANSWER_WITHIN_S", 10 * WAIT_S)
-    asked: list[asyncio.StreamWriter] = []
-
-    async def silent_until_all_are_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        asked.append(writer)
-        if len(asked) == 4:
-            for one in asked:
-                one.close()
-
-    assert seeded(*[silent_until_all_are_asked] * 4, answering(WHOLE), within_s=WAIT_S) is not None
 
 
 def test_the_whole_time_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
