@@ -65,6 +65,15 @@ def test_a_host_over_its_share_loses_its_connection_without_progress() -> None:
     assert scene.holders.first() is a3
 
 
+def test_progress_alone_decides_among_small_hosts() -> None:
+    scene = Scene()
+    peers = [scene.hold(Peer(host), SHARE - 1) for host in "abcdefghi"]
+    assert len(peers) == PARTS + 1
+    assert scene.holders.first() is peers[0]
+    scene.hold(peers[0], SHARE, PROGRESS_BYTES)
+    assert scene.holders.first() is peers[1]
+
+
 def test_known_brokers_that_hold_more_than_half_are_first() -> None:
     """So strangers who register first leave half of the limit to newcomers."""
     scene = Scene()
