@@ -405,3 +405,11 @@ def test_blocks_up_to_the_limits_are_read() -> None:
     for limits in (replace(fits, topics=1), replace(fits, mappings=0)):
         with pytest.raises(ValueError):
             registration_blocks.read(whole, True, limits, queue_data)
+
+
+@pytest.mark.parametrize("number", ["2147483647", "2147483648", "-2147483648", "-2147483649", "+2147483647"])
+def test_the_ends_of_an_int(number: str) -> None:
+    """Also in digits of another script, which Integer.parseInt takes."""
+    arabic = number.translate({ord(str(digit)): 0x660 + digit for digit in range(10)})
+    for text in (number, arabic):
+        check_blocks(with_line(f"T {text} 8 6 SINGLE_TAG".encode()))
