@@ -31,7 +31,7 @@ from tests.pipeline.batch.runs import PERIOD
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.spark import FEWER_PROCESSES, LESS_PLANNING
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.needs("java"), pytest.mark.timeout(3_000)]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("java"), pytest.mark.timeout(3_000)]
 
 HOME = Path(pyspark.__file__).parent
 ENVIRONMENT = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
