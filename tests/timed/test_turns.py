@@ -15,6 +15,7 @@ from interop.harness.payloads import data_version, register_body, register_ext
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now
+from rocketns.protocol import command
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
@@ -74,6 +75,30 @@ def test_reads_of_a_gone_connection_are_dropped(
         wait_for_connections(server, 0)
         eventually(lambda: server.call(lambda: connection.in_flight) == 0)
     assert processed == [codes.REGISTER_BROKER, codes.UNREGISTER_BROKER]
+
+
+def test_reads_of_a_gone_connection_are_not_even_decoded(
+    timed_server: TimedServerFactory, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, decoded, decode = timed_server(), [], command.decode
+
+    def watched(frame: bytes | memoryview, *more: int) -> RemotingCommand:
+        decoded.append(decode(frame).code)
+        return decode(frame, *more)
+
+    monkeypatch.setattr(command, "decode", watched)
+    reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 1_000
+    with server.connect() as client:
+        connection = connection_of(server, client)
+
+        def receive_and_lose() -> None:
+            connection.data_received(registration(names) + reads)
+            connection.abort(Cause.CHANNEL_CLOSE)
+
+        server.call(receive_and_lose)
+        wait_for_connections(server, 0)
+        eventually(lambda: server.call(lambda: connection.in_flight) == 0)
+    assert len(decoded) < 500
 
 
 def test_a_broker_that_leaves_and_comes_back_at_once_stays(timed_server: TimedServerFactory, names: Names) -> None:
