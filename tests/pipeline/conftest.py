@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
-        marks = ["spark", pytest.mark.needs("java"), pytest.mark.timeout(TIMEOUT_S), pytest.mark.xdist_group("spark")]
+        marks = [pytest.mark.needs("java"), pytest.mark.timeout(TIMEOUT_S), pytest.mark.xdist_group("spark")]
         if "whole" not in item.fixturenames and not {item.path.name, item.path.parent.name} & set(FAST):
             marks.append(pytest.mark.slow)
         for mark in marks:
