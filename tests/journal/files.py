@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from interop.harness.servers import RocketnsServer
 from rocketns.journal.segments import OPEN_PREFIX
 from tests.journal.replay import Record, parsed
 
@@ -42,3 +44,23 @@ def records_of(root: Path, *, with_open: bool = False) -> list[Record]:
         assert not some or some[0]["ev"] == "open", f"{path} does not begin with open"
         records += some
     return records
+
+
+# By default an answer waits 0.3 s for its records, and a lookup 1 s for the routes of a start. A busy machine may need
+# longer; then a kill loses the records, and the lookup is answered SYSTEM_ERROR.
+PATIENT = """
+import sys
+from rocketns import first_routes
+from rocketns.__main__ import main
+from rocketns.journal.durable import written
+first_routes.UNHEARD_S = written.WITHIN_S = 60.0
+sys.exit(main())
+"""
+
+
+class PatientServer(RocketnsServer):
+    """What it has answered is in its journal, also after a kill. Whoever connects during a start waits for its end."""
+
+    @classmethod
+    def program(cls, options: Sequence[str] = ()) -> list[str]:
+        return [sys.executable, "-c", PATIENT, *super().program(options)[3:]]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from rocketns.config.journal import JournalConfig
 from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.journal import Journal
 from rocketns.journal.writer import Chunk, Writer
 from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
-from tests.journal.replay import Record, parsed
+from tests.journal.replay import Record, check_columns, parsed
+from tests.routeinfo.manager import Manager
 
 BOOT_MS = 1_700_000_000_000
 
@@ -83,3 +86,32 @@ def run_work(journal: Journal, steps_max: int = 1_000_000) -> int:
 
 def memory_buffer(writer: MemoryWriter, limits: BufferLimits) -> Buffer:
     return Buffer(writer, limits, "n1", BOOT_MS)
+
+
+class Told:
+    """A manager, and the journal of its events."""
+
+    def __init__(self, **config: Any) -> None:
+        self.manager = Manager()
+        self.journal: Journal
+        self.writer: MemoryWriter
+        self.journal, self.writer = memory_journal(self.manager.tables, **config)
+        self.records: list[Record] = []
+
+    def of(self, *_done: object) -> list[Record]:
+        """The records of the events since the last call, and what was written meanwhile."""
+        self.journal.record(list(self.manager.events), self.manager.now_ms, BOOT_MS)
+        self.manager.events.clear()
+        return self.take()
+
+    def events(self, *events: Event) -> list[Record]:
+        """The records of events that are not the manager's."""
+        return self.of(self.manager.note(events))
+
+    def take(self) -> list[Record]:
+        self.journal.buffer.flush(BOOT_MS)
+        some = self.writer.take()
+        for one in some:
+            check_columns(one)
+        self.records += some
+        return some

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviour.conftest import Names
-from tests.journal.patient import PatientServer
+from tests.journal.files import PatientServer
 from tests.support.inprocess import FakeClock, TimedServer
 
 
@@ -32,8 +32,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., PatientServer]]:
         server.kill()
 
 
-@pytest.fixture(params=[0, 2], ids=["loop", "reactors"])
-def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., TimedServer]]:
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., TimedServer]]:
     """A server in this process, with a journal in ``tmp_path / "j"``. `TimedServer.stop` is a clean stop.
 
     ``later_ms``: how much later than the server before, on both clocks.
@@ -44,7 +44,7 @@ def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[.
     def run(later_ms: int = 0, **properties: object) -> TimedServer:
         clock.advance(later_ms)
         settings = {
-            "journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.reactors": request.param,
+            "journalPath": tmp_path / "j", "journalNs": "n1",
             "rocketns.askUnconfirmed": "false",
         }  # fmt: skip
         started.append(TimedServer(tmp_path, settings | properties, clock))

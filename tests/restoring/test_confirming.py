@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version
+from interop.harness.payloads import data_version, register_body, register_ext
 from interop.harness.servers import RocketnsServer
-from interop.harness.wire import Client, eventually
+from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import heartbeat, query_version, registered
-from tests.behaviour.views import ask_route, group, queue, route
+from tests.behaviour.steps import configs, heartbeat, query_version, register, registered
+from tests.behaviour.views import addrs, ask_route, group, queue, route
+from tests.hostile.listeners import announce, connect_from
 from tests.journal.files import records_of
 from tests.journal.replay import Record
 from tests.support.inprocess import TimedServer
@@ -96,18 +99,6 @@ def test_restarts_in_a_row_do_not_make_a_silent_broker_younger(serve: Serve, nam
     assert not known
 
 
-def test_a_clock_that_was_set_back_restores_all(serve: Serve, names: Names) -> None:
-    """The newer boot still counts as the newer one."""
-    register_and_stop(serve(), names, "T", "U")
-    server = serve(-3_600 * SECOND)
-    with server.connect() as client:
-        registered(client, names, ("T", "U", "V"), version=LATER)
-        server.stop()
-    server = serve()
-    with server.connect() as client:
-        assert ask_route(client, names.topic("V")).code == 0
-
-
 def test_the_first_registration_replaces_the_topics(serve: Serve, names: Names, tmp_path: Path) -> None:
     """Also with an unchanged data version, as in Java. Later ones of the same version change nothing."""
     register_and_stop(serve(), names, "T", "U", "V")
@@ -177,6 +168,7 @@ def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Nam
     assert server.controller.facts.counts()["unconfirmed brokers"] == 1
 
 
+@pytest.mark.slow
 def test_a_restored_broker_that_only_sent_heartbeats_does_not_keep_its_id(
     start: Callable[..., RocketnsServer], names: Names
 ) -> None:
@@ -191,3 +183,175 @@ def test_a_restored_broker_that_only_sent_heartbeats_does_not_keep_its_id(
         eventually(lambda: "sent a heartbeat (it was restored)" in server.process.text())
         registered(client, names, host=2)
         assert group(client, names.broker)["brokerAddrs"] == {"0": names.addr(2)}
+
+
+Serve = Callable[..., TimedServer]
+HERE, THERE = "127.0.0.2", "127.0.0.3"
+ASKING = {"rocketns.askUnconfirmed": "true", "rocketns.confirmSeconds": 20}
+NOBODY_LISTENS = 1  # a port
+
+
+def announce_both(server: TimedServer) -> None:
+    """One host announces itself, and another host. Neither accepts connections."""
+    with connect_from(server.port, HERE) as client:
+        announce(client, "own", f"{HERE}:{NOBODY_LISTENS}")
+        announce(client, "other", f"{THERE}:{NOBODY_LISTENS}")
+        server.stop()
+
+
+def known(server: TimedServer) -> list[str]:
+    with server.connect() as client:
+        return [name for name in ("own", "other") if group(client, name) is not None]
+
+
+@pytest.mark.parametrize("restarts", [1, 3])
+def test_an_address_that_another_host_announced_is_not_asked(serve: Serve, restarts: int) -> None:
+    """It stays as long as one whose host does not answer. Also after restarts that only wrote snapshots."""
+    announce_both(serve())
+    for _ in range(restarts - 1):
+        serve().stop()
+    server = serve(**ASKING)
+    eventually(lambda: known(server) == ["other"])
+    pass_time(server, 19 * SECOND)
+    assert known(server) == ["other"]
+    pass_time(server, 2 * SECOND)
+    eventually(lambda: known(server) == [])
+
+
+def test_all_brokers_in_networks_of_the_operator_are_asked(serve: Serve) -> None:
+    """rocketns.askNetworks."""
+    announce_both(serve())
+    server = serve(**ASKING | {"rocketns.askNetworks": f"{THERE};10.0.0.0/8"})
+    eventually(lambda: known(server) == [])
+
+
+def test_a_journal_of_an_older_version_names_no_host(serve: Serve, tmp_path: Path) -> None:
+    """Then nobody is asked outside of askNetworks, and all leave at the end of their time."""
+    announce_both(serve())
+    for file in (tmp_path / "j").rglob("*.jsonl"):
+        text = file.read_text("utf-8")
+        assert f'"from_host":"{HERE}"' in text
+        file.write_text(text.replace(f',"from_host":"{HERE}"', ""), "utf-8")
+    server = serve(**ASKING)
+    pass_time(server, 19 * SECOND)
+    assert known(server) == ["own", "other"]
+    pass_time(server, 2 * SECOND)
+    eventually(lambda: known(server) == [])
+
+
+def test_the_journal_notes_a_change_of_the_host_once(serve: Serve, tmp_path: Path) -> None:
+    server = serve()
+    with connect_from(server.port, THERE) as first, connect_from(server.port, HERE) as second:
+        for client in (first, first, second, second, first):
+            announce(client, "own", f"{HERE}:{NOBODY_LISTENS}")
+        server.stop()
+    beats = [one for one in records_of(tmp_path / "j") if one["ev"] in ("reg", "hb")]
+    assert [one.get("from_host") for one in beats] == [THERE, None, HERE, None, None]
+
+
+def test_routes_beyond_the_bound_are_kept(
+    serve: Callable[..., TimedServer], names: Names, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics = [f"T{number}" for number in range(6)]
+    first = serve()
+    with first.connect() as client:
+        registered(client, names, topics)
+        first.stop()
+    with caplog.at_level(logging.WARNING):
+        second = serve(**{"rocketns.routesMax": 4, "rocketns.brokerRoutesMax": 4, "rocketns.brokersMax": 1})
+    assert "the tables have 6 routes, more than rocketns.routesMax=4" in "".join(caplog.messages)
+    with second.connect() as client:
+        assert all(route(client, names.topic(topic)) for topic in topics)
+        registered(client, names, topics)
+        assert register(client, names, [*topics, "U"]).code == codes.SYSTEM_ERROR
+        assert register(client, Names()).code == codes.SYSTEM_ERROR
+        assert all(route(client, names.topic(topic)) for topic in topics)
+
+
+BROKER, SLAVE, STRANGER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
+POLICY = """
+[modes]
+takeover = "{mode}"
+
+"""
+
+
+def address(host: str) -> str:
+    return f"{host}:10911"
+
+
+def register_from(client: Client, names: Names, host: str, broker_id: int = 0) -> Answer:
+    """Two topics. The address is that of ``host``, the registration comes from the client's own."""
+    body = register_body(configs(names, ["T", "U"]))
+    ext = register_ext(names.cluster, names.broker, address(host), broker_id, body)
+    return client.request(codes.REGISTER_BROKER, ext, body)
+
+
+def from_host(server: TimedServer | RocketnsServer, host: str) -> Client:
+    return Client(server.port, source=host)
+
+
+@pytest.fixture
+def guarded(serve: Callable[..., TimedServer], tmp_path: Path) -> Callable[[str], TimedServer]:
+    """A server with a policy for takeovers."""
+
+    def start(mode: str, **properties: object) -> TimedServer:
+        policy = tmp_path / "access.toml"
+        policy.write_text(POLICY.format(mode=mode), "utf-8")
+        return serve(**{"rocketns.accessFile": policy, **properties})
+
+    return start
+
+
+def refusals(tmp_path: Path) -> list[dict[str, Any]]:
+    return [one for one in records_of(tmp_path / "j", with_open=True) if one["ev"] == "refused"]
+
+
+def test_a_server_without_a_policy_records_a_takeover_and_answers_as_java(
+    serve: Callable[..., TimedServer], names: Names, tmp_path: Path
+) -> None:
+    server = serve()
+    with from_host(server, BROKER) as broker, from_host(server, STRANGER) as stranger:
+        register_from(broker, names, BROKER)
+        answer = register_from(stranger, names, STRANGER)
+        assert (answer.code, answer.remark, answer.ext, answer.body) == (0, None, {}, None)
+        assert addrs(stranger, names.broker) == {"0": address(STRANGER)}
+    server.stop()
+    (record,) = refusals(tmp_path)
+    fields = {one["k"]: one["v"] for one in record["fields"]}
+    assert (record["code"], record["reason"], record["enforced"], record["from_host"]) == (
+        codes.REGISTER_BROKER, "takeover", False, STRANGER,
+    )  # fmt: skip
+    assert (fields["holder"], fields["brokerAddr"], fields["brokerName"]) == (
+        address(BROKER), address(STRANGER), names.broker,
+    )  # fmt: skip
+
+
+def test_refused_takeovers_keep_no_broker_in_the_routes(guarded: Callable[..., TimedServer], names: Names) -> None:
+    """They are no sign of life of the broker that they name: it leaves when its own time is over."""
+    server = guarded("enforce")
+    with from_host(server, BROKER) as broker, from_host(server, STRANGER) as stranger:
+        register_from(broker, names, BROKER)
+        for _ in range(11):
+            pass_time(server, 10 * SECOND)
+            assert register_from(stranger, names, STRANGER).code == codes.NO_PERMISSION
+            assert addrs(stranger, names.broker) == {"0": address(BROKER)}
+        pass_time(server, 16 * SECOND)
+        assert group(stranger, names.broker) is None
+
+
+def test_a_restored_broker_is_guarded_and_its_slave_may_become_master(
+    guarded: Callable[..., TimedServer], names: Names
+) -> None:
+    """The name server was restarted, and has heard nobody yet."""
+    server = guarded("enforce")
+    with from_host(server, BROKER) as master, from_host(server, SLAVE) as slave:
+        register_from(master, names, BROKER)
+        register_from(slave, names, SLAVE, 1)
+        server.stop()
+    server = guarded("enforce", later_ms=SECOND)
+    with from_host(server, STRANGER) as stranger, from_host(server, SLAVE) as slave:
+        assert register_from(stranger, names, STRANGER).code == codes.NO_PERMISSION
+        assert addrs(stranger, names.broker) == {"0": address(BROKER), "1": address(SLAVE)}
+        assert register_from(slave, names, SLAVE, 0).code == codes.SUCCESS
+        assert addrs(slave, names.broker) == {"0": address(SLAVE)}

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import socket
+import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +17,20 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import data_version
+from interop.harness.ports import free_port
+from interop.harness.process import Process
 from interop.harness.servers import RocketnsServer
+from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually
+from rocketns import first_routes
+from rocketns.config import Configuration
+from rocketns.journal.restore import restoring
+from rocketns.namesrv_controller import NamesrvController
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import heartbeat, query_version, registered, unregister
+from tests.behaviour.steps import query_version, registered
 from tests.behaviour.views import ask_route, cluster_info, filter_servers, group, perms, route
-from tests.journal.files import records_of
-
-VERSION = data_version()
-# A third of the time after which an unconfirmed broker is removed.
-FAR_BELOW_CONFIRM_S = 30.0
+from tests.journal.files import PatientServer, closed_files, open_files, records_of
+from tests.support.inprocess import TimedServer
 
 
 def everything(client: Client, names: Names) -> Any:
@@ -29,7 +39,7 @@ def everything(client: Client, names: Names) -> Any:
     return route_bodies, cluster_info(client)
 
 
-@pytest.mark.parametrize("how", ["kill", "stop"])
+@pytest.mark.parametrize("how", ["kill", pytest.param("stop", marks=pytest.mark.slow)])
 def test_routes_are_as_before(start: Callable[..., RocketnsServer], names: Names, how: str) -> None:
     """Topics and queues, wiped permissions, addresses, zones and acting masters, filter servers."""
     server = start()
@@ -48,6 +58,7 @@ def test_routes_are_as_before(start: Callable[..., RocketnsServer], names: Names
         assert set(perms(client, other.topic("V")).values()) <= {4}
 
 
+@pytest.mark.slow
 def test_ten_kills_in_a_row_lose_nothing(start: Callable[..., RocketnsServer], names: Names) -> None:
     """Each right after a change, and most of them before the snapshot of the restart is on disk."""
     server = start()
@@ -60,50 +71,35 @@ def test_ten_kills_in_a_row_lose_nothing(start: Callable[..., RocketnsServer], n
         assert all(route(client, names.topic(f"T{one}")) for one in range(11))
 
 
-def test_a_broker_that_left_is_not_restored(start: Callable[..., RocketnsServer], names: Names, tmp_path: Path) -> None:
-    """An unregistration is answered before it is applied, as in Java."""
-    server = start()
-    with server.connect() as client:
-        registered(client, names)
-        unregister(client, names)
-        eventually(lambda: any(one["ev"] == "tdel" for one in records_of(tmp_path / "j", with_open=True)))
-        server.kill()
-    server.start()
-    with server.connect() as client:
-        assert cluster_info(client) == {"brokerAddrTable": {}, "clusterAddrTable": {}}
-
-
-def test_a_data_version_is_known_after_a_stop(start: Callable[..., RocketnsServer], names: Names) -> None:
+def test_a_data_version_is_known_after_a_stop(serve: Callable[..., TimedServer], names: Names) -> None:
     """A broker that asks for its version first then need not send all its topics."""
-    server = start()
+    server = serve()
     with server.connect() as client:
-        registered(client, names, version=VERSION)
+        registered(client, names, version=data_version())
         server.stop()
-    server.start()
-    with server.connect() as client:
-        assert query_version(client, names, VERSION).ext == {"changed": "false"}
+    with serve().connect() as client:
+        assert query_version(client, names, data_version()).ext == {"changed": "false"}
 
 
-def test_a_slave_is_told_its_restored_master(start: Callable[..., RocketnsServer], names: Names) -> None:
+def test_a_slave_is_told_its_restored_master(serve: Callable[..., TimedServer], names: Names) -> None:
     """A broker acts on its first answer. Without a master in it, the slave would stop copying topics and offsets."""
-    server = start()
+    server = serve()
     with server.connect() as client:
         registered(client, names)
-        server.kill()
-    server.start()
-    with server.connect() as slave:
+        server.stop()
+    with serve().connect() as slave:
         answer = registered(slave, names, host=2, broker_id=1)
         assert answer.ext is not None
         assert answer.ext["masterAddr"] == names.addr()
 
 
-def test_a_server_without_restore_starts_empty(start: Callable[..., RocketnsServer], names: Names) -> None:
+def test_a_server_without_restore_starts_empty(serve: Callable[..., TimedServer], names: Names) -> None:
     """rocketns.restore=false."""
-    server = start(**{"rocketns.restore": "false"})
+    server = serve()
     with server.connect() as client:
         registered(client, names)
-        server.kill()
-    server.start()
+        server.stop()
+    server = serve(**{"rocketns.restore": "false"})
     with server.connect() as client:
         assert ask_route(client, names.topic()).code == codes.TOPIC_NOT_EXIST
 
@@ -115,6 +111,7 @@ def port_nobody_listens_at() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_a_broker_whose_host_refuses_connections_is_gone_at_once(
     start: Callable[..., RocketnsServer], names: Names, port_nobody_listens_at: int, tmp_path: Path
 ) -> None:
@@ -130,7 +127,7 @@ def test_a_broker_whose_host_refuses_connections_is_gone_at_once(
             server.kill()
         server.start()
         with server.connect() as client:
-            eventually(lambda: group(client, names.broker) is None, FAR_BELOW_CONFIRM_S)
+            eventually(lambda: group(client, names.broker) is None)
             assert route(client, names.topic()) is None
             assert route(client, other.topic()) is not None
     server.stop()
@@ -139,12 +136,236 @@ def test_a_broker_whose_host_refuses_connections_is_gone_at_once(
     assert "is gone: its address refuses connections" in server.process.text()
 
 
-def test_a_heartbeat_confirms(start: Callable[..., RocketnsServer], names: Names) -> None:
-    server = start()
+RESTARTS = 2
+ENDED = "connection ended"
+
+
+class NewClients:
+    """A client that starts every few milliseconds, looks a topic up, and ends. ``seen`` counts the outcomes."""
+
+    def __init__(self, port: int, topic: str) -> None:
+        self.seen: Counter[object] = Counter()
+        self._port, self._topic = port, topic
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.005):
+            self.seen[self._look_up()] += 1
+
+    def _look_up(self) -> object:
+        try:
+            with Client(self._port) as client:
+                return client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": self._topic}).code
+        except ConnectionRefusedError:
+            return "refused"
+        except ConnectionError:  # the server ended while it had the connection
+            return ENDED
+
+    def stop(self) -> Counter[object]:
+        self._stop.set()
+        self._thread.join()
+        return self.seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_clients_see_no_restart(tmp_path: Path, names: Names, number: signal.Signals) -> None:
+    """Every lookup is answered with the route, though the broker does not come back."""
+    properties = {"journalPath": tmp_path / "j", "journalNs": "n1", "rocketns.askUnconfirmed": "false"}
+    with Supervisor(str(tmp_path / "notify")) as supervisor:
+        server = PatientServer(tmp_path / "ns", properties, supervisor=supervisor)
+        clients = None
+        try:
+            with server.connect() as broker:
+                registered(broker, names)
+                clients = NewClients(supervisor.port, names.topic())
+                for _ in range(RESTARTS):
+                    answered = clients.seen[codes.SUCCESS]
+                    eventually(lambda enough=answered + 5: clients.seen[codes.SUCCESS] >= enough)
+                    server.process.signal(number)
+                    server.process.wait()
+                    server.start()
+        finally:
+            seen = clients.stop() if clients is not None else Counter()
+            server.kill()
+    assert seen.keys() <= {codes.SUCCESS, ENDED}, seen
+    assert seen[codes.SUCCESS] > 5 * RESTARTS
+    assert seen[ENDED] <= 2 * RESTARTS
+
+
+@pytest.mark.slow
+def test_sigterm_ends_a_start_that_waits_for_another_name_server(tmp_path: Path) -> None:
+    """At once, with status 0, and without a word in the journal."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        config = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": tmp_path / "kv.json",
+                  "journalPath": tmp_path / "j", "rocketns.seedServers": f"127.0.0.1:{port}"}  # fmt: skip
+        (tmp_path / "ns.properties").write_text("".join(f"{key}={value}\n" for key, value in config.items()), "utf-8")
+        command = [sys.executable, "-m", "rocketns", f"-Duser.home={tmp_path}", "-c", str(tmp_path / "ns.properties")]
+        process = Process(command, tmp_path / "stdout.log", {}, cwd=tmp_path)
+        try:
+            asking, _ = silent.accept()
+            with asking:
+                process.signal(signal.SIGTERM)
+                assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert "stopped before the start was complete" in process.text()
+    assert "boot success" not in process.text()
+    assert "Traceback" not in process.text()
+    assert not closed_files(tmp_path / "j")
+    assert not open_files(tmp_path / "j")
+
+
+def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends when the reading thread does."""
+    reading, ended = threading.Event(), threading.Event()
+
+    def slow_restore(*given: object) -> None:
+        given_up = given[-1]
+        assert isinstance(given_up, threading.Event)
+        reading.set()
+        if given_up.wait(60):
+            ended.set()
+
+    monkeypatch.setattr(restoring, "restore", slow_restore)
+    config = tmp_path / "ns.properties"
+    settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": tmp_path / "kv.json",
+                "journalPath": tmp_path / "j"}  # fmt: skip
+    config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), "utf-8")
+
+    async def start_and_stop() -> None:
+        controller = NamesrvController(Configuration.build(str(config), home=tmp_path))
+        starting = asyncio.ensure_future(controller.start())
+        await asyncio.to_thread(reading.wait, 60)
+        starting.cancel()
+        await asyncio.wait({starting})
+        await controller.stop()
+
+    asyncio.run(start_and_stop())
+    assert ended.is_set()
+    assert not open_files(tmp_path / "j")
+
+
+def test_lookups_are_answered_and_registrations_wait(
+    serve: Callable[..., TimedServer], names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never TOPIC_NOT_EXIST. The slave whose registration waited gets its master's address."""
+    server = serve()
     with server.connect() as client:
         registered(client, names)
-        server.kill()
-    server.start()
-    with server.connect() as client:
-        heartbeat(client, names)
-        eventually(lambda: "sent a heartbeat (it was restored)" in server.process.text())
+        server.stop()
+    may_end, real, port = threading.Event(), restoring.restore, free_port()
+
+    def slow_restore(*given: object) -> object:
+        server.clock.advance(1_500)  # so that the jobs of the first second run before requests are read
+        may_end.wait(60)
+        return real(*given)
+
+    monkeypatch.setattr(first_routes, "UNHEARD_S", 1.2)
+    monkeypatch.setattr(restoring, "restore", slow_restore)
+    with ThreadPoolExecutor(3) as others:
+        starting = others.submit(serve, listenPort=port)
+        eventually(lambda: not socket.socket().connect_ex(("127.0.0.1", port)))
+        with Client(port) as asking, Client(port) as slave:
+            assert ask_route(asking, names.topic()).code == codes.SYSTEM_ERROR
+            assert ask_route(asking, "unknown").code == codes.SYSTEM_ERROR
+            waiting = others.submit(registered, slave, names, host=2, broker_id=1)
+            assert ask_route(asking, names.topic()).code == codes.SYSTEM_ERROR
+            assert not waiting.done()
+            may_end.set()
+            starting.result(60)
+            assert waiting.result(60).ext["masterAddr"] == names.addr()
+            assert ask_route(asking, names.topic()).code == 0
+            assert ask_route(asking, "unknown").code == codes.TOPIC_NOT_EXIST
+
+
+def test_the_journal_begins_when_the_server_serves(
+    serve: Callable[..., TimedServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not the time when the restore began: comparisons of name servers trust its tables from the start record on."""
+    real = restoring.restore
+
+    def slow_restore(*given: object) -> object:
+        server.clock.advance(900)
+        return real(*given)
+
+    server = serve()
+    began_ms = server.clock.now().epoch_ms
+    server.stop()
+    monkeypatch.setattr(restoring, "restore", slow_restore)
+    serve().stop()
+    starts = [one["ts"] for one in records_of(tmp_path / "j") if one["ev"] == "start"]
+    assert starts == [began_ms * 1000, (began_ms + 900) * 1000]
+
+
+MINUTE = 60_000
+
+
+@pytest.fixture
+def seed(tmp_path: Path) -> Iterator[TimedServer]:
+    """Another name server, which knows another broker."""
+    home = tmp_path / "seed"
+    home.mkdir()
+    server = TimedServer(home)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def elsewhere(seed: TimedServer) -> Iterator[Names]:
+    """The broker of the other name server."""
+    names = Names()
+    with seed.connect() as client:
+        registered(client, names)
+        yield names
+
+
+def known_brokers(client: Client) -> set[str]:
+    return set(cluster_info(client)["brokerAddrTable"])
+
+
+def started_twice(serve: Callable[..., TimedServer], names: Names, later_ms: int, seeds: str) -> set[str]:
+    """The brokers that a server knows at its second start, this long after its stop."""
+    first = serve()
+    with first.connect() as client:
+        registered(client, names)
+        first.stop()
+    second = serve(later_ms, **{"rocketns.seedServers": seeds})
+    with second.connect() as client:
+        return known_brokers(client)
+
+
+def test_a_young_journal_is_believed(
+    serve: Callable[..., TimedServer], names: Names, seed: TimedServer, elsewhere: Names
+) -> None:
+    assert elsewhere.broker != names.broker
+    assert started_twice(serve, names, 2 * MINUTE, f"127.0.0.1:{seed.port}") == {names.broker}
+
+
+def test_another_name_server_knows_more_than_an_old_journal(
+    serve: Callable[..., TimedServer], names: Names, seed: TimedServer, elsewhere: Names
+) -> None:
+    """Brokers that only the journal has are not added: the other name server has removed them."""
+    assert started_twice(serve, names, 2 * MINUTE + 1, f"127.0.0.1:{seed.port}") == {elsewhere.broker}
+
+
+def test_an_old_journal_is_better_than_nothing(serve: Callable[..., TimedServer], names: Names) -> None:
+    assert started_twice(serve, names, 60 * MINUTE, "127.0.0.1:1") == {names.broker}
+
+
+def test_seeded_brokers_are_in_the_journal_at_once(
+    serve: Callable[..., TimedServer], seed: TimedServer, elsewhere: Names, tmp_path: Path
+) -> None:
+    """After a kill right after the start, the next start has these routes. They are marked as seeded."""
+    server = serve(**{"rocketns.seedServers": f"127.0.0.1:{seed.port}"})
+    server.stop()
+    members = [one for one in records_of(tmp_path / "j") if one["ev"] == "snap" and "addr" in one]
+    assert {(one["broker"], one["doubt"]) for one in members} == {(elsewhere.broker, "seeded")}
+    (begun,) = [one for one in records_of(tmp_path / "j") if one["ev"] == "start"]
+    assert begun["restored"] is begun["seeded"] is True
+    again = serve()
+    with again.connect() as client:
+        assert known_brokers(client) == {elsewhere.broker}

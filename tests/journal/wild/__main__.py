@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.journal.wild import histories, sockets
+from tests.journal.wild import histories
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--sockets", action="store_true", help="real servers over sockets, killed and started again")
     given = parser.parse_args()
     began, differences = time.monotonic(), 0
-    how = sockets.play if given.sockets else histories.play
+    how = histories.play_over_sockets if given.sockets else histories.play
     with tempfile.TemporaryDirectory() as folder:
         for number in range(given.seed, given.seed + given.histories):
             found = histories.run(str(number), Path(folder) / "home", how)

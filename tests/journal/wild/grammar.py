@@ -1,18 +1,68 @@
-"""The wild grammar: a seed gives a history of requests with few names, so that they interact, and with odd values.
-
-Each step has random numbers of its own, so any part of a history can be played without the others.
-"""
+"""What may happen to a name server: requests, closed connections, time, snapshots, restarts."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from interop.harness import codes
 from interop.harness.payloads import compressed_body
-from tests.journal.wild.steps import Ask, Close, Pass, Restart, Step, Switch, Work
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One request on a connection. ``applied``: waiting unregistrations are applied right after it."""
+
+    connection: int
+    code: int
+    ext: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    version: int = 513
+    applied: bool = True
+
+
+@dataclass(frozen=True)
+class Close:
+    """A connection ends. ``stalled``: while the server did not run, so its brokers stay, unconfirmed."""
+
+    connection: int
+    stalled: bool = False
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Time passes; then brokers that are overdue expire, and the journal's periodic work begins."""
+
+    ms: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """So many steps of the journal's waiting work, such as a snapshot."""
+
+    steps: int
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A property is changed."""
+
+    name: str
+    value: bool
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Killed or stopped, and started again."""
+
+    kill: bool = True
+
+
+Step = Ask | Close | Pass | Work | Switch | Restart
+
 
 CLUSTERS = ("C", "D", 'E\u00fc"\\', "")
 # No two of them share a bucket of Java's map: see docs/reliability.md about 311 to 313.

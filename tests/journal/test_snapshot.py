@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from rocketns.journal import journal as journal_module
 from rocketns.journal.journal import HOUR_MS, Journal
 from rocketns.journal.pieces import snapshot
-from rocketns.journal.pieces.snapshot import Snapshot
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerHeartbeat
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
-from tests.journal.replay import State, check_columns, check_sequence
+from tests.journal.replay import State, check_sequence
+from tests.journal.wild import histories
 from tests.routeinfo.manager import BROKER, MASTER, NORMAL, READ_ONLY, SLAVE, Broker, Manager, table_of
+from tests.support.profile import new_seed
 
 NEXT_HOUR = (BOOT_MS // HOUR_MS + 1) * HOUR_MS
 OTHER = Broker(name="other", addr="10.0.0.9:1")
 TOPICS = [f"t{number}" for number in range(6)]
 
 
-class Told:
+class Snapshotted:
     """Two brokers with six topics, their journal read up to now, and a snapshot that has just begun."""
 
     def __init__(self) -> None:
@@ -71,7 +73,7 @@ CHANGES: dict[str, Callable[[Manager], object]] = {
 def test_a_reader_that_begins_with_a_snapshot_knows_the_state_whatever_happens_meanwhile(change: str) -> None:
     """The change comes after each possible number of steps."""
     for steps in range(100):
-        told = Told()
+        told = Snapshotted()
         taken = run_work(told.journal, steps)
         CHANGES[change](told.manager)
         told.tell()
@@ -83,23 +85,6 @@ def test_a_reader_that_begins_with_a_snapshot_knows_the_state_whatever_happens_m
         if taken < steps:
             return
     pytest.fail("the snapshot never ended")
-
-
-def test_a_snapshot_has_everything_in_numbered_parts() -> None:
-    told = Told()
-    run_work(told.journal)
-    told.tell()
-    records = told.writer.take()
-    for one in records:
-        check_columns(one)
-    assert {one["ev"] for one in records} == {"snap"}
-    assert [(one["snap"], one["part"]) for one in records] == [
-        (records[0]["seq"], part) for part in range(len(records))
-    ]
-    assert [one.get("end", False) for one in records] == [False] * (len(records) - 1) + [True]
-    state = State().apply(records)
-    state.check(told.manager.tables)
-    assert state.kv == {("ns", "a"): "1", ("ns", "c"): "3"}
 
 
 def test_there_is_one_in_each_hour_even_of_nothing() -> None:
@@ -235,16 +220,6 @@ def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_agai
     state.check(manager.tables)
 
 
-def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
-    """For any number of topics, control continues with other work after each piece."""
-    manager = Manager()
-    manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
-    journal, _ = memory_journal(manager.tables)
-    pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
-    assert sum(pieces) > 30_000  # each topic is work twice: its name is noted first, and written later
-    assert max(pieces) <= 1_000
-
-
 def test_the_journal_has_the_restored_tables_before_the_server_serves() -> None:
     """A broker whose address refuses connections is removed a moment later. The journal shows that it was there."""
     manager = filled(2, 100)
@@ -253,3 +228,13 @@ def test_the_journal_has_the_restored_tables_before_the_server_serves() -> None:
     state.apply(writer.take())
     assert state.snapshot_ended
     state.check(manager.tables)
+
+
+SEED = new_seed()
+HISTORIES = 150
+
+
+def test_the_journal_tells_what_the_tables_hold(tmp_path: Path) -> None:
+    """After each step of random histories of registrations, heartbeats, tools, time and restarts."""
+    found = histories.first_difference(SEED, HISTORIES, tmp_path / "home", histories.read)
+    assert found is None, found

@@ -1,4 +1,7 @@
-"""What refused registrations, moves and odd unregistrations leave in the tables is restored, too."""
+"""Whatever brokers, tools and time did before: after a kill or a stop, all answers about routes are as before.
+
+A failure prints the shortest history that was found. `python -m tests.journal.wild` plays more of them.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,27 @@ from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo
 from rocketns.routeinfo.unregistration import unregister_brokers
+from tests.journal.wild import histories
+from tests.journal.wild.grammar import Ask, Pass, Restart, Work
 from tests.journal.wild.histories import restarted
-from tests.journal.wild.steps import Ask, Pass, Restart, Work
 from tests.journal.wild.world import DAY_S, World, small_pieces
+from tests.support.profile import new_seed
+
+SEED = new_seed()
+HISTORIES = 150
+OVER_SOCKETS = 5
+
+
+def test_all_answers_are_as_before_a_restart(tmp_path: Path) -> None:
+    found = histories.first_difference(SEED, HISTORIES, tmp_path / "home", histories.play)
+    assert found is None, found
+
+
+@pytest.mark.slow
+def test_all_answers_of_a_killed_process_are_as_before(tmp_path: Path) -> None:
+    found = histories.first_difference(SEED, OVER_SOCKETS, tmp_path / "home", histories.play_over_sockets)
+    assert found is None, found
+
 
 HOUR_MS = 3_600_000
 HOWS = [(Restart(kill=True),), (Restart(kill=False),), (Restart(kill=True), Restart(kill=False), Restart(kill=True))]

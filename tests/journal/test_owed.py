@@ -13,8 +13,7 @@ from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, VALUE_CHARS_IN_R
 from rocketns.protocol.body.route import TopicQueueMappingInfo
 from rocketns.routeinfo.events import BrokerHeartbeat, KvChanged, MappingsPut
 from rocketns.routeinfo.tables import RouteTables
-from tests.journal.memory import BOOT_MS, memory_journal, run_work
-from tests.journal.records.told import Told
+from tests.journal.memory import BOOT_MS, Told, memory_journal, run_work
 from tests.journal.replay import State, check_sequence
 from tests.routeinfo.manager import (
     ADDR,

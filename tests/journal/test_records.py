@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rocketns.journal import encoding, record
 from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
+from rocketns.journal.journal import ALIVE_AFTER_MS, Journal
+from rocketns.journal.record import KINDS
+from rocketns.journal.restore import lines
+from rocketns.journal.restore.finding import JournalFile
+from rocketns.journal.restore.reading import Reading
+from rocketns.journal.segments import Segment, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.doubt import Doubt, Reason
@@ -23,9 +36,9 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from tests.journal.memory import BOOT_MS, memory_journal
-from tests.journal.records.told import Told
-from tests.journal.replay import Record
+from rocketns.routeinfo.tables import RouteTables
+from tests.journal.memory import BOOT_MS, MemoryWriter, Told, memory_journal
+from tests.journal.replay import Record, check_columns, check_sequence
 from tests.routeinfo.manager import (
     ADDR,
     BROKER,
@@ -340,3 +353,124 @@ def test_a_refusal_says_why_and_whether_it_was_enforced(told: Told) -> None:
         {"ev": "refused", "code": 105, "access": "lookup", "reason": "no_evidence", "from_host": "10.0.0.9", "n": 7,
          "enforced": False}
     ]  # fmt: skip
+
+
+# Quotes and commas, of which the text between two names is made.
+NAMES = st.text(alphabet='",\\a\n\u20ac', max_size=6)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=8))
+@example(['a",', "b"])
+def test_topic_names_of_any_text_are_read_back(names: list[str]) -> None:
+    queues = [queue_data(number, 2, 6, 0) for number in range(len(names))]
+    (listed,) = encoding.topic_lists(names, queues)
+    read = json.loads(b"{" + encoding.columns("tput", {"topics": listed}))["topics"]
+    assert [(one["t"], one["r"]) for one in read] == [(name, number) for number, name in enumerate(names)]
+
+
+VALUES = {
+    "string": "x", "long": 1, "int": 1, "boolean": True, "array<string>": ["x"],
+    record.COLUMNS["topics"]: [{"t": "T", "r": 1, "w": 1, "p": 6, "s": 0}], record.COLUMNS["maps"]: [{"t": "T"}],
+    record.COLUMNS["fields"]: [{"k": "x", "v": "x"}],
+}  # fmt: skip
+
+
+def columns_of(kind: str) -> dict[str, Any]:
+    return {name: VALUES[record.COLUMNS[name]] for name in KINDS[kind].columns if name != "escaped"}
+
+
+def records_of_kind(kind: str) -> list[dict[str, Any]]:
+    """Records of the kind that have all of its columns together."""
+    if kind != "snap":
+        return [columns_of(kind)]
+    names = ("addr", "maps", "topics", "live", "acting")  # a record of a snapshot has the first of them only
+    common = {name: value for name, value in columns_of(kind).items() if name not in (*names, "end")}
+    parts = [common | {name: columns_of(kind)[name], "acting": True} for name in names]
+    return [*parts, {"snap": 1, "part": 1, "end": True}]
+
+
+class Read(dict[str, Any]):
+    """A record that notes which of its columns are looked at."""
+
+    by_kind: defaultdict[str, set[str]]
+
+    def __getitem__(self, name: str) -> Any:
+        self.by_kind[self.get("ev")].add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.by_kind[super().get("ev")].add(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self.by_kind[super().get("ev")].add(str(name))
+        return super().__contains__(name)
+
+
+def test_a_start_reads_the_columns_that_restore(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of two files the first names another server, so that its start is read, and the second is a copy."""
+    monkeypatch.setattr(Read, "by_kind", defaultdict(set), raising=False)
+    record_of = lines.record_of
+    monkeypatch.setattr(lines, "record_of", lambda *given: Read(record_of(*given) or {}))
+    pairs = [name for kind in KINDS for name in ("reg", kind)]
+    written = [(kind, one) for kind in ("open", "start", *pairs) for one in records_of_kind(kind)]
+    written[0][1]["ns"] = "another"
+    told = [{"boot": 1, "seq": seq, "ts": 1, "ev": kind} | one for seq, (kind, one) in enumerate(written, 1)]
+    told.append(columns_of("open") | {"boot": 1, "seq": 1, "ts": 1, "ev": "open"})
+    files = []
+    for number, some in ((1, told[:-1]), (2, told[-1:])):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in some))
+        files.append(JournalFile(Segment(day_of(0), 1, number), path))
+    Reading("x", 0, threading.Event()).read(files)
+    looked_at = {kind: names & columns_of(kind).keys() for kind, names in Read.by_kind.items()}
+    assert looked_at == {kind: set(row.restoring) for kind, row in KINDS.items() if row.restoring is not None}
+
+
+def live(journal: Journal, seconds: range) -> None:
+    """A tick each second, as the server calls it."""
+    for second in seconds:
+        journal.tick(BOOT_MS + second * 1_000)
+
+
+def minutes_of_life(writer: MemoryWriter) -> list[float]:
+    records = writer.take()
+    check_sequence(records)
+    for one in records:
+        check_columns(one)
+    return [(one["ts"] // 1_000 - BOOT_MS) / 60_000 for one in records if one["ev"] == "alive"]
+
+
+def test_an_empty_server_writes_a_record_a_minute() -> None:
+    journal, writer = memory_journal(RouteTables())
+    live(journal, range(1, 310))
+    assert [round(minute, 1) for minute in minutes_of_life(writer)] == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_other_records_are_signs_of_life_too() -> None:
+    journal, writer = memory_journal(RouteTables())
+    for second in range(1, 301):
+        if second % 50 == 0:
+            change = KvChanged("ns", "k", str(second))
+            journal.record([change], BOOT_MS, BOOT_MS + second * 1_000)
+        live(journal, range(second, second + 1))
+    assert minutes_of_life(writer) == []
+
+
+def test_a_stuck_disk_is_not_filled_by_signs_of_life() -> None:
+    journal, writer = memory_journal(RouteTables(), journal_buffer_bytes=65_536)
+    writer.stuck = True
+    for minute in range(1, 10_000):
+        journal.tick(BOOT_MS + minute * ALIVE_AFTER_MS)
+    assert journal.buffer.lost == 0
+    writer.unstick()
+    journal.tick(BOOT_MS + 10_000 * ALIVE_AFTER_MS)
+    check_sequence(writer.take())
+
+
+def test_a_clock_that_was_set_back_does_not_end_it() -> None:
+    journal, writer = memory_journal(RouteTables())
+    journal.tick(BOOT_MS + 30_000)
+    for second in range(1, 181):
+        journal.tick(BOOT_MS - 3_600_000 + second * 1_000)
+    assert len(minutes_of_life(writer)) >= 3

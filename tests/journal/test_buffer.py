@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from pathlib import Path
+
 import pytest
 
 from rocketns.journal.buffer import DAY_MS, SEAL_BYTES, Buffer, BufferLimits
-from rocketns.journal.writer import Chunk
+from rocketns.journal.segments import Segment, Store, day_of
+from rocketns.journal.writer import Chunk, Retention, Writer
+from tests.journal.files import closed_files
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_buffer
 from tests.journal.replay import Record, check_sequence, kinds
 
@@ -47,7 +52,7 @@ def put(buffer: Buffer, count: int, at_ms: int = BOOT_MS) -> None:
         buffer.put(RECORD)
 
 
-def files(writer: MemoryWriter) -> dict[int, list[Record]]:
+def files_of(writer: MemoryWriter) -> dict[int, list[Record]]:
     """The records by file number, taken from the writer."""
     by_file: dict[int, list[Record]] = {}
     chunks, writer.chunks = writer.chunks, []
@@ -87,17 +92,6 @@ def test_a_buffer_that_fills_is_synced_before_the_next_flush() -> None:
     assert writer.synced == [False] * 2 + [True] * 6
 
 
-def test_a_record_without_room_is_lost_alone(writer: MemoryWriter) -> None:
-    buffer = buffer_of(writer, 1 << 16)
-    put(buffer, 3)
-    buffer.put(b'"ev":"kv","val":"' + b"x" * (1 << 16) + b'"}')
-    put(buffer, 3)
-    buffer.flush(BOOT_MS)
-    records = writer.take()
-    assert kinds(records) == ["open", *["stop"] * 3, "drop", *["stop"] * 3]
-    check_sequence(records)
-
-
 @pytest.mark.parametrize("passed_ms", [10 * MINUTE_MS, -1, DAY_MS])
 def test_a_file_ends_when_its_time_is_over_or_the_clock_went_back(writer: MemoryWriter, passed_ms: int) -> None:
     buffer = buffer_of(writer)
@@ -105,7 +99,7 @@ def test_a_file_ends_when_its_time_is_over_or_the_clock_went_back(writer: Memory
     put(buffer, 1, BOOT_MS + passed_ms)
     buffer.flush(BOOT_MS + passed_ms)
     ends = [chunk.ends for chunk in writer.chunks]
-    by_file = files(writer)
+    by_file = files_of(writer)
     assert [len(kinds(records)) for records in by_file.values()] == [3, 2]
     assert ends == [True, False]
     check_sequence([one for records in by_file.values() for one in records])
@@ -140,7 +134,7 @@ def test_a_file_ends_at_the_first_record_beyond_its_bytes(writer: MemoryWriter) 
     buffer.close(BOOT_MS)
     sizes = [sum(len(chunk.data) for chunk in writer.chunks if chunk.segment.number == n) for n in range(1, 6)]
     assert all(1_000 <= size < 1_100 + SEAL_BYTES for size in sizes)
-    check_sequence([one for records in files(writer).values() for one in records])
+    check_sequence([one for records in files_of(writer).values() for one in records])
 
 
 def test_records_that_do_not_fit_are_lost_and_counted(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:
@@ -222,15 +216,6 @@ def test_a_record_larger_than_the_buffer_is_lost_alone(writer: MemoryWriter) -> 
     check_sequence(records)
 
 
-def test_endless_losses_are_logged_once_a_minute(writer: MemoryWriter, caplog: pytest.LogCaptureFixture) -> None:
-    buffer = buffer_of(writer, 1_000)
-    writer.stuck = True
-    for second in range(122):
-        put(buffer, 10, BOOT_MS + second * 1_000)
-        buffer.flush(BOOT_MS + second * 1_000)
-    assert caplog.text.count("records are lost") == 3
-
-
 def test_a_loss_that_lasts_to_the_end_is_stated_in_the_last_file(writer: MemoryWriter) -> None:
     """The writer catches up only after the last record, so only the close can still write a ``drop``."""
     buffer = buffer_of(writer, 1 << 12)
@@ -269,3 +254,71 @@ def test_the_last_record_of_all_may_have_the_moment_before_it(writer: MemoryWrit
     buffer = buffer_of(writer)
     buffer.close(BOOT_MS, RECORD, BOOT_MS - 7)
     assert [(one["ev"], one.get("since")) for one in writer.take()] == [("open", None), ("stop", (BOOT_MS - 7) * 1000)]
+
+
+TODAY = date(2026, 11, 21)
+
+
+def fill(store: Store, days: int, files: int = 2, size: int = 100) -> list[Segment]:
+    """``files`` closed files a day, oldest first, the last ones of today."""
+    segments = [
+        Segment(TODAY - timedelta(days=ago), 1_000 - ago, number)
+        for ago in range(days - 1, -1, -1) for number in range(1, files + 1)
+    ]  # fmt: skip
+    for one in segments:
+        store.folder(one.day).mkdir(parents=True, exist_ok=True)
+        store.closed_path(one).write_bytes(b"x" * size)
+    return segments
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path, "n1")
+
+
+def test_files_older_than_the_days_go_with_their_folders(store: Store) -> None:
+    segments = fill(store, 10)
+    assert store.retain(TODAY, 3, 0) == segments[:12]
+    assert {path.parent.parent.name for path in closed_files(store.root)} == {
+        "dt=2026-11-18", "dt=2026-11-19", "dt=2026-11-20", "dt=2026-11-21",
+    }  # fmt: skip
+    assert len(list(store.base.iterdir())) == 4
+
+
+def test_the_oldest_go_beyond_the_bytes(store: Store) -> None:
+    segments = fill(store, 5)
+    assert store.retain(TODAY, 0, 350) == segments[:7]
+    assert store.closed() == [(one, 100) for one in segments[7:]]
+
+
+def test_nothing_of_others_is_touched(store: Store) -> None:
+    """Not deleted: files of other name servers, open files, and files that are not a journal."""
+    foreign, own = Store(store.root, "n2"), store.folder(TODAY - timedelta(days=100))
+    fill(foreign, 5)
+    own.mkdir(parents=True)
+    (own / ".open-1-000001").write_bytes(b"x")
+    (own / "notes.jsonl").write_bytes(b"x")
+    (own / "1-000001.jsonl.gz").write_bytes(b"x")
+    fill(store, 2)
+    store.retain(TODAY, 1, 1)
+    assert len(closed_files(store.root, "n2")) == 10
+    assert {path.name for path in own.iterdir()} == {".open-1-000001", "notes.jsonl", "1-000001.jsonl.gz"}
+
+
+def test_the_writer_keeps_to_the_bytes_as_it_goes(store: Store) -> None:
+    writer = Writer(store, Retention(0, 1_000))
+    writer.start()
+    for number in range(1, 51):
+        writer.push(Chunk(Segment(TODAY, 1, number), bytearray(b"x" * 99 + b"\n"), ends=True))
+    assert writer.stop(30)
+    assert [one.number for one, _ in store.closed()] == list(range(41, 51))
+
+
+def test_a_boot_has_a_number_of_its_own(store: Store) -> None:
+    boot = 1_700_000_000_000
+    assert store.free_boot(boot) == boot
+    for number, path in enumerate((store.open_path, store.closed_path)):
+        one = Segment(day_of(boot), boot + number, 1)
+        path(one).parent.mkdir(parents=True, exist_ok=True)
+        path(one).write_bytes(b"")
+    assert store.free_boot(boot) == boot + 2

@@ -1,1 +1,0 @@
-"""The plain reader of journals: the clock of each day."""

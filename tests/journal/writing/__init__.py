@@ -1,1 +1,0 @@
-"""The writer and its files: names, bounds, retention, failing disks, power losses."""

@@ -1,1 +1,0 @@
-"""Journals and tables that are not as usual: damaged, mutated, random, with long names."""
