@@ -10,6 +10,7 @@ import pytest
 from rocketns.journal import journal as journal_module
 from rocketns.journal.journal import HOUR_MS, Journal
 from rocketns.journal.pieces import snapshot
+from rocketns.journal.pieces.snapshot import Snapshot
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerHeartbeat
@@ -238,3 +239,30 @@ def test_the_journal_tells_what_the_tables_hold(tmp_path: Path) -> None:
     """After each step of random histories of registrations, heartbeats, tools, time and restarts."""
     found = histories.first_difference(SEED, HISTORIES, tmp_path / "home", histories.read)
     assert found is None, found
+
+
+def test_a_snapshot_has_everything_in_numbered_parts() -> None:
+    told = Snapshotted()
+    run_work(told.journal)
+    told.tell()
+    records = told.writer.take()
+    for one in records:
+        check_columns(one)
+    assert {one["ev"] for one in records} == {"snap"}
+    assert [(one["snap"], one["part"]) for one in records] == [
+        (records[0]["seq"], part) for part in range(len(records))
+    ]
+    assert [one.get("end", False) for one in records] == [False] * (len(records) - 1) + [True]
+    state = State().apply(records)
+    state.check(told.manager.tables)
+    assert state.kv == {("ns", "a"): "1", ("ns", "c"): "3"}
+
+
+def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
+    """For any number of topics, control continues with other work after each piece."""
+    manager = Manager()
+    manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
+    journal, _ = memory_journal(manager.tables)
+    pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
+    assert sum(pieces) > 30_000  # each topic is work twice: its name is noted first, and written later
+    assert max(pieces) <= 1_000
