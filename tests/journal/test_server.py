@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
+from interop.harness.payloads import data_version, register_body, topic_config
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client, eventually
 from rocketns.journal.lookups import LookupCounters, LookupRow
@@ -19,6 +20,8 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, query_version, registered, unregister
 from tests.journal.files import closed_files, contents, is_written, open_files, records_of
 from tests.journal.replay import Record, State, check_columns, check_sequence, kinds
+from tests.journal.wild.grammar import Ask
+from tests.journal.wild.world import World
 from tests.support.inprocess import TimedServer
 from tests.support.needs import not_run
 from tests.timed.steps import pass_time
@@ -218,6 +221,18 @@ def test_peers_cannot_change_the_place_of_the_journal(serve: Callable[..., Timed
 
 
 CLIENT = "10.0.0.1:5000"
+
+
+def test_lookups_that_control_answers_are_counted(tmp_path: Path) -> None:
+    """Those over TLS, for instance."""
+    world = World(tmp_path / "home")
+    world.context.lookups = LookupCounters(100, by_client=False)
+    body = register_body([topic_config("T"), topic_config("U")], data_version())
+    broker = {"brokerAddr": "a:1", "brokerName": "b", "clusterName": "C", "brokerId": "0"}
+    world.ask(Ask(0, codes.REGISTER_BROKER, broker, body))
+    for topic in ("T", "T", "none"):
+        world.ask(Ask(1, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}))
+    assert [(one.topic, one.n, one.miss) for one in world.context.lookups.drain()] == [("T", 2, 0), ("none", 1, 1)]
 
 
 def test_lookups_beyond_the_bound_share_one_row() -> None:

@@ -16,7 +16,7 @@ from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerHeartbeat
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
-from tests.journal.replay import State, check_sequence
+from tests.journal.replay import State, check_columns, check_sequence
 from tests.journal.wild import histories
 from tests.routeinfo.manager import BROKER, MASTER, NORMAL, READ_ONLY, SLAVE, Broker, Manager, table_of
 from tests.support.profile import new_seed
