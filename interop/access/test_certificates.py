@@ -87,9 +87,7 @@ def way(verifying: Guarded, fleet: Fleet) -> Way:
     return Way.to(verifying.server, fleet)
 
 
-def test_clients_and_brokers_with_certificates_use_tls_alone(
-    verifying: Guarded, signer: Signer, fleet: Fleet
-) -> None:
+def test_clients_and_brokers_with_certificates_use_tls_alone(verifying: Guarded, signer: Signer, fleet: Fleet) -> None:
     """B066, B067: also a broker of the old release. Who comes without TLS is not served."""
     assert not is_served(lambda: Client(verifying.server.port))
     old = fleet.unregistered("broker-b", [verifying.server], version=OLD, options=signer.peer("broker-2"))

@@ -107,8 +107,6 @@ def test_a_broker_at_one_of_two_name_servers_is_registered_by_the_command_that_i
         examine(site.client, servers, "--topic", topic).is_well()
 
 
-
-
 TLS = "-Dtls.enable=true"
 
 

@@ -28,8 +28,8 @@ public class NewClients {
         DefaultMQProducer producer = new DefaultMQProducer("new-client-" + n);
         producer.setInstanceName("new-client-" + n);
         producer.setNamesrvAddr(nameServers);
-        producer.setSendMsgTimeout(10_000);
-        producer.setMqClientApiTimeout(10_000);
+        producer.setSendMsgTimeout(60_000);
+        producer.setMqClientApiTimeout(60_000);
         try {
             producer.start();
             System.out.println(asked(producer, topic, n));

@@ -12,8 +12,8 @@ public class OrderedProducer {
     public static void main(String[] args) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer("interop-ordered-producer");
         producer.setNamesrvAddr(args[0]);
-        producer.setSendMsgTimeout(10_000);
-        producer.setMqClientApiTimeout(10_000);
+        producer.setSendMsgTimeout(60_000);
+        producer.setMqClientApiTimeout(60_000);
         producer.start();
         System.out.println("QUEUES " + producer.fetchPublishMessageQueues(args[1]).size());
         System.out.println("READY");

@@ -27,9 +27,9 @@ public class Producer {
             producer.setNamesrvAddr(args[0]);
         }
         producer.setPollNameServerInterval(1000);
-        producer.setSendMsgTimeout(10_000);
+        producer.setSendMsgTimeout(60_000);
         // On a busy machine the first lookup of a new process takes longer than the 3 s of the default.
-        producer.setMqClientApiTimeout(10_000);
+        producer.setMqClientApiTimeout(60_000);
         producer.start();
         Runtime.getRuntime().addShutdownHook(new Thread(Producer::stop));
         System.out.println("READY");

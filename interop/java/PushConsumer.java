@@ -20,6 +20,7 @@ public class PushConsumer {
         if (!args[0].isEmpty()) {
             consumer.setNamesrvAddr(args[0]);
         }
+        consumer.setMqClientApiTimeout(60_000);
         consumer.setPollNameServerInterval(1000);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(args[1], "*");

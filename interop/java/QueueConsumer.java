@@ -22,6 +22,7 @@ public class QueueConsumer {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[2]);
         consumer.setNamesrvAddr(args[0]);
         consumer.setClientIP(System.getProperty("interop.clientIP"));
+        consumer.setMqClientApiTimeout(60_000);
         consumer.setPollNameServerInterval(1000);
         consumer.setHeartbeatBrokerInterval(1000);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);

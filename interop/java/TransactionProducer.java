@@ -22,8 +22,8 @@ public class TransactionProducer implements TransactionListener {
     public static void main(String[] args) throws Exception {
         TransactionMQProducer producer = new TransactionMQProducer("interop-transaction-producer");
         producer.setNamesrvAddr(args[0]);
-        producer.setSendMsgTimeout(10_000);
-        producer.setMqClientApiTimeout(10_000);
+        producer.setSendMsgTimeout(60_000);
+        producer.setMqClientApiTimeout(60_000);
         producer.setTransactionListener(new TransactionProducer());
         producer.start();
         System.out.println("READY");

@@ -32,7 +32,6 @@ MODE = "-Dtls.server.mode="
 IPV4 = "127.0.0.1"
 
 
-
 class Program:
     """The program, run to its end in a home folder of its own."""
 

@@ -28,7 +28,6 @@ LOOKUPS = 200
 TEST_MODE: dict[str, object] = {"clusterTest": "true"}
 
 
-
 def request(code: int, ext: dict[str, str], body: bytes, opaque: int, binary: bool) -> bytes:
     if binary:
         return frame(binary_header(code, ext, opaque=opaque), body, ROCKETMQ)

@@ -32,7 +32,6 @@ TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 CBC128, ANY12 = "ECDHE-RSA-AES128-SHA256", "ECDHE-*"
 
 
-
 @dataclass
 class Case:
     """System properties, and a pattern of the cipher that clients of both versions get. None: the client is refused."""
@@ -40,6 +39,8 @@ class Case:
     options: list[str]
     tls12: str | None
     tls13: str | None
+
+
 CASES = {
     "one protocol": Case(["-Dtls.protocols=TLSv1.2"], ANY12, None),
     "a cipher of 1.2": Case(["-Dtls.ciphers=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256"], CBC128, None),

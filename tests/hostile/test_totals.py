@@ -39,9 +39,7 @@ from tests.support.tlsclient import TlsClient
 LIMIT = 64 * MB
 STRANGERS = (LIMIT - 100_000) // HELD  # so many leave 100 KB, or a little more
 
-ADDRESSES = pytest.mark.parametrize(
-    "addresses", [hosts(1), hosts(STRANGERS)], ids=["one host", "a host each"]
-)
+ADDRESSES = pytest.mark.parametrize("addresses", [hosts(1), hosts(STRANGERS)], ids=["one host", "a host each"])
 
 
 @ADDRESSES

@@ -50,9 +50,7 @@ TOO_SLOW_FOR = f"{SHARE.tests[-1]} and not goes_each_time"
 
 SHARES = {
     "address": SHARE,
-    "thread": replace(
-        SHARE, tests=(*WITH_THREADS, SOAK, "-k", TOO_SLOW_FOR), bodies_s=0
-    ),
+    "thread": replace(SHARE, tests=(*WITH_THREADS, SOAK, "-k", TOO_SLOW_FOR), bodies_s=0),
 }
 
 NOTHING = Amount((), 0, 0, 0)

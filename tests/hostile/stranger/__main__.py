@@ -89,6 +89,7 @@ class Gauges:
         """Of the report."""
         return [f"{sample}: {most:.0f} at the most, of {GAUGES[sample]:.0f}" for sample, most in self.most.items()]
 
+
 SHOWN = 4
 HONEST_BYTES = 30 * MB  # of the log, for the honest peers
 

@@ -282,7 +282,7 @@ def _body(act: Act, chance: random.Random, code: int) -> bytes:
         if code not in special and chance.random() < 0.7:
             return b""
         draw = special.get(code) or chance.choice(OTHERS)
-    return draw(act, chance)[: BODY_MAX]
+    return draw(act, chance)[:BODY_MAX]
 
 
 def _fields(act: Act, chance: random.Random, body: bytes, addresses: tuple[str, ...]) -> dict[str, str]:
@@ -321,7 +321,7 @@ def _remark(act: Act, chance: random.Random) -> bytes:
 def answer(act: Act, chance: random.Random, code: int, opaque: int) -> bytes:
     """An answer to a request that the server sent: of a name server, or something else."""
     draw: Callable[[Act, random.Random], bytes] = chance.choice(act.some("answers", ANSWERS))
-    body = draw(act, chance)[: BODY_MAX]
+    body = draw(act, chance)[:BODY_MAX]
     header = {"code": chance.choice((0, 0, 0, 1, 17, code)), "flag": chance.choice((1, 1, 1, 0, 3)), "opaque": opaque,
               "version": 513, "extFields": {"topics": str(size(chance, 1 << 40))}}  # fmt: skip
     return frame(json.dumps(header).encode(), body)
