@@ -28,6 +28,7 @@ TEST_TIMEOUT_S = 900
 collect_ignore = [] if os.environ.get("ROCKETNS_DIST") else ["test_installing.py"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before each file becomes a group of its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
