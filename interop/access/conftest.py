@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,17 @@ from interop.messages.test_clients_languages import PROGRAMS
 TOPICS = [TOPIC, *(program.topic for program in (*PROGRAMS, JAVA))]
 # The broker is in this zone, and signs that it is.
 IN_A_ZONE = ("-Drocketmq.zone=zone-a", "-Drocketmq.zone.mode=true")
+
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before each file becomes a group of its own
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files share a name server and a broker."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.xdist_group("access"))
 
 
 @pytest.fixture(scope="package")
