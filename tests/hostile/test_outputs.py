@@ -312,16 +312,16 @@ def test_heartbeats_do_not_repeat_long_names(start_server: StartServer, journal:
 def test_small_frames_that_change_many_topics_write_a_bounded_number_of_bytes_between_flushes(
     start_server: StartServer, journal: Path, honest: Names
 ) -> None:
-    """A frame of 300 bytes changes 10,000 topics with honest of 300 control characters."""
+    """A frame of 300 bytes changes 10,000 topics with names of 300 control characters."""
     server = start_server({"journalPath": journal, "journalNs": "n1", "journalFsyncMs": NO_FLUSH_MS})
-    with server.connect() as client, server.connect() as honest:
+    with server.connect() as client, server.connect() as broker:
         stranger = Stranger(client)
         stranger.register(WIPED, names(10_000, 300))
         before, sent = journal_bytes(journal), stranger.sent
         stranger.wipe(WIPED, 20)
         assert stranger.sent - sent < 20_000
-        registered(honest, honest)
-        route = route_body(honest, honest.topic("T"))
+        registered(broker, honest)
+        route = route_body(broker, honest.topic("T"))
         assert journal_bytes(journal) - before <= LARGE_SHARE * BUFFER_BYTES + (4 << 20)
         eventually(lambda: is_written(journal, honest.topic("T").encode()), every_s=0.2)
         check_restart(server, honest, route)
