@@ -7,8 +7,7 @@ import itertools
 import socket
 import struct
 import threading
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable
 from typing import Any
 
 from interop.harness.wire import eventually, frame, json_header
@@ -135,7 +134,6 @@ class Scene:
         self.up, self.own = Server(), Server()
         self.half, self.switch = Half(self.own.port), Switch()
         self.judged: list[Pair] = []  # pairs of answers that differ
-        self.introduced: list[Pair] = []  # equal ones: the first of each connection
         self._now_s = 1000.0
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -160,7 +158,8 @@ class Scene:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def _judge(self, pair: Pair) -> bool:
-        (self.introduced if pair.upstream == pair.own else self.judged).append(pair)
+        if pair.upstream != pair.own:  # the first pair of a connection comes too
+            self.judged.append(pair)
         return True
 
     def _now(self) -> float:
@@ -173,10 +172,6 @@ class Scene:
             return function(*arguments)
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(WITHIN_S)
-
-    def start(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Run it on the relay's loop."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def advance(self, seconds: float) -> None:
         """So much time passes, after what the relay does now."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import struct
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,10 +14,6 @@ from hypothesis import strategies as st
 
 from interop.harness import codes, payloads
 from interop.harness.wire import Client, eventually
-from rocketns.errors import StartupError
-from rocketns.shadow import pairs
-from rocketns.shadow.children import LINES_MAX, LINES_S, Child, ChildLines, Process, spawned
-from rocketns.shadow.cli import check_upstream
 from rocketns.shadow.half.half import settings, taken_from
 from rocketns.shadow.judging import JudgeLink
 from rocketns.shadow.pairs import PAIR_BYTES_MAX, Pair, Unpacking, bounded, own_began, packed
@@ -51,55 +45,7 @@ def test_a_pair_beyond_the_limit_is_not_packed() -> None:
         packed(large)
 
 
-def test_a_length_beyond_the_limit_is_refused_before_its_bytes_are_there() -> None:
-    with pytest.raises(ValueError, match="a pair of"):
-        Unpacking().feed(struct.pack(">I", PAIR_BYTES_MAX + 1))
-
-
-@pytest.mark.parametrize("change", [1, 255])
-def test_lengths_that_do_not_add_up_are_refused(change: int) -> None:
-    data = bytearray(packed(ONE))
-    data[4 + pairs._FIELDS.size - 1] = change
-    with pytest.raises(ValueError, match="add up"):
-        Unpacking().feed(bytes(data))
-
-
 WITHIN_S = 60.0
-ENDLESS = (sys.executable, "-c", "import sys; sys.stdin.read()")
-
-
-def test_a_child_that_says_too_much_is_cut_short_and_how_much_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    times = [0.0] * (LINES_MAX + 20) + [LINES_S]
-    lines = ChildLines("own half", lambda: times.pop(0))
-    with caplog.at_level("INFO", "rocketns.shadow"):
-        for number in range(LINES_MAX + 21):
-            lines.log(f"line {number}")
-    assert len(caplog.messages) == LINES_MAX + 2
-    assert caplog.messages[-2:] == ["own half: 20 more lines were left out", f"own half: line {LINES_MAX + 20}"]
-
-
-def test_a_child_that_is_stopped_while_it_is_being_started_ends() -> None:
-    """Its start may take seconds: the own half reads the upstream first."""
-
-    async def run() -> int | None:
-        begins, goes_on = asyncio.Event(), asyncio.Event()
-
-        async def spawn() -> Process:
-            begins.set()
-            await goes_on.wait()
-            return await spawned(ENDLESS, subprocess.PIPE)
-
-        child = Child("the half", spawn, print)
-        running = asyncio.create_task(child.run())
-        await begins.wait()
-        await child.stop()
-        goes_on.set()
-        await asyncio.wait_for(running, WITHIN_S)
-        return None if child.process is None else child.process.returncode
-
-    assert asyncio.run(run()) is not None
-
-
 # Instead of a judge: it reads to the end of the stream, and then tells LAST bytes.
 LAST = 100_000
 JUDGE = f"""
@@ -170,16 +116,6 @@ def test_the_operator_s_file_goes_before_the_upstream_and_what_a_half_must_have_
     assert (found["rocketns.mute"], found["listenPort"], found["bindAddress"]) == ("true", "0", "127.0.0.1")
     assert found["kvConfigPath"] == "/f/kvConfig.json"
     assert "journalPath" not in found
-
-
-@pytest.mark.parametrize(
-    ("host", "bind", "port", "is_itself"),
-    [("127.0.0.1", "0.0.0.0", 9876, True), ("127.0.0.1", "127.0.0.1", 9876, True),
-     ("127.0.0.1", "0.0.0.0", 9877, False), ("127.0.0.2", "127.0.0.1", 9876, False)],
-)  # fmt: skip
-def test_a_shadow_of_itself_is_refused(host: str, bind: str, port: int, is_itself: bool) -> None:
-    with pytest.raises(StartupError, match="is the shadow itself") if is_itself else nullcontext():
-        check_upstream((host, port), bind, 9876)
 
 
 MUTE = {"rocketns.mute": "true", "notifyMinBrokerIdChanged": "true"}

@@ -66,21 +66,10 @@ def test_a_signed_request_is_recorded_without_what_signed_it(binary: bool) -> No
     assert clean == request_of(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}, binary=binary)
 
 
-@BOTH_FORMS
-def test_a_request_without_secrets_keeps_its_bytes(binary: bool) -> None:
-    sent = request_of(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "订单"}, b"{ }", binary=binary)
-    assert without_secrets(pair_of(sent)).request == sent
-
-
 @pytest.mark.parametrize("key", [b'"AccessKey"', b'"accesskey"', b'"\\u0041ccessKey"'])
 def test_the_name_of_a_secret_field_may_be_written_in_any_way(key: bytes) -> None:
     sent = frame(b'{"code":105,"extFields":{' + key + b':"ak","topic":"T"}}')
     assert without_secrets(pair_of(sent)).request == frame(b'{"code":105,"extFields":{"topic":"T"}}')
-
-
-def test_a_request_whose_secrets_cannot_be_found_is_not_recorded() -> None:
-    with pytest.raises(UnreadableError):
-        without_secrets(pair_of(frame(b"{'code':105,'extFields':{'AccessKey':'ak'}}")))
 
 
 def test_passwords_of_a_changed_configuration_are_left_out() -> None:
@@ -216,10 +205,8 @@ def test_a_recording_ends_at_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        b"[]\n", b"{\n", line(request=None), line(request="?"), line(request="AAAA"), line(connection="1"),
-        line(connection=True), line(at_ms=-1), line(peer=7), line(upstream=[1]), line(outcome="good"),
-        line(upstream_ms="1"), line(upstream_ms=-1), line(upstream_ms=True),
-        line(at_ms=2**60), line(request=base64.b64encode(LOOKUP + b"x").decode()),
+        b"{\n", line(request="?"), line(connection=True), line(at_ms=-1), line(upstream=[1]), line(outcome="good"),
+        line(request=base64.b64encode(LOOKUP + b"x").decode()),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, bad: bytes) -> None:
