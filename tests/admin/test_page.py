@@ -272,20 +272,3 @@ def test_the_page_asks_once_for_a_token_over_tls_and_keeps_it_in_its_tab_alone(
     other = opened(address)
     other.locator("#token").wait_for()
     assert other.evaluate("sessionStorage.length") == 0
-
-
-def test_a_token_that_does_not_fit_or_is_withdrawn_is_asked_for_again(
-    start_managed: Callable[..., Managed], opened: Callable[[str], Page], tokens: Path
-) -> None:
-    managed = start_managed({"rocketns.adminTokensFile": tokens})
-    page = opened(f"http://127.0.0.1:{managed.http.port}/")
-    for token, says in (("unknown-0123456789", "does not know"), (PROBE, "lacks the class read"),
-                        ("two words", "no spaces")):  # fmt: skip
-        give(page, token)
-        page.locator("#token-why", has_text=says).wait_for()
-    give(page, READ)
-    assert is_live(page)
-    tokens.write_text(f"probe {PROBE}\n")
-    assert managed.admin is not None
-    managed.admin.reread()
-    page.locator("#token-why", has_text="does not know").wait_for()

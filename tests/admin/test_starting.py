@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -29,16 +28,6 @@ def test_a_missing_library_stops_the_start_and_the_message_says_what_to_install(
     controller = NamesrvController(configuration(tmp_path, "rocketns.adminPort=9877\n"))
     with pytest.raises(StartupError, match=r"no-such-library.*pip install 'rocketns\[admin\]'"):
         starting.make_admin(controller.facts)
-
-
-def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        controller = NamesrvController(configuration(tmp_path, f"rocketns.adminPort={port}\n"))
-        with pytest.raises(StartupError, match="the management port: Failed to bind to"):
-            starting.make_admin(controller.facts)
 
 
 def test_a_port_that_another_server_is_about_to_use_stops_the_start(tmp_path: Path) -> None:

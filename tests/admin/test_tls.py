@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import re
 import ssl
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from http.client import HTTPSConnection
 from pathlib import Path
 
@@ -54,18 +52,6 @@ def ask(managed: Managed, path: str = "/livez", identity: Files | None = None) -
         asked.close()
 
 
-def all_of(connection: ssl.SSLSocket) -> bytes:
-    got = b""
-    while part := connection.recv(65_536):
-        got += part
-    return got
-
-
-@pytest.mark.parametrize("path", ["/livez", "/metrics", "/", "/page/main.js", "/api/v1/openapi.json"])
-def test_everything_is_answered_over_tls(secured: Managed, path: str) -> None:
-    assert ask(secured, path) == 200
-
-
 def test_new_files_are_served_without_a_restart(secured: Managed, files: Files, ours: Identity) -> None:
     """And a connection from before goes on."""
     new = ours.issue("localhost")
@@ -107,16 +93,6 @@ def test_a_server_without_a_usable_certificate_does_not_start(
         start_managed(tls_properties(files) | {"rocketns.adminTls": "true"})
 
 
-def test_requests_in_any_pieces_are_answered_in_order(secured: Managed) -> None:
-    """Together they are more than the port holds of one connection."""
-    wanted = [b"/livez", b"/nothing", b"/readyz"] * 200
-    with connect(secured) as peer:
-        peer.sendall(b"".join(GET % path for path in wanted) + GET[:-2] % b"/livez")
-        peer.sendall(b"Connection: close\r\n\r\n")
-        got = all_of(peer)
-    assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"200", b"404", b"200"] * 200 + [b"200"]
-
-
 def test_a_peer_that_sends_more_than_it_is_answered_waits(secured: Managed) -> None:
     """A stream has no end, so what follows its request is never read."""
     assert secured.admin is not None
@@ -142,27 +118,3 @@ def test_a_handshake_that_does_not_end_is_cut_off(
         with suppress(ConnectionError):
             assert peer.recv(1) == b""
     assert secured.admin.gate.closed_late == 1
-
-
-def test_handshakes_that_hang_shut_out_nobody(secured: Managed) -> None:
-    assert secured.admin is not None
-    with ExitStack() as stack:
-        for _ in range(2 * gate.CONNECTIONS_MAX):
-            stack.enter_context(secured.http.connect()).sendall(b"\x16\x03\x01\x02\x00\x01")
-        assert ask(secured) == 200
-        assert secured.admin.gate.connections <= gate.CONNECTIONS_MAX
-        assert secured.admin.gate.closed_full > 0
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, b"\x16\x03\x01\xff\xff" + b"x" * 70_000,
-     b"\x15\x03\x03\x00\x02\x02\x28"],
-)  # fmt: skip
-def test_what_is_no_handshake_ends_its_connection_without_a_line_in_the_log(
-    secured: Managed, caplog: pytest.LogCaptureFixture, sent: bytes
-) -> None:
-    with suppress(ConnectionError):
-        assert b"HTTP/1" not in secured.http.raw(sent)
-    assert ask(secured) == 200
-    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from interop.harness.wire import eventually
 from rocketns.admin import gate, server
 from rocketns.admin.api.handlers import PATHS as API
 from rocketns.admin.tokens import access, classes
-from rocketns.admin.tokens.classes import PATHS, UnclassedPath, class_of
+from rocketns.admin.tokens.classes import PATHS, UnclassedPath
 from rocketns.admin.tokens.file import FILE_BYTES_MAX, TOKENS_MAX, TokenFile, Tokens, TokensError, read_tokens
 from rocketns.errors import StartupError
 from tests.admin.conftest import Managed
@@ -131,12 +130,7 @@ def test_who_is_refused_fills_no_log_and_no_token_is_in_it(
     now[0] += access.LOG_INTERVAL_S
     guarded.ask("/metrics")
     lines = [one.getMessage() for one in caplog.records if "refused" in one.getMessage()]
-    assert [re.sub(r":\d+ ", ":PORT ", line) for line in lines] == [
-        "management port: refused a request of 127.0.0.1:PORT for /metrics: its token is not in "
-        "rocketns.adminTokensFile (class scrape). Refused since the last such line: 1",
-        "management port: refused a request of 127.0.0.1:PORT for /metrics: it has no token (class scrape). Refused "
-        "since the last such line: 400",
-    ]
+    assert [line.rpartition(" ")[2] for line in lines] == ["1", "400"]  # since the last such line
     assert not any(token in caplog.text for token in (*TOKENS.values(), WRONG))
 
 
@@ -156,15 +150,6 @@ def test_a_class_that_is_open_to_anyone_needs_no_token(guarded: Guarded) -> None
     guarded.reread()
     assert [guarded.status(path) for path in ("/livez", "/readyz", "/metrics")] == [200, 200, 401]
     assert guarded.status("/livez", WRONG) == 200
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["/%6Detrics", "//livez", "/LIVEZ", "/page/", "/page/../api/v1/kv", "/page/a%2Fb", "/api/v1/kv/", "/livez;x", ""],
-)  # fmt: skip
-def test_another_spelling_of_a_path_has_no_class(path: str) -> None:
-    with pytest.raises(UnclassedPath):
-        class_of(path)
 
 
 def test_a_server_whose_feature_adds_a_path_without_a_class_does_not_start(
@@ -237,11 +222,13 @@ def knows(file: TokenFile, token: str) -> bool:
     return bool(file.tokens.classes_of(token.encode()))
 
 
-@pytest.mark.parametrize("content", ["", "read short\n", f"reads {NEW}\n", f"read {NEW}\nread\n"])
-def test_a_file_that_became_wrong_changes_nothing(
+@pytest.mark.parametrize("content", ["", f"reads {NEW}\n", f"read {NEW}\nread\n"])
+def test_a_file_that_became_wrong_or_is_gone_for_a_moment_changes_nothing(
     tokens_file: Path, content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = TokenFile(str(tokens_file))
+    tokens_file.unlink()
+    assert not file.check()
     tokens_file.write_text(content)
     assert not file.check()
     assert (knows(file, TOKENS["read"]), knows(file, NEW), file.failures) == (True, False, 1)
@@ -249,16 +236,6 @@ def test_a_file_that_became_wrong_changes_nothing(
     assert line.startswith(f"rocketns.adminTokensFile: {tokens_file}: ")
     assert line.endswith("The tokens before stay in force")
     assert NEW not in line
-
-
-def test_a_file_that_is_gone_for_a_moment_changes_nothing(tokens_file: Path) -> None:
-    file = TokenFile(str(tokens_file))
-    tokens_file.unlink()
-    assert not file.check()
-    assert knows(file, TOKENS["read"])
-    tokens_file.write_text(f"read {NEW}\n")
-    assert file.check()
-    assert knows(file, NEW)
 
 
 @pytest.mark.parametrize("content", [None, "", "read short\n"])

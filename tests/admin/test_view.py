@@ -71,20 +71,6 @@ def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pyt
     assert 0 < ask(question) < 3000
 
 
-def test_an_error_of_a_copy_or_a_look_reaches_who_asked_and_nobody_else(ask: Ask) -> None:
-    def fails(_: Facts) -> Generator[None, None, int]:
-        yield
-        raise LookupError("no such row")
-
-    async def question(view: View) -> tuple[Any, ...]:
-        return *await asyncio.gather(view.copy(fails), view.look(lambda _: 1 // 0), return_exceptions=True), (
-            await view.look(lambda facts: facts.configuration.netty.bind_address)
-        )
-
-    copied, looked, address = ask(question)
-    assert (type(copied), type(looked), address) == (LookupError, ZeroDivisionError, "127.0.0.1")
-
-
 def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
     managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
