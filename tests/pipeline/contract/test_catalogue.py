@@ -17,14 +17,13 @@ from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
 from rocketns.pipeline.contract.job import CLOCKS, INPUTS, SECTIONS, STAGES, Job
 from rocketns.pipeline.report.page import BUILDERS
 from tests.pipeline.contract import tables_page
-from tests.pipeline.duck.twins import TWINS
 
 DOCS = Path(__file__).parents[3] / "docs" / "audit.md"
 CATALOGUE = "rocketns/pipeline/contract/catalogue.py"
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
-def test_every_job_has_a_function_a_schema_a_meaning_and_a_twin(job: Job) -> None:
+def test_every_job_has_a_function_a_schema_and_a_meaning(job: Job) -> None:
     try:
         function_of(job)
     except (ImportError, AttributeError):
@@ -38,15 +37,12 @@ def test_every_job_has_a_function_a_schema_a_meaning_and_a_twin(job: Job) -> Non
     step = f"write what {job.name} means in contract/meanings.py, and at least one limit: what it does not say"
     assert job.meaning.text, step
     assert job.meaning.limits, step
-    assert job.name in TWINS, f"write {job.name} as SQL for DuckDB in tests/pipeline/duck, and add it to duck/twins.py"
     sorted_by = {text.split()[0] for text in job.order if text.split()[0].isidentifier()}
     assert sorted_by <= {*job.schema.names, "if"}, f"sort {job.name} by its own columns"
 
 
 def test_nothing_is_left_without_a_job() -> None:
     assert len(BY_NAME) == len(JOBS)
-    left = set(TWINS) - set(BY_NAME)
-    assert not left, f"take {sorted(left)} out of duck/twins.py: no job makes them"
     assert set(BUILDERS) == set(SECTIONS), "write the section in report/sections, and add it to BUILDERS of page.py"
 
 

@@ -1,1 +1,2 @@
-"""Each job once more, written independently in SQL for DuckDB, and the clocks by the plain reader: see twins.TWINS."""
+"""The audit's state, windows, segments and incidents once more, in SQL for DuckDB: the tests of the jobs compare them
+with Spark's, and the simulation compares them with what happened."""

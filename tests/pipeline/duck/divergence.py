@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import duckdb
 
-from tests.pipeline.duck.topics import kind
-
 # Every key, every time at which anything of it may change, every name server: what it is known to show from then on.
 GRID = """
     create or replace temp table grid as
@@ -149,20 +147,6 @@ SEGMENTS = """
     counted as (select *, sum(begins) over (partition by topic order by t1) as segment from marked)
     select topic, min(t1), max(t2), first(views) from counted group by topic, segment
 """
-EXACT_CLOCKS = """
-    create or replace temp table clock_offsets as select distinct ns, 'versions' as method, 0 as uncertainty from uptime
-"""
-
-
-def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
-    """The table ``key_windows`` and those ``certain``, of uptime, the intervals, topic_doubts and clock_offsets."""
-    db.execute("create or replace temp view knowing as select * from uptime where not coalesce(no_topics, false)")
-    db.execute(GRID)
-    windows = WINDOWS.replace("{kind}", kind("f.topic")).replace("{turned}", TURNED)
-    db.execute(windows, {"min_window": min_window_us})
-    db.execute("create or replace temp view certain as select * from key_windows where doubt is null")
-
-
 INCIDENTS = """
 with told as (
   select *, {'cause': cause, 'doubt': doubt} as why from key_windows
@@ -209,3 +193,28 @@ select n.cause, n.broker, min(n.t1), max(n.t2), count(*),
     and f.incident = n.incident and f.t2 = max(n.t2)), 0)
 from numbered n group by n.broker, n.cause, n.why, n.incident
 """
+EXACT_CLOCKS = """
+    create or replace temp table clock_offsets as select distinct ns, 'versions' as method, 0 as uncertainty from uptime
+"""
+
+
+def kind(topic: str) -> str:
+    """The kind of a topic, as an expression over a column's name. Needs the table broker_intervals."""
+    return f"""case
+      when {topic} like '\\%RETRY\\%%' escape '\\' then 'retry'
+      when {topic} like '\\%DLQ\\%%' escape '\\' then 'dlq'
+      when {topic} in (select unnest([broker, cluster, cluster || '_REPLY_TOPIC']) from broker_intervals)
+        or {topic} like 'rmq\\_sys\\_%' escape '\\' or {topic} in ('TBW102',
+        'SCHEDULE_TOPIC_XXXX', 'BenchmarkTest', 'RMQ_SYS_TRANS_HALF_TOPIC', 'RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC',
+        'RMQ_SYS_TRACE_TOPIC', 'RMQ_SYS_TRANS_OP_HALF_TOPIC', 'RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC',
+        'TRANS_CHECK_MAX_TIME_TOPIC', 'SELF_TEST_TOPIC', 'OFFSET_MOVED_EVENT', 'CHECKPOINT_TOPIC') then 'system'
+      else 'user' end"""
+
+
+def key_windows(db: duckdb.DuckDBPyConnection, min_window_us: int) -> None:
+    """The table ``key_windows`` and those ``certain``, of uptime, the intervals, topic_doubts and clock_offsets."""
+    db.execute("create or replace temp view knowing as select * from uptime where not coalesce(no_topics, false)")
+    db.execute(GRID)
+    windows = WINDOWS.replace("{kind}", kind("f.topic")).replace("{turned}", TURNED)
+    db.execute(windows, {"min_window": min_window_us})
+    db.execute("create or replace temp view certain as select * from key_windows where doubt is null")

@@ -1,4 +1,4 @@
-"""State, doubt after lost records, faults of the input and routes in SQL, over all records sorted."""
+"""Uptime, members, topics, and doubt after lost records, in SQL over all records sorted."""
 
 from __future__ import annotations
 
@@ -193,26 +193,3 @@ DOUBTS = """
 def topic_doubts(db: duckdb.DuckDBPyConnection) -> None:
     """The table ``topic_doubts``."""
     db.execute(DOUBTS)
-
-
-QUALITY = """
-select 'corrupt', ns, string_split(segment, '-')[1]::bigint, first, last, corrupt
-from files where corrupt > 0 and (first is null or (first < $t1 and last >= $t0))
-union all
-select 'drop', ns, boot, min(ts), max(ts), sum(lost)::bigint
-from events where ev = 'drop' and ts >= $t0 group by ns, boot
-union all
-select if(observed, 'unwatched', 'silent'), ns, boot, greatest(last_ts, $t0), $t1, $t1 - last_ts
-from boots where not again and stop_ts is null and $t1 - last_ts > $silent
-union all
-select 'unknown', ns, boot, greatest(first_ts, $t0), coalesce(known, last_ts), 1
-from (select *, (select min(end_ts) from needed n where n.ns = b.ns and n.boot = b.boot) as known from boots b)
-where not begun and last_ts >= $t0 and (known is null or (known > $t0 and not (observed and start_ts is not null)))
-    and greatest(first_ts, $t0) < coalesce(known, last_ts)
-"""
-MISSING = """
-select ns, boot, concat('no record between seq ', after, ' and ', until), until - after - 1
-from holes h
-where (select ts from events e where e.ns = h.ns and e.boot = h.boot and e.seq = h.after) < $t1
-    and (select ts from events e where e.ns = h.ns and e.boot = h.boot and e.seq = h.until) >= $t0
-"""

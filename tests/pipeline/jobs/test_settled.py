@@ -7,7 +7,7 @@ many fall on the edge or a cut, and the shortest window is about as long.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,9 +28,11 @@ from rocketns.pipeline.contract.schema import (  # fmt: skip
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.earlier.keeping import edge_of
 from rocketns.pipeline.jobs.earlier.settled import PAST, SETTLED, Settled, finished, marks, row_hashes, settled
+from rocketns.pipeline.jobs.history.unsure import LOOKS_APART_US, may_be_off, widest
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
 from rocketns.pipeline.jobs.segments import topic_segments
-from tests.pipeline.frames import cut, rounded, rows, seeds
+from tests.pipeline.frames import cut, frame, rounded, rows, seeds
+from tests.pipeline.journals import SECOND
 
 DAY = "2026-01-01"
 EDGE = edge_of(DAY)
@@ -125,7 +127,7 @@ class Run(NamedTuple):
 
 
 def tables_of(spark: SparkSession, known: Rows) -> dict[str, DataFrame]:
-    return {name: cut(frame_of_rows(spark, name, known[name])) for name in SCHEMAS}
+    return {name: cut(frame(spark, SCHEMAS[name], known[name])) for name in SCHEMAS}
 
 
 def run_of(spark: SparkSession, known: Rows, end: int, unread: str, earlier: Earlier | None = None) -> Run:
@@ -213,7 +215,7 @@ def test_a_name_server_that_stops_at_the_cut_is_down(spark: SparkSession) -> Non
             {"ns": ns, **span, **key, "cause": "topic", "end_cause": "stop"} for ns, span in spans.items()
         ],
     }
-    tables = {name: frame_of_rows(spark, name, rows) for name, rows in known.items()}
+    tables = {name: frame(spark, SCHEMAS[name], rows) for name, rows in known.items()}
     nothing = frame_of(spark, [], CUTS)
     earlier = Earlier(DAY, dict.fromkeys(("cuts", *SETTLED), nothing))
     told = settled(earlier, tables["ns_uptime"], exact_clocks(spark, "n1", "n2"), MIN_WINDOW)
@@ -232,7 +234,7 @@ def test_the_worse_clocks_are_known_the_earlier_is_the_cut(spark: SparkSession) 
     def cut_of(**uncertainties: int) -> int:
         known = [{"day": DAY, "ns": ns, "method": "versions", "uncertainty": us} for ns, us in uncertainties.items()]
         later = [{"day": "2026-01-02", "ns": ns, "method": "none"} for ns in uncertainties]
-        told = settled(earlier, uptime, frame_of_rows(spark, "clock_days", [*known, *later]), MIN_WINDOW)
+        told = settled(earlier, uptime, frame(spark, CLOCK_DAYS, [*known, *later]), MIN_WINDOW)
         assert told is not None
         return told.cut - EDGE + MIN_WINDOW
 
@@ -241,7 +243,7 @@ def test_the_worse_clocks_are_known_the_earlier_is_the_cut(spark: SparkSession) 
 
 def exact_clocks(spark: SparkSession, *servers: str) -> DataFrame:
     known = [{"day": DAY, "ns": ns, "method": "versions", "uncertainty": 0} for ns in servers]
-    return frame_of_rows(spark, "clock_days", known)
+    return frame(spark, CLOCK_DAYS, known)
 
 
 def test_each_column_of_the_past_counts(spark: SparkSession) -> None:
@@ -270,10 +272,21 @@ def test_ends_after_the_edge_do_not_change_the_mark(spark: SparkSession) -> None
 
 def hashes_of(spark: SparkSession, name: str, known: list[dict[str, Any]]) -> list[int | None]:
     """Of rows with these columns."""
-    return [value for (value,) in row_hashes(frame_of_rows(spark, name, known), name, [DAY]).collect()]
+    return [value for (value,) in row_hashes(frame(spark, SCHEMAS[name], known), name, [DAY]).collect()]
 
 
-def frame_of_rows(spark: SparkSession, name: str, known: list[dict[str, Any]]) -> DataFrame:
-    """Columns that a row does not have are null."""
-    schema = SCHEMAS[name]
-    return frame_of(spark, [tuple(row.get(column) for column in schema.names) for row in known], schema)
+def test_each_method_limits_the_error_of_a_clock_and_watched_ones_share_theirs(spark: SparkSession) -> None:
+    """A name server that a day says nothing of may be off by an hour. The worst day counts."""
+    off = {("reference", 0): 0, ("versions", 20_000): 0.02, ("heartbeats", 30 * SECOND): 600, ("none", None): 3600,
+           ("observed", 5 * SECOND): 5, ("observed", None): 600}  # fmt: skip
+    assert {clock: may_be_off(*clock) / SECOND for clock in off} == off
+
+    def widest_of(*days: Sequence[tuple[str, int | None]]) -> int:
+        known = [{"day": str(day), "ns": f"n{n}", "method": method, "uncertainty": us}
+                 for day, clocks in enumerate(days) for n, (method, us) in enumerate(clocks)]  # fmt: skip
+        return widest(frame(spark, CLOCK_DAYS, known))
+
+    first, watched = [("reference", 0), ("versions", 5), ("versions", 3)], ("observed", 5)
+    assert widest_of(first, [*first[:2], ("versions", 4)]) == 9
+    assert widest_of(first, first[:2]) == 3600 * SECOND + 5
+    assert widest_of([watched, watched, ("reference", 0)]) == LOOKS_APART_US + 5

@@ -1,0 +1,125 @@
+"""State, windows, segments and incidents of random fleets are those of the independent version in SQL."""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import pytest
+from pyspark.sql import SparkSession
+
+from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.contract.frames import Observation
+from rocketns.pipeline.contract.schema import (
+    BROKER_INTERVALS,
+    CLOCK_DAYS,
+    INCIDENTS,
+    KEY_WINDOWS,
+    NS_UPTIME,
+    TOPIC_DOUBTS,
+    TOPIC_INTERVALS,
+    TOPIC_SEGMENTS,
+)
+from rocketns.pipeline.jobs.divergence import key_windows
+from rocketns.pipeline.jobs.history import holes, state
+from rocketns.pipeline.jobs.history.doubts import topic_doubts
+from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.jobs.segments import topic_segments
+from rocketns.pipeline.jobs.topics import system_topics
+from tests.pipeline.duck import divergence as duck_divergence
+from tests.pipeline.duck import state as duck_state
+from tests.pipeline.frames import cut, duck_events, duck_rows, frame, rows
+from tests.pipeline.journals import SECOND, Journals, events_frame, observed, random_journals, told_of
+
+MIN_WINDOW = 10 * SECOND
+# How well the clock of a name server may be known.
+CLOCKS = [("reference", 0), ("versions", SECOND), ("versions", 20 * SECOND), ("heartbeats", 30 * SECOND),
+          ("observed", 5 * SECOND), ("observed", None), ("none", None)]  # fmt: skip
+
+
+def harmed(journals: Journals, seed: int, back_us: int = 0) -> Journals:
+    """The same journals with their beginning or their end cut off, and records lost, at random. Some name servers began
+    with routes that they restored, and the clocks of some were set back now and then."""
+    chance = random.Random(seed)
+    out = {}
+    for ns, records in journals.items():
+        first, last = chance.choice((0, 0, chance.randrange(len(records)))), chance.choice((0, 0, 9, len(records) // 2))
+        loss, back, restored = chance.choice((0, 0.02, 0.1)), chance.choice((0, back_us)), chance.random() < 0.2
+        kept = [r for r in records[first : len(records) - last] if chance.random() >= loss] or records[-1:]
+        out[ns] = [
+            record
+            | {"ts": record["ts"] - back * (number % 40 > 30)}
+            | ({"restored": restored} if record["ev"] == "start" else {})
+            for number, record in enumerate(kept)
+        ]
+    return out
+
+
+def duck_of(journals: Journals, seen: Observation) -> duckdb.DuckDBPyConnection:
+    """A database with the state of the name servers."""
+    db = duck_events(journals)
+    duck_state.prepare(db, *seen, SILENT_AFTER_US)
+    duck_state.broker_intervals(db)
+    duck_state.topic_intervals(db)
+    return db
+
+
+def test_state(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 fleets at once: name servers have nothing to do with each other here. `explain` finds the same holes and
+    snapshots."""
+    monkeypatch.setattr(holes, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
+    journals: Journals = {}
+    for seed in range(40):
+        fleet = random_journals(seed)
+        fleet = harmed(fleet, seed, 5 * SECOND) if seed % 2 else fleet
+        journals |= {f"{seed}-{ns}": records for ns, records in fleet.items()}
+    start, end = observed(journals)
+    seen = Observation(start + (end - start) // 5, end)
+    events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
+    base = state.base(events, seen, keep=cut)
+    members, topics = state.broker_intervals(events, base, seen), cut(state.topic_intervals(events, base, seen))
+    for found, schema, twin in (
+        (state.ns_uptime(base), NS_UPTIME, "uptime"), (members, BROKER_INTERVALS, "broker_intervals"),
+        (topics, TOPIC_INTERVALS, "topic_intervals"),
+    ):  # fmt: skip
+        assert found.schema.simpleString() == schema.simpleString()
+        assert rows(found) == duck_rows(db, f"from {twin}")
+    ends = {row[0] for row in rows(topics, "end_cause")}
+    assert {"snapshot", "expired", "stop", "lost", "silent", "open", "observed", "unwatched"} <= ends
+
+    told = told_of(journals, "T").boots()
+    lost = {(one.ns, one.boot, hole.after, hole.until) for one in told for hole in one.holes}
+    assert lost == set(rows(base.holes.select("ns", "boot", "after", "until"))) != set()
+    whole = {(one.ns, one.boot, *snapshot) for one in told for snapshot in one.snapshots}
+    assert whole == set(rows(base.snapshots.select("ns", "boot", "snap", "end_seq", "end_ts"))) != set()
+
+
+# Fleets with every kind of window: certain, in doubt, of the shortest length, and with a name server that lists no
+# topics.
+@pytest.mark.parametrize("seed", [12, 17, 52])
+def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
+    chance, journals = random.Random(seed), harmed(random_journals(seed, seconds=2 * 3600), seed)
+    seen = Observation(*observed(journals))
+    events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
+    base = state.base(events, seen, keep=cut)
+    members = cut(state.broker_intervals(events, base, seen))
+    topics = cut(state.topic_intervals(events, base, seen))
+    doubts = cut(topic_doubts(events, base, topics, seen))
+    duck_state.topic_doubts(db)
+    clocks = [(ns, *chance.choice(CLOCKS)) for ns in journals]
+    known = [{"day": "2026-01-01", "ns": ns, "method": method, "uncertainty": us} for ns, method, us in clocks]
+    windows = cut(
+        key_windows(topics, base.uptime, seen, MIN_WINDOW, members, cut, topic_doubts=doubts,
+                    clock_days=frame(spark, CLOCK_DAYS, known), system_topics=system_topics(members))
+    )  # fmt: skip
+    db.execute("create temp table clock_offsets (ns text, method text, uncertainty bigint)")
+    db.executemany("insert into clock_offsets values (?, ?, ?)", clocks)
+    duck_divergence.key_windows(db, MIN_WINDOW)
+    for found, schema, twin in (
+        (doubts, TOPIC_DOUBTS, "from topic_doubts"),
+        (windows, KEY_WINDOWS, "from key_windows"),
+        (topic_segments(topics, base.uptime, windows, seen, cut), TOPIC_SEGMENTS, duck_divergence.SEGMENTS),
+        (incidents(windows, events), INCIDENTS, duck_divergence.INCIDENTS),
+    ):
+        assert found.schema.simpleString() == schema.simpleString()
+        assert rows(found) == duck_rows(db, twin) != []
