@@ -52,13 +52,6 @@ def sources(root: Path, *folders: str, suffixes: tuple[str, ...] = PYTHON + CYTH
                 yield Source(path.relative_to(root).as_posix(), path.read_text("utf-8"))
 
 
-def plant(root: Path, name: str, text: str) -> None:
-    """Write a file that a check is to find, or to pass."""
-    file = root / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-
-
 def _python_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import socket
 import struct
 import sys
 import threading
@@ -17,7 +16,6 @@ from typing import Any
 import pytest
 
 from interop.harness import codes, payloads
-from interop.harness.ports import free_port
 from interop.harness.process import Process
 from interop.harness.relay import Relay
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
@@ -233,24 +231,6 @@ def test_a_collector_that_was_killed_goes_on_with_its_own_journal(collecting: Co
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_name_server_that_lists_no_topics_is_watched_without_them(kind: type[NameServer], tmp_path: Path) -> None:
-    with contextlib.ExitStack() as stack:
-        server = kind(tmp_path / "server", {"enableAllTopicList": "false"})
-        stack.callback(server.kill)
-        client = stack.enter_context(server.connect())
-        register(client, "one", "T", "U")
-        collecting = Collecting(tmp_path / "collect", f"a={addr(server)}")
-        stack.callback(collecting.kill)
-        end = collecting.until("a", "snap", end=True)
-        register(client, "other", "N", "M")
-        collecting.until("a", "reg", broker="other")
-        assert collecting.stop() == 0
-        assert (end.get("no_topics"), end.get("looked")) == (True, None)
-        assert collecting.records("a", "tput", "tdel") == []
-
-
-@pytest.mark.slow
 def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(tmp_path: Path) -> None:
     """The secret is shown nowhere. Without it the exit status says that nothing was read."""
     ca = authority("an authority")
@@ -366,38 +346,6 @@ def test_an_honest_name_server_is_watched_beside_a_hostile_one(serve: Serve, wri
         collecting.kill()
         hostile.close()
         honest.kill()
-
-
-@pytest.mark.slow
-def test_a_broker_that_vanished_is_asked_whether_it_runs(tmp_path: Path) -> None:
-    """Of three one answers, with an error even, one refuses connections, and one says nothing."""
-    asked: list[int] = []
-
-    def refuse(request: RemotingCommand) -> bytes:
-        asked.append(request.code)
-        return answer(request, 1)
-
-    answering, silent = Hostile(serving(refuse)), socket.create_server(("127.0.0.1", 0))
-    addrs = {"answered": answering.addr, "silent": f"127.0.0.1:{silent.getsockname()[1]}",
-             "refused": f"127.0.0.1:{free_port()}"}  # fmt: skip
-    server = RocketnsServer(tmp_path / "server")
-    collecting = None
-    try:
-        with contextlib.ExitStack() as stack:
-            for name, own in addrs.items():
-                register(stack.enter_context(server.connect()), name, f"T-{name}", f"U-{name}", addr=own)
-            collecting = Collecting(tmp_path / "c", f"a={addr(server)}", "--brokers")
-            collecting.until("a", "start")
-        collecting.until("a", "down", 3)
-        assert collecting.stop() == 0
-        assert {one["asked"]: one["addr"] for one in collecting.records("a", "down")} == addrs
-        assert asked == [28]
-    finally:
-        if collecting is not None:
-            collecting.kill()
-        server.kill()
-        silent.close()
-        answering.close()
 
 
 @pytest.mark.parametrize(

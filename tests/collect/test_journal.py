@@ -377,17 +377,6 @@ def test_a_state_of_an_hour_ago_is_too_old(later_ms: int, resumes: bool) -> None
                 journal.begin(NOW_MS + later_ms, restored=True)
 
 
-def test_changes_while_nobody_watches_are_not_continued_from() -> None:
-    observed = watched()
-    with memory_journal(observed, Steps()) as (journal, _):
-        journal.begin(NOW_MS, restored=False)
-        journal.lost(NOW_MS, NOW_MS)
-        journal.record([], LATER_MS, NOW_MS)
-        assert journal.resumes(LATER_MS) is not None
-        journal.record(observed.groups({}), LATER_MS, NOW_MS)
-        assert journal.resumes(LATER_MS) is None
-
-
 def test_lost_records_are_not_continued_from_unless_a_snapshot_follows() -> None:
     observed, steps = watched(), Steps()
     with memory_journal(observed, steps) as (journal, _):
@@ -401,14 +390,6 @@ def test_lost_records_are_not_continued_from_unless_a_snapshot_follows() -> None
         assert journal._journal is not None
         journal._journal.last_snapshot = lambda: iter(())  # type: ignore[method-assign]
         journal._journal.buffer.lose("test")
-        journal.lost(NOW_MS, NOW_MS)
-        assert journal.resumes(NOW_MS) is None
-
-
-def test_a_disk_that_does_not_take_the_end_is_not_continued_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    with memory_journal(watched(), Steps()) as (journal, writer):
-        journal.begin(NOW_MS, restored=False)
-        monkeypatch.setattr(writer, "stop", lambda _within_s: False)
         journal.lost(NOW_MS, NOW_MS)
         assert journal.resumes(NOW_MS) is None
 
@@ -428,15 +409,6 @@ def test_a_restart_continues_from_the_last_look(tmp_path: Path) -> None:
     begun(tmp_path, "t").close(LATER_MS + 500, LATER_MS)
     since_ms, observed = restored(tmp_path, LATER_MS + 9_000)
     assert since_ms == LATER_MS
-    assert observed.tables == watched("t").tables
-
-
-def test_a_restart_after_a_kill_continues_from_the_last_record(tmp_path: Path) -> None:
-    journal = begun(tmp_path, "t")
-    journal.tick(LATER_MS)
-    kill(journal)
-    since_ms, observed = restored(tmp_path, LATER_MS)
-    assert since_ms == NOW_MS
     assert observed.tables == watched("t").tables
 
 

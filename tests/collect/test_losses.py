@@ -49,19 +49,6 @@ def test_a_name_server_that_does_not_answer_is_lost_since_it_was_read_last() -> 
     on(lambda: Bench(script()), test)
 
 
-def test_while_it_is_lost_it_is_only_asked_for_its_brokers() -> None:
-    async def test(bench: Bench) -> None:
-        await watched(bench)
-        bench.server.failing = DOWN
-        await asyncio.sleep(12)
-        lost_at = len(bench.server.asked)
-        await asyncio.sleep(300)
-        assert {code for _, code, _ in bench.server.asked[lost_at:]} == {106}
-        assert len(bench.server.asked) - lost_at == 60
-
-    on(lambda: Bench(script()), test)
-
-
 def test_one_that_comes_back_soon_goes_on_and_what_changed_did_so_since_it_was_lost() -> None:
     async def test(bench: Bench) -> None:
         await watched(bench)
@@ -95,23 +82,6 @@ def test_one_that_comes_back_after_hours_is_read_whole_first() -> None:
         assert bench.notes.events == []
         assert "c" in bench.observed.tables.broker_addr_table
         assert set(bench.server.topics_asked(looked_s)) == {"T", "U"}
-
-    on(lambda: Bench(script()), test)
-
-
-def test_one_that_comes_back_empty_showed_that_all_brokers_are_gone() -> None:
-    """As a Java name server that was restarted within an interval."""
-
-    async def test(bench: Bench) -> None:
-        await watched(bench)
-        bench.server.script.brokers, bench.server.script.topics = {}, {}
-        await asyncio.sleep(6)
-        assert {event.broker_name for event, _, _ in bench.told(BrokerDown)} == {"a", "b"}
-        assert bench.observed.tables.topic_queue_table == {}
-        bench.server.script.brokers, bench.server.script.topics = script().brokers, script().topics
-        await asyncio.sleep(6)
-        assert {event.broker_name for event, _, _ in bench.told(BrokerRegistered)} == {"a", "b"}
-        assert set(bench.observed.tables.topic_queue_table) == {"T", "U"}
 
     on(lambda: Bench(script()), test)
 
@@ -193,26 +163,6 @@ def test_garbage_instead_of_others_is_no_change(code: int, body: bytes) -> None:
     on(lambda: Bench(script()), test)
 
 
-def test_the_state_of_the_journal_is_continued_at_a_start() -> None:
-    """It was watched until 30 s before the start. What is different now changed since then."""
-    notes = Notes(known_s=-30)
-
-    def restored() -> Bench:
-        bench = Bench(script(), notes=notes)
-        bench.observed.groups({"a": BrokerData("c", "a", {0: "10.0.0.1:1"}), "x": BrokerData("c", "x", {0: "x:1"})})
-        return bench
-
-    async def test(bench: Bench) -> None:
-        await asyncio.sleep(10)
-        assert [restored for _, restored in notes.begun] == [True]
-        ((down, since_s, _),) = bench.told(BrokerDown)
-        ((came, came_since_s, _),) = bench.told(BrokerRegistered)
-        assert (down.broker_name, came.broker_name, since_s, came_since_s) == ("x", "b", -30, -30)
-        assert bench.observed.kv["ORDER_TOPIC_CONFIG"] == {"T": "a:4"}
-
-    on(restored, test)
-
-
 def test_a_topic_changed_since_the_last_look_that_the_journal_tells_of_after_a_restart() -> None:
     """The run before had a lower rate, so two rounds of this run's rate are much less than its last round took."""
     notes = Notes(known_s=-30, looked_s=-2_000)
@@ -278,24 +228,6 @@ def test_an_answer_that_comes_after_a_loss_changes_nothing() -> None:
         await asyncio.sleep(40)
         assert (bench.upstream.phase, bench.notes.events) == (Phase.LOST, [])
         assert bench.observed.tables.topic_queue_table["U"]["b"].perm == 6
-
-    on(lambda: Bench(script()), test)
-
-
-def test_one_that_comes_back_without_names_of_topics_is_watched_without_topics() -> None:
-    async def test(bench: Bench) -> None:
-        await watched(bench)
-        bench.server.failing = DOWN
-        await asyncio.sleep(4_000)
-        bench.server.failing = ""
-        bench.server.script.wrong[206] = 1
-        await asyncio.sleep(20)
-        assert (bench.upstream.phase, bench.upstream.boots) == (Phase.WATCHED, 2)
-        assert bench.observed.tables.topic_queue_table == {}
-        bench.upstream.look_at(["T"])
-        await asyncio.sleep(20)
-        assert bench.observed.tables.topic_queue_table == {}
-        assert bench.notes.looked() is None
 
     on(lambda: Bench(script()), test)
 

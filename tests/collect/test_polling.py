@@ -15,9 +15,9 @@ from rocketns.client.connection import NotSentError, RefusedError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.collect.collector import Collector
 from rocketns.collect.names import parse_names
-from rocketns.collect.polling import brokers, limits, rounds
+from rocketns.collect.polling import brokers, limits
 from rocketns.collect.polling.brokers import Brokers
-from rocketns.collect.polling.rounds import UNKNOWN, Departed, Rounds, Seen
+from rocketns.collect.polling.rounds import UNKNOWN, Rounds, Seen
 from rocketns.collect.polling.schedule import Budget
 from rocketns.collect.polling.upstream import Pace, Phase, Upstream
 from rocketns.collect.settings import Settings
@@ -177,19 +177,6 @@ def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
     on(lambda: Bench(script()), test)
 
 
-def test_a_topic_that_is_gone_does_not_come_back_with_an_older_answer() -> None:
-    async def test(bench: Bench) -> None:
-        await unchanged(bench)
-        bench.server.latencies[105] = 7.0
-        await asyncio.sleep(6)  # the answers to lookups are on their way, and a list of topics comes before them
-        del bench.server.script.topics["U"]
-        await asyncio.sleep(40)
-        assert [event.topics for event, _, _ in bench.told(TopicsDeleted)] == [["U"]]
-        assert bench.told(TopicsPut) == []
-
-    on(lambda: Bench(script()), test)
-
-
 TOPICS = {f"T{number}": {"a": {}} for number in range(400)}
 A_TICK_S = 1e-6
 
@@ -327,16 +314,6 @@ def test_a_new_topic_is_asked_before_all_others() -> None:
     assert rounds.next(5.0) == "N"
 
 
-def test_a_lookup_that_failed_is_tried_in_the_next_round() -> None:
-    rounds = rounds_of("A")
-    ask_all(rounds, 0.0)
-    assert rounds.next(5.0) == "A"
-    rounds.failed("A")
-    assert (rounds.next(6.0), rounds.next(10.0)) == (None, "A")
-    rounds.failed("A", again=True)
-    assert rounds.next(5.0) == "A"
-
-
 def test_a_topic_of_another_name_server_is_known_here_once_it_has_a_route() -> None:
     rounds = rounds_of()
     rounds.suspect(("X", "Y"))
@@ -355,22 +332,6 @@ def test_topics_of_another_name_server_are_bounded() -> None:
     assert (asked[-2], asked[-1]) == ("A", None)
     rounds.suspect(("again",))
     assert rounds.next(0.0) == "again"
-
-
-def test_a_topic_that_is_gone_is_not_asked() -> None:
-    rounds = rounds_of("A", "B")
-    ask_all(rounds, 0.0)
-    rounds.keep({"B"}, 0, 0.0)
-    assert ask_all(rounds, 5.0) == ["B"]
-
-
-def test_beyond_the_limit_the_broker_that_went_first_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "DEPARTED_TOPICS_MAX", 3)
-    gone = Departed()
-    for broker in ("a", "b", "c"):
-        gone.put(broker, [f"{broker}1"])
-    gone.put("d", ["d1"])
-    assert [bool(gone.take(broker)) for broker in "abcd"] == [False, True, True, True]
 
 
 class Network:

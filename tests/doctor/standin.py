@@ -24,7 +24,6 @@ from tests.client.peers import Serve, peer
 from tests.server.tls_configs import config
 from tests.tools.scripted import Scripted
 
-DIGESTS = 0x524E
 WITHIN_S = 60.0
 
 
@@ -38,7 +37,6 @@ class StandIn(Scripted):
 
     clusters: dict[str, list[str]] = field(default_factory=dict)
     later: list[dict[str, dict[int, str]]] = field(default_factory=list)
-    is_rocketns: bool = False
     asked: list[int] = field(default_factory=list)
     properties: str = "kvConfigPath=/kv\n"
 
@@ -49,9 +47,6 @@ class StandIn(Scripted):
     def answer(self, request: RemotingCommand) -> tuple[int, bytes]:
         self.asked.append(request.code)
         return super().answer(request)
-
-    def _value(self, request: RemotingCommand) -> tuple[int, Any]:
-        return (0, None) if request.code == DIGESTS and self.is_rocketns else super()._value(request)
 
     def _cluster_info(self) -> Any:
         is_later = self.later and self.asked.count(codes.GET_BROKER_CLUSTER_INFO) > 1

@@ -67,23 +67,16 @@ def facts(
 
 CASES: list[tuple[Outcome, Place, dict[str, Any], Fault | None]] = [
     (Outcome.ANSWERED, Place.PRIVATE, {}, None),
-    (Outcome.ANSWERED, Place.PUBLIC, {}, None),
-    (Outcome.ANSWERED, Place.CONTAINER, {}, None),
     (Outcome.ANSWERED, Place.LOOPBACK, {}, check.LOOPBACK),
     (Outcome.ANSWERED, Place.LOOPBACK, {"from_client": True}, None),
     (Outcome.REFUSED, Place.LOOPBACK, {}, check.LOOPBACK),
-    (Outcome.REFUSED, Place.LOOPBACK, {"from_client": True}, check.LOOPBACK),
     (Outcome.REFUSED, Place.PRIVATE, {}, check.REFUSED),
     (Outcome.REFUSED, Place.CONTAINER, {}, check.CONTAINER),
-    (Outcome.TIMED_OUT, Place.CONTAINER, {}, check.CONTAINER),
-    (Outcome.UNREACHABLE, Place.CONTAINER, {}, check.CONTAINER),
     (Outcome.TIMED_OUT, Place.LINK_LOCAL, {}, check.LINK_LOCAL),
     (Outcome.TIMED_OUT, Place.PRIVATE, {}, check.UNSURE),
     (Outcome.TIMED_OUT, Place.PRIVATE, {"from_client": True}, check.TIMED_OUT),
-    (Outcome.UNREACHABLE, Place.PUBLIC, {}, check.UNSURE),
     (Outcome.UNREACHABLE, Place.PUBLIC, {"from_client": True}, check.UNREACHABLE),
     (Outcome.NO_HOST, Place.PRIVATE, {}, check.NO_HOST),
-    (Outcome.NO_HOST, Place.CONTAINER, {}, check.CONTAINER),
     (Outcome.UNRESOLVED, Place.UNKNOWN, {}, check.UNRESOLVED),
     (Outcome.SILENT, Place.PRIVATE, {}, check.SILENT),
     (Outcome.CLOSED, Place.PRIVATE, {}, check.CLOSED),
@@ -141,9 +134,6 @@ def test_fault_of_a_slave_explains_little() -> None:
     assert finding.weight is Weight.PARTLY
 
 
-OTHER = "10.0.0.8:9876"
-
-
 def own_list(text: str, **more: str) -> dict[str, str]:
     return {"brokerName": "broker-a", "namesrvAddr": text, **more}
 
@@ -151,16 +141,6 @@ def own_list(text: str, **more: str) -> dict[str, str]:
 @pytest.mark.parametrize("text", ["10.0.0.9:9876", "ns.example:9876", "10.0.0.7:1; 10.0.0.9:9876", ""])
 def test_broker_that_every_name_server_shows_is_well(text: str) -> None:
     assert not list(elsewhere(facts(broker(configuration=own_list(text)))))
-
-
-def test_broker_whose_list_lacks_a_name_server_registers_elsewhere() -> None:
-    servers = (name_server(), name_server(OTHER, groups={}))
-    (finding,) = elsewhere(facts(broker(configuration=own_list(NAME_SERVER)), servers=servers))
-    assert OTHER in finding.sentence
-    assert "namesrvAddr=10.0.0.9:9876" in finding.evidence[0]
-    assert finding.commands[0] == (
-        f"mqadmin updateBrokerConfig -n '{NAME_SERVER};{OTHER}' -b {BROKER} -k namesrvAddr -v '{NAME_SERVER};{OTHER}'"
-    )
 
 
 def test_broker_that_no_name_server_shows_is_the_cause_where_none_has_another() -> None:
@@ -203,14 +183,6 @@ def test_clock_is_apart_only_beyond_the_uncertainty(told: list[tuple[Any, ...]],
 def test_older_broker_lacks_what_the_client_can(broker_version: int, client: int | None, lacking: int) -> None:
     found = list(version(facts(broker(version=broker_version), client_version=client)))
     assert sum(len(one.evidence) - 1 for one in found) == lacking
-
-
-def test_topic_that_only_its_broker_shows_was_not_registered() -> None:
-    settings = {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6}
-    server = name_server(routes={"Orders": None})
-    (finding,) = unregistered_topic(facts(broker(topics={"Orders": settings}), servers=(server,), topics=("Orders",)))
-    assert finding.weight is Weight.EXPLAINS
-    assert f"updateTopic -n {NAME_SERVER} -b {BROKER} -t Orders -r 8 -w 8 -p 6" in finding.commands[1]
 
 
 def test_topic_that_its_route_shows_is_well() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import subprocess
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,17 +15,16 @@ from interop.harness.ports import free_port
 from rocketns.client.name_server import UnusableError
 from rocketns.doctor.asking import watching
 from rocketns.doctor.asking.name_servers import outcome_of
-from rocketns.doctor.asking.requests import LOOK_EVERY_S, OverBudgetError, name_server_budget
+from rocketns.doctor.asking.requests import LOOK_EVERY_S
 from rocketns.doctor.checks.showing import setting
 from rocketns.doctor.facts.brokers import BrokerFacts
 from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
-from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import Outcome
 from rocketns.doctor.finding import State
 from rocketns.logtext import escape
 from tests.client.peers import CLOSED as REFUSING
 from tests.client.peers import Serve
-from tests.doctor.standin import CREATION, DIGESTS, ONE, SYSTEM, TWO, StandIn, examined, found, gathered, ill, well
+from tests.doctor.standin import ONE, TWO, StandIn, examined, found, gathered, ill, well
 
 OTHER = "10.0.0.9:10911"
 
@@ -55,15 +52,6 @@ def test_a_name_server_that_waits_for_its_brokers_is_named() -> None:
     assert "waits for its brokers" in found(examined(one), "name-server-reachable").sentence
 
 
-def test_a_broker_in_the_list_of_name_servers_is_the_cause() -> None:
-    report = examined(StandIn(wrong={codes.GET_BROKER_CLUSTER_INFO: 3}), topics=("Orders",))
-    assert ill(report) == ["name-server-kind"]
-
-
-def test_no_broker_at_all_is_the_cause_of_a_missing_topic() -> None:
-    assert ill(examined(StandIn(), topics=("Orders",))) == ["no-broker", "topic-missing"]
-
-
 def test_what_each_name_server_lacks_is_named() -> None:
     other = StandIn({"broker-a": {0: ONE}}, {"SELF_TEST_TOPIC": {"broker-a": {}}, "TBW102": {"broker-a": {}}})
     report = examined(well(), other)
@@ -72,14 +60,6 @@ def test_what_each_name_server_lacks_is_named() -> None:
     assert found(report, "name-servers-agree").sentence == (
         f"The name server {second} lacks brokers that others have (broker-b), and with them topics (Orders)."
     )
-
-
-def test_two_masters_at_different_name_servers_are_seen_at_once() -> None:
-    one, other = well(), well()
-    other.brokers["broker-a"] = {0: OTHER}
-    report = examined(one, other)
-    assert ill(report) == ["two-masters"]
-    assert all(addr in found(report, "two-masters").sentence for addr in (ONE, OTHER))
 
 
 def test_the_same_names_at_other_addresses_are_no_two_fleets() -> None:
@@ -101,33 +81,11 @@ def test_it_is_said_when_each_master_was_seen_first() -> None:
     assert (f"{OTHER}: seen at" in second, second.endswith("after 0.02 s")) == (True, True)
 
 
-def test_slaves_without_a_master_are_the_cause_where_the_topic_has_no_other_broker() -> None:
-    one = well(OnlyA={"broker-a": {}})
-    one.brokers["broker-a"] = {1: ONE}
-    report = examined(one, topics=("OnlyA",))
-    assert (ill(report), found(report, "slave-without-master").weight.name) == (["slave-without-master"], "EXPLAINS")
-
-
-def test_a_broker_name_in_two_clusters_is_named() -> None:
-    one = well()
-    one.clusters = {"c": ["broker-a", "broker-b"], "other": ["broker-a"]}
-    report = examined(one)
-    assert ill(report) == ["broker-in-two-clusters"]
-    finding = found(report, "broker-in-two-clusters")
-    assert "c, other" in finding.sentence
-    assert finding.commands[-1].endswith("brokerClusterName=c"), "that of the broker which came first"
-
-
 def test_of_a_name_in_two_clusters_no_address_need_be_known() -> None:
     one = well()
     one.clusters = {"other": ["gone"], "third": ["gone"]}
     finding = found(examined(one), "broker-in-two-clusters")
     assert finding.commands[-1].endswith("brokerClusterName=other")
-
-
-def test_an_address_in_two_places_is_named() -> None:
-    one = StandIn({"broker-a": {0: ONE}, "old-name": {0: ONE}}, {**SYSTEM, **CREATION})
-    assert ill(examined(one)) == ["broker-id-moves"]
 
 
 def test_slaves_with_one_id_are_named() -> None:
@@ -181,18 +139,8 @@ def only(*serves: Serve, addrs: tuple[str, ...] = (), **options: Any) -> NameSer
     return facts
 
 
-async def speaking_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read(1)
-    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-
-
 def test_a_host_with_two_addresses_that_both_refuse_refuses() -> None:
     assert only(addrs=(f"localhost:{free_port()}",)).outcome is Outcome.REFUSED
-
-
-def test_a_host_name_without_an_address_is_named_so() -> None:
-    facts = only(addrs=("no-such-host.invalid:9876",))
-    assert (facts.outcome, facts.ips) == (Outcome.UNRESOLVED, ())
 
 
 @pytest.mark.parametrize(
@@ -212,28 +160,11 @@ def test_what_the_system_says_of_a_connection_is_told_apart(cause: OSError, outc
     assert outcome_of(error) is outcome
 
 
-def test_a_web_server_speaks_another_protocol() -> None:
-    assert only(speaking_http).outcome is Outcome.OTHER_PROTOCOL
-
-
 def test_a_broker_is_no_name_server() -> None:
     """A broker answers request 106 with code 3, and is asked nothing else."""
     broker = StandIn(wrong={codes.GET_BROKER_CLUSTER_INFO: 3})
     facts = only(broker.serve)
     assert (facts.outcome, facts.kind, broker.asked) == (Outcome.ANSWERED, Kind.OTHER, [106])
-
-
-@pytest.mark.parametrize(("is_rocketns", "kind"), [(False, Kind.JAVA), (True, Kind.ROCKETNS)])
-def test_the_kind_is_told_by_a_request_that_only_rocketns_knows(is_rocketns: bool, kind: Kind) -> None:
-    one = well()
-    one.is_rocketns = is_rocketns
-    assert only(one.serve).kind is kind
-
-
-def test_looks_that_show_the_same_are_kept_once() -> None:
-    (server,) = gathered(well().serve, watch_s=100 * LOOK_EVERY_S).name_servers
-    assert len(server.looks) == 100
-    assert {id(one.groups) for one in server.looks} == {id(server.groups)}
 
 
 def test_looks_that_always_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,23 +175,6 @@ def test_looks_that_always_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     (server,) = gathered(changing.serve, watch_s=100 * LOOK_EVERY_S).name_servers
     assert len({id(one.groups) for one in server.looks} - {id(server.groups)}) == 10
     assert server.looks[-1].groups == server.groups
-
-
-# A name server takes 322, 904 and 103 as a sign of life of the broker that they name; 224 costs Java's a second.
-NEVER = {322, 904, 103, 104, 205, 216, 217, 224, 318, 327, 100, 102}
-
-
-def test_each_request_is_sent_once_and_a_lookup_for_each_topic() -> None:
-    one = well()
-    examined(one, topics=("Orders", "orders"), groups=("g",))
-    assert Counter(one.asked) == {106: 1, 206: 1, 319: 1, DIGESTS: 1, codes.GET_ROUTEINFO_BY_TOPIC: 5}
-
-
-def test_nothing_that_changes_or_costs_may_be_sent() -> None:
-    budget = name_server_budget(Options(("a:1",), ("T",), ("g",)))
-    for code in NEVER:
-        with pytest.raises(OverBudgetError):
-            budget.spend("a:1", code)
 
 
 MARK = "owned"

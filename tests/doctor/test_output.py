@@ -8,12 +8,10 @@ import os
 import pty
 import select
 import signal
-import socket
-import ssl
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -38,16 +36,8 @@ from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
 from tests.client.peers import CLOSED as REFUSING
-from tests.client.peers import Peer, serving
-from tests.doctor.counting import (
-    FakeBroker,
-    FakeNameServer,
-    examine,
-    listening,
-)
 from tests.doctor.page import EXAMPLES, PAGES, TOPIC, fleet, written
-from tests.doctor.standin import StandIn, examined, well
-from tests.support.certificates import Files, authority
+from tests.doctor.standin import StandIn, examined
 
 
 def test_each_check_has_an_example() -> None:
@@ -86,10 +76,6 @@ def test_what_explains_more_comes_first_whatever_its_place_in_the_table() -> Non
     part = Finding(FIRST, State.ILL, "part", weight=Weight.PARTLY)
     whole = Finding(LAST, State.ILL, "whole", weight=Weight.EXPLAINS)
     assert in_order(part, whole) == ["whole", "part"]
-
-
-def test_of_equal_weights_that_nearer_to_the_client_comes_first() -> None:
-    assert in_order(Finding(LAST, State.ILL, "far"), Finding(FIRST, State.ILL, "near")) == ["near", "far"]
 
 
 def test_a_cause_comes_before_what_follows_from_it_though_it_weighs_less() -> None:
@@ -148,11 +134,6 @@ def test_a_name_of_a_megabyte_is_cut_and_no_command_with_it_is_left() -> None:
 
 def text(report: Report, *, is_on: bool = False) -> str:
     return report_text(report, Palette(is_on=is_on))
-
-
-@pytest.fixture(scope="module")
-def missing() -> Report:
-    return examined(well(), topics=("orders",))
 
 
 def test_names_from_the_network_control_no_terminal() -> None:
@@ -228,43 +209,6 @@ def test_host_that_has_no_address_is_unresolved(addr: str) -> None:
     assert error.value.outcome is Outcome.UNRESOLVED
 
 
-@asynccontextmanager
-async def only_tls(broker: FakeBroker, files: Files, **verify: ssl.VerifyMode) -> AsyncIterator[None]:
-    """It listens with tls.server.mode=enforcing."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(files.certificate, files.key)
-    context.load_verify_locations(files.certificate)
-    context.verify_mode = verify.get("verify", ssl.CERT_NONE)
-    one = Peer(serving(broker.answer))
-    server = await asyncio.start_server(one.accept, "127.0.0.1", 0, ssl=context)
-    one.addr = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    broker.peer = one
-    try:
-        yield
-    finally:
-        server.close()
-        for writer in one.connections:
-            writer.close()
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files.write(tmp_path_factory.mktemp("tls"), authority("broker"))
-
-
-def test_broker_that_speaks_only_tls_is_told_apart(files: Files) -> None:
-    async def scene() -> None:
-        broker, name_server = FakeBroker(), FakeNameServer()
-        async with listening(name_server), only_tls(broker, files):
-            name_server.shows(broker)
-            report = await examine(name_server)
-        assert report.facts.addresses[broker.addr].outcome is Outcome.SPEAKS_TLS
-        assert not broker.received
-        assert "tls" in [one.check for one in report.of(State.ILL)]
-
-    asyncio.run(scene())
-
-
 WITHIN_S = 60.0
 PATIENT = ("--timeout", "30")  # a busy machine answers late
 
@@ -310,22 +254,6 @@ def test_tls_where_plain_is_spoken_and_the_other_way_round(
         one.kill()
     report = json.loads(shown)
     assert (status, report["nameServers"][0]["outcome"], report["findings"][0]["check"]) == (1, outcome, "tls")
-
-
-def test_a_wrong_list_is_refused_with_the_item(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "a:b"]) == 2
-    assert "a:b: HOST:PORT expected" in capsys.readouterr().err
-
-
-def test_a_signal_ends_the_asking() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent.settimeout(WITHIN_S)
-        doctor = started(f"127.0.0.1:{silent.getsockname()[1]}", stderr=subprocess.DEVNULL)
-        connection, _ = silent.accept()
-        with connection:
-            assert connection.recv(1)  # it asked, so it has its signal handlers
-            doctor.terminate()
-            assert (doctor.wait(WITHIN_S), doctor.communicate()[0]) == (143, b"")
 
 
 def test_ctrl_c_ends_the_watching_and_the_report_is_printed(server: NameServer) -> None:

@@ -18,22 +18,11 @@ def without_creation() -> StandIn:
     return one
 
 
-def test_a_topic_that_every_name_server_has_is_well() -> None:
-    report = examined(well(), well(), topics=("Orders",))
-    assert (ill(report), report.exit_status) == ([], 0)
-
-
 def test_a_topic_that_no_broker_has_is_missing_and_the_command_creates_it() -> None:
     report = examined(well(), topics=("Payments",))
     (addr,) = [one.addr for one in report.facts.name_servers]
     assert ill(report) == ["topic-missing"]
     assert found(report, "topic-missing").commands[0] == f"mqadmin updateTopic -n {addr} -c c -t Payments"
-
-
-def test_automatic_creation_that_is_off_is_the_cause_of_a_missing_topic() -> None:
-    report = examined(without_creation(), topics=("Payments",))
-    assert ill(report) == ["automatic-creation", "topic-missing"]
-    assert "broker-a, broker-b" in found(report, "automatic-creation").evidence[0]
 
 
 def test_brokers_that_create_no_topics_are_named_where_others_do() -> None:
@@ -70,18 +59,6 @@ def test_near_names_cannot_be_told_where_topics_are_not_listed() -> None:
     assert (ill(report), found(report, "misspelt").state) == (["topic-missing"], State.UNKNOWN)
 
 
-def test_a_name_server_that_lacks_a_topic_is_named_with_the_broker_it_lacks() -> None:
-    other = well()
-    del other.brokers["broker-b"]
-    other.topics = {"Orders": {"broker-a": {}}, "TBW102": {"broker-a": {}}, "SELF_TEST_TOPIC": {"broker-a": {}}}
-    report = examined(well(OnlyB={"broker-b": {}}), other, topics=("OnlyB",))
-    first, second = (one.addr for one in report.facts.name_servers)
-    assert ill(report) == ["topic-on-some-name-servers", "name-servers-agree"]
-    assert found(report, "topic-on-some-name-servers").sentence.startswith(
-        f"The name server {second} has no route of the topic OnlyB, which {first} has: the broker broker-b"
-    )
-
-
 def test_a_topic_that_only_one_name_server_got_yet_is_named() -> None:
     report = examined(well(New={"broker-b": {}}), well(), topics=("New",))
     assert "is registered there" in found(report, "topic-on-some-name-servers").sentence
@@ -104,25 +81,7 @@ def test_a_wiped_broker_of_other_topics_is_said_to_be_elsewhere() -> None:
     assert (ill(report), found(report, "permission-wiped").weight.name) == (["permission-wiped"], "ELSEWHERE")
 
 
-def test_a_read_only_topic_is_told_from_a_wiped_broker() -> None:
-    report = examined(well(Archive={"broker-a": {"perm": 4}, "broker-b": {"perm": 4}}), topics=("Archive",))
-    assert ill(report) == ["topic-read-only"]
-    assert found(report, "topic-read-only").commands[0].endswith(f"-b {ONE} -t Archive -p 6")
-
-
-def test_a_topic_that_automatic_creation_put_on_one_broker_is_noted() -> None:
-    created = {"broker-a": {"readQueueNums": 4, "writeQueueNums": 4}}
-    report = examined(well(Created=created), topics=("Created",))
-    assert (ill(report), found(report, "few-queues").weight.name) == (["few-queues"], "NOTE")
-
-
 LOST = BrokerFacts("broker-a", 0, "c", ONE, topics={"Orders": None})
-
-
-def test_a_topic_that_its_broker_does_not_have_is_named() -> None:
-    report = examined(well(), topics=("Orders",), told=(LOST,))
-    assert ill(report) == ["topic-not-on-broker"]
-    assert f"-b {ONE} -t Orders" in found(report, "topic-not-on-broker").commands[0]
 
 
 def test_such_a_topic_raises_the_suspicion_of_two_masters_which_is_looked_into() -> None:
