@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,11 +18,7 @@ from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME, LanguageCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.headers import (
     BrokerAddressRequestHeader,
-    GetRouteInfoRequestHeader,
-    GetTopicsByClusterRequestHeader,
-    KVConfigRequestHeader,
     RegisterBrokerRequestHeader,
-    TopicRequestHeader,
     decode_header,
     requested_zone,
 )
@@ -73,12 +68,6 @@ def test_a_binary_header_is_read_field_by_field() -> None:
     assert read == RemotingCommand(105, 401, -7, 2, {"topic": "T", "e": None}, b"body", "GO")
     assert len(binary_header(1)) == 21
     assert command.decode(frame(binary_header(1), b"", ROCKETMQ)).ext_fields is None
-
-
-@pytest.mark.parametrize("flag", [0, 1, 2, 3, 4, -1, INT_MIN])
-def test_the_flag_tells_answers_and_oneway_requests(flag: int) -> None:
-    read = command.decode(frame(json_header(1, flag=flag)))
-    assert (read.is_response, read.is_oneway) == (bool(flag & 1), bool(flag & 2))
 
 
 @pytest.mark.parametrize(("header", "expected"), JAVA["headers"], ids=lambda value: str(value)[:50])
@@ -229,38 +218,8 @@ def test_any_json_value_in_any_header_field(fields: dict[str, Any]) -> None:
 KINDS = [kind for name, kind in vars(headers).items() if name.endswith("RequestHeader")]
 
 
-@dataclass
-class Odd:
-    """A header with a field of a type that no header of Java's has."""
-
-    share: float = 0.0
-
-
 def request(ext: dict[str, str | None] | None) -> RemotingCommand:
     return RemotingCommand(0, 513, 1, 0, ext, None)
-
-
-def test_a_field_of_a_type_without_a_parser_is_refused_even_if_a_request_lacks_it() -> None:
-    with pytest.raises(KeyError, match="float"):
-        decode_header(request({}), Odd)
-
-
-def test_fields_are_found_under_javas_names() -> None:
-    ext: dict[str, str | None] = {
-        "brokerName": "b", "brokerAddr": "a:1", "clusterName": "c", "haServerAddr": "h:1", "brokerId": "-3",
-        "heartbeatTimeoutMillis": "6500", "enableActingMaster": "true", "compressed": "TRUE", "bodyCrc32": "7",
-        "ignored": "x",
-    }  # fmt: skip
-    expected = RegisterBrokerRequestHeader("b", "a:1", "c", "h:1", -3, 6500, True, True, 7)
-    assert decode_header(request(ext), RegisterBrokerRequestHeader) == expected
-    kv: dict[str, str | None] = {"namespace": "n", "key": "k", "value": ""}
-    assert decode_header(request(kv), KVConfigRequestHeader) == KVConfigRequestHeader("n", "k", "")
-    route: dict[str, str | None] = {"topic": "T", "acceptStandardJsonOnly": "True"}
-    assert decode_header(request(route), GetRouteInfoRequestHeader) == GetRouteInfoRequestHeader("T", True)
-    topic: dict[str, str | None] = {"topic": "T", "clusterName": "c"}
-    assert decode_header(request(topic), TopicRequestHeader) == TopicRequestHeader("T", "c")
-    cluster = decode_header(request({"cluster": "c"}), GetTopicsByClusterRequestHeader)
-    assert cluster == GetTopicsByClusterRequestHeader("c")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

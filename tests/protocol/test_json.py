@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.bounds import LENIENT_BYTES_MAX, Allowance
 from rocketns.protocol.json import fastjson, lenient
-from rocketns.protocol.json.fastjson import InexactNumber, JsonSyntaxError
+from rocketns.protocol.json.fastjson import JsonSyntaxError
 from rocketns.protocol.json.lenient import NumberText
 from rocketns.protocol.json.numbers import as_bool, as_int, as_long, number_text
 from tests.protocol.strategies import (
@@ -151,13 +151,6 @@ def test_standard_mode_quotes_longs_a_browser_cannot_hold(value: int, standard: 
 def test_any_value_becomes_text_as_in_java(text: str, shown: str | None) -> None:
     """B017: extFields, topic names and filter servers take any JSON value."""
     assert fastjson.read(text.encode(), fastjson.exact_text) == shown
-
-
-def test_text_of_a_number_asks_for_the_number_as_written() -> None:
-    for value in (1.5, [1.5], {"a": [{"b": 1.5}]}):
-        assert fastjson.as_text(value) is not None
-        with pytest.raises(InexactNumber):
-            fastjson.exact_text(value)
 
 
 def test_deep_values_do_not_become_text() -> None:

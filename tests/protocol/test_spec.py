@@ -11,7 +11,6 @@ from construct import ConstructError, Int32sb, StreamError, Struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interop.harness.wire import binary_header
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import proxy, spec
 from rocketns.protocol.bounds import BLOCKS_MAX
@@ -35,7 +34,6 @@ from tests.support.proxyheaders import (
     v2,
 )
 
-FRAME_HEAD = bytes.fromhex("0000001b 00000017")
 BINARY_HEADER = bytes.fromhex(  # GET_ROUTEINFO_BY_TOPIC of topic "nope"
     "0069 00 0201 00000007 00000000 00000002 6f6b 0000000f 0005 746f706963 00000004 6e6f7065"
 )
@@ -45,27 +43,6 @@ REGISTRATION = bytes.fromhex(
     "00000002 5b5d"  # the filter servers []
     "00000001 0000000b 7b22746f706963223a307d"  # one mapping {"topic":0}
 )
-
-
-def test_the_frame_head() -> None:
-    """B001, B003."""
-    head = spec.FRAME_HEAD.parse(FRAME_HEAD)
-    assert (head.length, head.serialize_type, head.header_length) == (27, 0, 23)
-    assert spec.FRAME_HEAD.build({"length": 27, "serialize_type": 0, "header_length": 23}) == FRAME_HEAD
-
-
-@given(
-    st.integers(-(2**15), 2**15 - 1),
-    st.dictionaries(st.text(min_size=1, max_size=8), st.text(max_size=8), max_size=5),
-    st.binary(max_size=8),
-)
-def test_the_binary_header_is_built_as_a_peer_builds_it(code: int, ext: dict[str, str], remark: bytes) -> None:
-    expected = binary_header(code, ext, opaque=9, remark=remark)
-    fields: dict[str, Any] = {"code": code, "language": 0, "version": 513, "opaque": 9, "flag": 0, "remark": remark}
-    fields["ext"] = [{"key": key.encode(), "value": value.encode()} for key, value in ext.items()]
-    assert spec.BINARY_HEADER.build(fields, header_length=spec.HEADER_MAX) == expected
-    parsed = spec.BINARY_HEADER.parse(expected, header_length=len(expected))
-    assert [(pair.key.decode(), pair.value.decode()) for pair in parsed.ext or ()] == list(ext.items())
 
 
 def test_the_compressed_registration() -> None:
@@ -81,14 +58,6 @@ def test_a_cut_registration_is_refused(cut: int) -> None:
     """B127, B129."""
     with pytest.raises(ConstructError):
         spec.COMPRESSED_REGISTRATION.parse(REGISTRATION[:cut], mappings=True)
-
-
-@pytest.mark.parametrize("count", [0, -1, -(2**31)])
-def test_a_negative_count_is_none(count: int) -> None:
-    """Java's loops do not run."""
-    data = b"\x00\x00\x00\x00" + struct.pack(">i", count) + b"\x00\x00\x00\x00" + struct.pack(">i", count)
-    body = spec.COMPRESSED_REGISTRATION.parse(data, mappings=True)
-    assert (body.topics.blocks, body.mappings.blocks) == ([], [])
 
 
 @pytest.mark.parametrize("length", [-1, -(2**31), 0, 15, 2**31 - 1])
@@ -232,14 +201,6 @@ def test_extensions_within_extensions() -> None:
     for levels in (200, 5_000):
         with pytest.raises(MalformedFrame):
             proxy.parse(nested(levels))
-
-
-def test_as_many_extensions_as_fit() -> None:
-    """B057: the largest header there is, of the smallest extensions."""
-    block = IPV4 + tlv(0x04, b"\0") * ((0xFFFF - len(IPV4)) // 4)
-    header = v2(TCP4, block)
-    assert proxy.parse(header) == proxy.ProxyHeader(len(header), "192.0.2.7:56324")
-    assert len(header) <= proxy.V2_BYTES_MAX
 
 
 def outcome(data: bytes) -> object:

@@ -201,13 +201,6 @@ def test_what_opens_a_policy_is_told(text: str) -> None:
     assert told(text) == SAID[text]
 
 
-def test_admin_from_everywhere_is_told_with_the_servers_warning() -> None:
-    warning, everybody, admin = told(ALL_ON + principal("p", "admin", networks="['0.0.0.0/0']"))
-    assert warning.startswith("principal p may send admin requests from 0.0.0.0/0 without a signature")
-    assert everybody.startswith("principal p is everybody")
-    assert admin == "principal p: everybody at any address may send admin requests"
-
-
 NARROW = {"networks": "['10.0.0.0/24']", "broker_names": "['b*']", "address_is_peer": "true"}
 
 

@@ -19,7 +19,6 @@ from interop.harness import codes, payloads
 from interop.harness.ports import free_port
 from interop.harness.servers import RocketnsServer
 from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, TOOLS, main
-from rocketns.tools.arguments import parse
 from rocketns.tools.keys import KeysError, read_signer
 from rocketns.tools.main import completion
 from tests.access.signing import KEY, OF_V1, SECRET, TOPIC
@@ -103,14 +102,6 @@ def test_a_name_server_that_cannot_be_read(words: list[str], capsys: Captured) -
 def test_a_wrong_option_ends_with_2(words: str, capsys: Captured) -> None:
     assert main(words.split()) == 2
     assert capsys.readouterr().err
-
-
-@pytest.mark.parametrize("between", [",", ";", " ", ", "])
-def test_the_name_servers_of_diff_and_top_may_be_one_list(between: str) -> None:
-    words = between.join(("a:1", "[::1]:2", "c:3"))
-    for command in ("diff", "top"):
-        assert parse([command, words, "d:4"]).addrs == ["a:1", "[::1]:2", "c:3", "d:4"]
-    assert parse(["top"]).addrs == ["127.0.0.1:9876"]
 
 
 def test_a_server_is_ready_unless_it_waits_or_drains(tmp_path: Path, capsys: Captured) -> None:

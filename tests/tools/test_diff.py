@@ -43,11 +43,6 @@ def outcome(first: Scripted, second: Scripted, settle_s: float = 0) -> Compariso
     return found[0]
 
 
-def test_the_order_of_lists_is_no_difference() -> None:
-    other = changed(brokers=dict(reversed(SAME.brokers.items())), topics={"U": {"b": {}}, "T": {"b": {}, "a": {}}})
-    assert outcome(SAME, other).lasting == []
-
-
 @pytest.mark.parametrize(
     ("other", "item"),
     [

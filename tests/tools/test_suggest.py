@@ -31,7 +31,7 @@ from rocketns.journal.encoding import request_record
 from rocketns.processor.requests import request_of
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import RequestRefused
-from rocketns.tools.access.suggesting import document, journals, seen
+from rocketns.tools.access.suggesting import journals, seen
 from tests.access.signing import KEY, SECRET, signed
 from tests.access.test_decision import CLASS_OF
 
@@ -329,23 +329,3 @@ def test_memory_is_bounded(
     assert left in text
     assert "# Left out: 2 requests" in text or "# Left out: 1 requests" in text
     assert 1 <= len(policy_of(text).principals) <= 4
-
-
-@pytest.mark.parametrize(("name", "value"), [("PRINCIPALS_MAX", 1), ("NETWORKS_MAX", 1), ("BYTES_MAX", 300)])
-def test_those_who_asked_most_have_room(
-    access: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: int
-) -> None:
-    monkeypatch.setattr(document, name, value)
-    text = suggested(access, journal(tmp_path, lines([LOOKUP.event(), sent("10.0.0.9", 319).event(count=7)])))
-    assert "# Left out: 1 requests: a policy has no room" in text
-    (principal,) = policy_of(text).principals
-    assert principal.name == "hosts 10.0.0.9"
-
-
-@pytest.mark.parametrize("words", ["", "--journal nowhere", "--journal . --since x", "--journal . --networks 7",
-                                   "--journal . --networks 33", "--journal . --networks x"])  # fmt: skip
-def test_a_wrong_option_ends_with_2(access: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    status, shown, error = access("suggest", *words.split())
-    assert (status, shown) == (2, "")
-    assert error
