@@ -25,11 +25,10 @@ from tests.fast.lookups import CLIENTS, look_up
 from tests.hostile.conftest import StartLive
 from tests.hostile.crowd import HELD, apart, hosts, registration, requests
 from tests.support.proxyheaders import v1
-from tests.support.tlsclient import TlsClient, TlsPeer
+from tests.support.tlsclient import TlsPeer
 
 HOST = "127.0.0.2"
 PEERS, EACH = 40, 30
-HANDSHAKES = 300
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 # A millisecond each: 1,020 fields in a header of 7 KB, and JSON that only the lenient parser reads.
 MANY_FIELDS = frame(binary_header(LIST, {f"k{n}": "" for n in range(1_020)}), b"", ROCKETMQ)
@@ -97,23 +96,19 @@ def post_registration(broker: Client, names: Names) -> None:
     broker.post(codes.REGISTER_BROKER, register_ext(names.cluster, names.broker, body=body), body)
 
 
-@pytest.mark.parametrize("sent_before", [0, 100], ids=["whole hellos", "rests of hellos"])
-def test_a_broker_registers_while_others_shake_hands(server: NameServer, sent_before: int) -> None:
+def test_the_rest_of_a_hello_waits_for_its_turn(live: StartLive) -> None:
     """Each handshake costs an RSA signature."""
-    hello = TlsPeer().shake_hands()
-    with TlsClient(server.port), ExitStack() as stack:  # the server has a certificate now
-        peers = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), source_address=(HOST, 0)))
-                 for _ in range(HANDSHAKES)]  # fmt: skip
-        for peer in peers:
-            peer.sendall(hello[:sent_before])
-        (broker,) = connected(server, stack, 1, "127.0.0.1")
-        with suspended(server):
-            for peer in peers:
-                peer.sendall(hello[sent_before:])
-            post_registration(broker, Names())
-        assert broker.receive().code == codes.SUCCESS
-        done = sum(unread_bytes(peer) > 0 for peer in peers)
-    assert done < HANDSHAKES / 2
+    server, hello = live({"rocketns.reactors": 1}), TlsPeer().shake_hands()
+    handshakes, begun = server.controller.asyncio_transport.handshakes, 100
+    with server.connect() as peer:
+        peer.send(hello[:begun])
+        eventually(lambda: server.call(lambda: handshakes.total_ns) > 0)
+        server.call(lambda: setattr(handshakes, "_turn_is_due", True))  # it does not come
+        peer.send(hello[begun:])
+        eventually(lambda: server.call(lambda: server.incoming_bytes) > 0 or unread_bytes(peer.socket))
+        assert unread_bytes(peer.socket) == 0
+        server.call(handshakes._turn)
+        assert peer.socket.recv(1) == b"\x16"
 
 
 @pytest.mark.parametrize("request_", [b"", requests(LIST, 1)], ids=["carried by control", "carried by a reactor"])
