@@ -173,12 +173,6 @@ def test_kubernetes_accepts_the_plain_manifests(manifest: Manifest) -> None:
     assert mistakes(manifest) == []
 
 
-def test_a_planted_mistake_is_found() -> None:
-    budget = of_kind(plain(), "PodDisruptionBudget")
-    budget["spec"]["maxUnavailabel"] = budget["spec"].pop("maxUnavailable")
-    assert "maxUnavailabel" in mistakes(budget)[0]
-
-
 def test_the_properties_are_known_and_take_effect(tmp_path: Path) -> None:
     found = configuration(plain(), tmp_path)
     assert found.passed_over() == []

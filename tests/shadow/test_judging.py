@@ -127,6 +127,8 @@ def test_what_differs_before_brokers_registered_does_not_count() -> None:
 OLD, NEW = {"T": "a:4"}, {"T": "a:8"}
 MASTER = {"masterAddr": "10.0.0.1:10911", "haServerAddr": "10.0.0.1:10912"}
 SLAVE = {"brokerName": "a", "brokerAddr": "10.0.0.2:10911", "clusterName": "C", "brokerId": "1"}
+
+
 def warm_judge() -> Judge:
     """Its own half is warm."""
     made = Judge(0.0)
