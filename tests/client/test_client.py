@@ -190,14 +190,12 @@ def test_an_answer_has_a_bound() -> None:
          "long header", "header beyond frame"],
 )  # fmt: skip
 @pytest.mark.usefixtures("loop")
-@pytest.mark.usefixtures("loop")
 def test_an_invalid_frame_closes_the_connection(data: bytes) -> None:
     with pytest.raises(MalformedFrame):
         Stream(waiting=1).feed(data)
 
 
 @pytest.mark.parametrize("remark", ['"opaque":9,', '{"opaque": 9}', "\\"])
-@pytest.mark.usefixtures("loop")
 @pytest.mark.usefixtures("loop")
 def test_the_opaque_is_that_of_the_decoder(remark: str) -> None:
     """Texts in an answer do not change it."""

@@ -96,9 +96,8 @@ def test_no_secret_is_shown(access: Run, policy: str, words: list[str]) -> None:
         assert "1234567890" not in shown
 
 
-@pytest.mark.parametrize("words", ["code=103 key=x AccessKey=y", "topic=x", "code=x", "code=-1", "code=105 code=106",
-                                   "code=105 from=host", "code=105 word", "code=105 =x", "code=105 body=@nowhere",
-                                   "code=99999999999"])  # fmt: skip
+@pytest.mark.parametrize("words", ["code=103 key=x AccessKey=y", "topic=x", "code=-1", "code=105 code=106",
+                                   "code=105 from=host", "code=105 =x", "code=105 body=@nowhere"])  # fmt: skip
 def test_words_that_are_no_request_end_with_2(access: Run, policy: str, words: str) -> None:
     status, shown, error = access("check", policy, *words.split())
     assert (status, shown) == (2, "")
@@ -184,15 +183,11 @@ SAID = {
         "read, scan, config, broker, admin: off, whoever reaches the port may send such requests, as also all codes "
         "that no class has",
         "takeover is off: a registration that takes a live broker's address away is not told"],
-    ALL_ON + K + principal("p", networks="['10.0.0.1']"): [
-        "access keys of no principal, whose signatures give no right: 'k'"],
-    ALL_ON + principal("p", networks="['0.0.0.0/0']"): ["principal p is everybody at any address (0.0.0.0/0): lookup"],
     ALL_ON + principal("p", networks="['0.0.0.0/1', '128.0.0.0/1', '::/0']"): [
         "principal p is everybody at any address (0.0.0.0/0, ::/0): lookup"],
     ALL_ON + K + principal("p", networks="['::/0']", keys="['k']"): [
         "principal p: ::/0 is every address, and restricts nothing"],
     ALL_ON + principal("p", certificates="[]"): ["principal p: certificates is empty, so nobody is it"],
-    ALL_ON + principal("p", "", networks="['10.0.0.1']"): ["principal p: may is empty, so it may do nothing"],
 }  # fmt: skip
 
 

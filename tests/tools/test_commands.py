@@ -155,6 +155,7 @@ def test_the_file_of_mqadmin_or_the_environment_gives_the_keys(tmp_path: Path) -
     ["", "- a", "accessKey: a", f"accessKey: a\nsecretKey: *{SECRET}", f"secretKey: !{SECRET} x\n\tx",
      "accessKey: a\nsecretKey: ''", "[" * 10_000, f"accessKey: a\nsecretKey: [{SECRET}]", "accessKey: \xff",
      "x" * 70_000],
+    ids=range(10),
 )  # fmt: skip
 def test_a_file_without_keys_is_named_and_not_shown(tmp_path: Path, text: str) -> None:
     path = tools_yml(tmp_path, text)
