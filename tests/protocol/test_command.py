@@ -232,10 +232,8 @@ def test_missing_fields_keep_their_defaults(kind: Any, ext: dict[str, str | None
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("0", 0), ("+5", 5), ("-0", 0), ("007", 7), ("0" * 5000 + "7", 7), (str(LONG_MAX), LONG_MAX),
-        (str(LONG_MIN), LONG_MIN), (str(LONG_MAX + 1), None), (str(LONG_MIN - 1), None), ("9" * 5000, None), ("", None),
-        (" 5", None), ("5 ", None), ("5\n", None), ("+", None), ("-", None), ("--5", None), ("5.0", None),
-        ("1e2", None), ("0x5", None), ("5L", None), ("1_000", None), ("five", None), ("null", None),
+        ("+5", 5), ("0" * 5000 + "7", 7), (str(LONG_MAX), LONG_MAX), (str(LONG_MIN), LONG_MIN),
+        (str(LONG_MAX + 1), None), (str(LONG_MIN - 1), None), ("", None), (" 5", None), ("five", None),
     ],
 )  # fmt: skip
 def test_a_long_that_does_not_parse_is_missing(text: str, number: int | None) -> None:
@@ -250,16 +248,6 @@ def test_a_long_that_does_not_parse_is_missing(text: str, number: int | None) ->
 def test_an_int_that_does_not_parse_is_missing(text: str, number: int) -> None:
     """B084, B120: Integer.parseInt."""
     assert decode_header(request({"bodyCrc32": text}), RegisterBrokerRequestHeader).body_crc32 == number
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("true", True), ("TRUE", True), ("tRuE", True), ("false", False), ("", False), (" true", False), ("1", False)],
-)
-def test_a_boolean_is_true_only_by_its_word(text: str, value: bool) -> None:
-    """B085."""
-    header = decode_header(request({"enableActingMaster": text, "compressed": text}), RegisterBrokerRequestHeader)
-    assert (header.enable_acting_master, header.compressed) == (value, value)
 
 
 @pytest.mark.parametrize(
