@@ -1,4 +1,4 @@
-"""Limits of connections: idle, too many, half closed, opened and reset at once."""
+"""Limits of connections: too many, half closed, opened and reset at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from tests.hostile.conftest import StartServer
 from tests.hostile.witness import MB, Witness, leaves_nothing, open_files
 
-IDLE = 10_000
-SPARE_FILES = 200
 OPEN_FILES = 150  # of a server with a low limit
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 REQUEST = frame(json_header(LIST, opaque=1))
@@ -26,22 +24,6 @@ REQUEST = frame(json_header(LIST, opaque=1))
 
 def answers(client: Client) -> bool:
     return client.request(LIST).code == codes.SUCCESS
-
-
-@pytest.mark.slow
-def test_ten_thousand_idle_connections(server: NameServer, open_files_max: int) -> None:
-    """As many connections as the limit of open files allows: all are kept, answered, and removed at their end."""
-    count = min(IDLE, open_files_max - SPARE_FILES)
-    before = open_files(server)
-    with leaves_nothing(server), ExitStack() as stack:
-        with Witness(server):
-            clients = [stack.enter_context(Client(server.port)) for _ in range(count)]
-            eventually(lambda: open_files(server) >= before + count)
-        for client in clients[:: count // 200]:
-            assert answers(client)
-    assert server.process.popen.poll() is None
-    with server.connect() as client:
-        assert answers(client)
 
 
 def test_connections_beyond_the_limit(start_server: StartServer) -> None:

@@ -43,46 +43,16 @@ def assert_all_ends(client: Client) -> None:
     assert topic_list(client, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER) == []
 
 
-def test_a_closed_connection_ends_each_group_of_its_address(server: NameServer, asking: Client, names: Names) -> None:
-    with server.connect() as client:
-        for number in range(40):
-            registered(client, names, brokerName=f"{names.broker}-{number}")
-    assert_all_ends(asking)
-
-
-def test_a_closed_connection_ends_each_broker_on_it(server: NameServer, asking: Client) -> None:
-    with server.connect() as client:
-        for _ in range(40):
-            registered(client, Names())
-    assert_all_ends(asking)
-
-
-def test_a_closed_connection_ends_what_it_registered_under_other_clusters(
-    server: NameServer, asking: Client, names: Names
-) -> None:
+def test_a_closed_connection_ends_all_that_came_over_it(server: NameServer, asking: Client, names: Names) -> None:
+    """Each group of its address, each broker, and what it registered under other clusters."""
     with server.connect() as client:
         registered(client, names)
         for number in range(40):
+            registered(client, names, brokerName=f"{names.broker}-{number}")
+            registered(client, Names())
             registered(client, names, host=2, broker_id=1, clusterName=f"{names.cluster}-{number}")
         assert members(asking, f"{names.cluster}-39") == [names.broker]
-        assert len(cluster_info(asking)["clusterAddrTable"]) == 2
     assert_all_ends(asking)
-
-
-def test_a_refused_registration_leaves_nothing(asking: Client) -> None:
-    """A single topic from an id that is not registered."""
-    for number in range(200):
-        answer = register(asking, Names(), ["T"], brokerName=f"{number}" + "b" * 1_000)
-        assert (answer.code, answer.remark) == (1, "register broker failed")
-    assert cluster_info(asking) == EMPTY
-
-
-def test_a_registration_without_topics_that_is_not_taken_leaves_nothing(asking: Client, names: Names) -> None:
-    """An explicit null instead of its table, from an id that is not registered."""
-    body = b'{"topicConfigSerializeWrapper":{"topicConfigTable":null},"filterServerList":[]}'
-    fields = {"brokerName": names.broker, "brokerAddr": names.addr(), "clusterName": names.cluster, "brokerId": "0"}
-    assert asking.request(codes.REGISTER_BROKER, fields, body).code == 0
-    assert cluster_info(asking) == EMPTY
 
 
 def test_a_refused_registration_changes_nothing_of_a_group(asking: Client, names: Names) -> None:

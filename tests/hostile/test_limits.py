@@ -13,7 +13,7 @@ from interop.harness.wire import Client, eventually
 from tests.behaviour.calls import put_kv
 from tests.hostile.conftest import NO_TIME_LIMIT, StartLive, StartServer
 from tests.hostile.crowd import SMALL_BUFFER, is_cut_off, narrow, requests
-from tests.hostile.witness import MB, Witness, leaves_nothing, open_files
+from tests.hostile.witness import MB, Witness, leaves_nothing
 
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 
@@ -50,30 +50,6 @@ def test_a_full_queue_is_full_for_who_filled_it(start_server: StartServer) -> No
     assert set(answered) == {codes.SUCCESS, codes.SYSTEM_BUSY}
 
 
-def test_a_full_inbox_of_large_requests(start_server: StartServer) -> None:
-    """Requests beyond incomingBytesMax in total do not wait: they get SYSTEM_BUSY, or their connection closes."""
-    limit = 32 * MB
-    server = start_server({"rocketns.incomingBytesMax": limit, "rocketns.turnRequestsMax": 1})
-    data = requests(LIST, 200, bytes(100_000))
-    with leaves_nothing(server), Witness(server), ExitStack() as stack:
-        clients = [stack.enter_context(server.connect()) for _ in range(8)]
-        threads = [threading.Thread(target=send_and_read, args=[client, data, 200]) for client in clients]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-
-def send_and_read(client: Client, data: bytes, count: int) -> None:
-    """Read answers while sending, until all have come or the server closed."""
-    try:
-        with sending(client, data):
-            for _ in range(count):
-                assert client.receive().code in (codes.SUCCESS, codes.SYSTEM_BUSY)
-    except ConnectionError:
-        return
-
-
 def test_readers_that_never_read(start_server: StartServer) -> None:
     """A connection is closed if a single answer is larger than outgoingBytesMax."""
     limit, peers = 4 * MB, 4
@@ -97,27 +73,6 @@ def test_a_reader_within_the_limit_gets_everything(start_server: StartServer) ->
         with Witness(server, rounds_min=100):
             pass
         assert sorted(client.receive().opaque for _ in range(40)) == list(range(40))
-
-
-KEPT_MIN, KEPT_MAX = 27, 37  # of peers with 1 MB each in 32 MB; the kernel may hold some of it
-
-
-def test_many_readers_that_never_read(start_server: StartServer) -> None:
-    """For any number of them, their answers take at most outgoingBytesTotalMax."""
-    total, peers = 32 * MB, 100
-    properties = {"rocketns.outgoingBytesTotalMax": total, "serverSocketSndBufSize": SMALL_BUFFER}
-    server = start_server(properties | NO_TIME_LIMIT)
-    with server.connect() as client:
-        put_kv(client, "ns", "k", "v" * MB)
-    before = open_files(server)
-    with ExitStack() as stack:
-        readers = [narrow(server.port, stack) for _ in range(peers)]
-        eventually(lambda: open_files(server) >= before + peers - 1)  # the connection that put may be counted
-        for reader in readers:
-            reader.send(requests(codes.GET_KVLIST_BY_NAMESPACE, 1, namespace="ns"))
-        with Witness(server, rounds_min=50):
-            eventually(lambda: open_files(server) <= before + KEPT_MAX + 1)
-        assert open_files(server) >= before + KEPT_MIN
 
 
 def test_tiny_requests_of_who_does_not_read(live: StartLive) -> None:

@@ -1,12 +1,9 @@
-"""A supervisor keeps the listening socket: a restart refuses no connection, and a hung server is noticed."""
+"""A supervisor keeps the listening socket: connections wait for a restart, and a hung server is noticed."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,20 +11,16 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.ports import free_port
 from interop.harness.servers import NameServer
 from interop.harness.supervisor import Supervisor
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import Client, frame, json_header
 from tests.behaviour.calls import settings
 from tests.hostile.conftest import StartServer
 
 WAITING = 50
-RESTARTS = 2
 QUESTION = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
 # Far more than three intervals between two messages, even on a busy machine.
 WATCHDOG_US = 300_000
-# A connection that was made while no server ran waits for a start.
-ANSWERED_WITHIN_S = 120.0
 
 
 @pytest.fixture
@@ -48,59 +41,6 @@ def test_connections_made_while_it_is_down_wait_and_are_answered(
             client.send(QUESTION)
         server.start()
         assert [client.receive().code for client in clients] == [codes.SUCCESS] * WAITING
-
-
-class Knocking:
-    """Connects every few milliseconds and sends a request. ``seen`` counts answered, ended and refused connections."""
-
-    def __init__(self, port: int) -> None:
-        self.seen: Counter[str] = Counter()
-        self._port = port
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stop.wait(0.005):
-            self.seen[self._knock()] += 1
-
-    def _knock(self) -> str:
-        try:
-            with socket.create_connection(("127.0.0.1", self._port), ANSWERED_WITHIN_S) as connection:
-                connection.sendall(QUESTION)
-                return "answered" if connection.recv(8) else "ended"
-        except ConnectionRefusedError:
-            return "refused"
-        except ConnectionError:  # the server ended while it had the connection
-            return "ended"
-
-    def stop(self) -> Counter[str]:
-        self._stop.set()
-        self._thread.join()
-        return self.seen
-
-
-def restarted(server: NameServer) -> Counter[str]:
-    """What constantly connecting clients see while the server is killed, and then stopped."""
-    knocking = Knocking(server.port)
-    try:
-        for number in range(RESTARTS):
-            answered = knocking.seen["answered"]
-            eventually(lambda enough=answered + 5: knocking.seen["answered"] >= enough)
-            server.stop() if number else server.kill()
-            server.start()
-    finally:
-        seen = knocking.stop()
-    return seen
-
-
-@pytest.mark.slow
-def test_a_restart_refuses_no_connection(start_server: StartServer, supervisor: Supervisor) -> None:
-    """The same without a supervisor, on a port of its own, does refuse connections."""
-    kept = restarted(start_server(supervisor=supervisor))
-    assert kept["refused"] == 0
-    assert kept["ended"] <= 2 * RESTARTS  # the connection the server had when it ended
-    assert restarted(start_server({"listenPort": free_port()}))["refused"] > 0
 
 
 def test_it_says_when_it_is_ready_reloads_and_stops(start_server: StartServer, supervisor: Supervisor) -> None:

@@ -1,8 +1,7 @@
-"""Files that cannot be written, output that nobody reads, a port that is taken."""
+"""Output that nobody reads, a port that is taken."""
 
 from __future__ import annotations
 
-import errno
 import os
 import subprocess
 import sys
@@ -17,8 +16,8 @@ from interop.harness.payloads import data_version, register_body, register_ext, 
 from interop.harness.ports import free_port
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
-from interop.harness.wire import Answer, Client, eventually
-from tests.behaviour.calls import get_kv, put_kv, settings, update_settings
+from interop.harness.wire import Client, eventually
+from tests.behaviour.calls import put_kv
 from tests.hostile.conftest import StartServer
 from tests.hostile.witness import MB
 
@@ -27,39 +26,6 @@ PIPE_BYTES = 65_536
 TOPICS, TOPIC_CHARACTERS = 5, 4_000
 REGISTRATIONS_OF_ONE = 1_000
 WAITING_CHARACTERS_MAX = 16 * MB  # log records that wait for their reader
-
-
-def test_a_kv_file_that_cannot_be_written(start_server: StartServer, tmp_path: Path) -> None:
-    """B094: put and delete take effect until the next start. The answer and the log have the reason."""
-    server = start_server({"kvConfigPath": tmp_path / "folder" / "kv.json"})
-    (tmp_path / "folder").write_text("a file", "utf-8")
-    with server.connect() as client:
-        item = {"namespace": "ns", "key": "k"}
-        assert_not_written(client.request(codes.PUT_KV_CONFIG, item | {"value": "v"}), "folder/kv.json", errno.EEXIST)
-        assert get_kv(client, "ns", "k").ext == {"value": "v"}
-        assert_not_written(client.request(codes.DELETE_KV_CONFIG, item), "folder/kv.json", errno.EEXIST)
-        assert get_kv(client, "ns", "k").code == codes.QUERY_NOT_FOUND
-    assert server.stop() == 0
-    assert server.process.text().count("ERROR files - persist kvconfig Exception") == 2
-
-
-def assert_not_written(answer: Answer, path: str, why: int) -> None:
-    """SYSTEM_ERROR with a reason."""
-    text = f"{path}: {os.strerror(why)}. The change is in effect, but a restart loses it."
-    assert (answer.code, (answer.remark or "").endswith(text)) == (1, True), answer.remark
-
-
-def test_a_configuration_file_that_cannot_be_written(start_server: StartServer) -> None:
-    """B235: a changed setting takes effect. The answer and the log have the reason."""
-    server = start_server()
-    server.config_path.unlink()
-    server.config_path.mkdir()  # a folder in place of the file that is to be replaced
-    with server.connect() as client:
-        answer = update_settings(client, "enableTopicList=false\n")
-        assert_not_written(answer, server.config_path.name, errno.EISDIR)
-        assert settings(client)["enableTopicList"] == "false"
-    assert server.stop() == 0
-    assert "ERROR files - persist string2File error" in server.process.text()
 
 
 class Piped:
@@ -123,19 +89,6 @@ def test_output_that_nobody_reads(piped: Piped) -> None:
         piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
         assert piped.answers()
         assert stops(popen)
-
-
-@pytest.mark.slow
-def test_output_that_is_read_late(piped: Piped) -> None:
-    """Once the pipe is read, the log continues and says how many records it lost."""
-    with piped.running() as popen:
-        piped.make_it_log(2 * WAITING_CHARACTERS_MAX)
-        lines = iter(popen.stdout or ())
-        lost = next(line for line in lines if b"log records were dropped" in line)
-        logged = 2 * WAITING_CHARACTERS_MAX // TOPIC_CHARACTERS
-        assert 0 < int(lost.split(b" - ")[1].split()[0]) <= 2 * logged  # and some short lines of each registration
-        piped.make_it_log_a_line()
-        assert any(line.endswith(b"Key: k Value: v\n") for line in lines)
 
 
 def test_output_whose_reader_is_gone(piped: Piped) -> None:
