@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, topic_config
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Client, eventually
 from rocketns.journal.lookups import LookupCounters, LookupRow
@@ -20,8 +19,7 @@ from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, query_version, registered, unregister
 from tests.journal.files import closed_files, contents, is_written, open_files, records_of
 from tests.journal.replay import Record, State, check_columns, check_sequence, kinds
-from tests.journal.wild.grammar import Ask
-from tests.journal.wild.world import World
+from tests.processor.asking import World
 from tests.support.inprocess import TimedServer
 from tests.support.needs import not_run
 from tests.timed.steps import pass_time
@@ -225,13 +223,11 @@ CLIENT = "10.0.0.1:5000"
 
 def test_lookups_that_control_answers_are_counted(tmp_path: Path) -> None:
     """Those over TLS, for instance."""
-    world = World(tmp_path / "home")
+    world = World(tmp_path)
     world.context.lookups = LookupCounters(100, by_client=False)
-    body = register_body([topic_config("T"), topic_config("U")], data_version())
-    broker = {"brokerAddr": "a:1", "brokerName": "b", "clusterName": "C", "brokerId": "0"}
-    world.ask(Ask(0, codes.REGISTER_BROKER, broker, body))
+    world.register("T", "U")
     for topic in ("T", "T", "none"):
-        world.ask(Ask(1, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}))
+        world.ask(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
     assert [(one.topic, one.n, one.miss) for one in world.context.lookups.drain()] == [("T", 2, 0), ("none", 1, 1)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,7 @@ from rocketns.routeinfo.events import BrokerHeartbeat
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
 from tests.journal.replay import State, check_columns, check_sequence
-from tests.journal.wild import histories
 from tests.routeinfo.manager import BROKER, MASTER, NORMAL, READ_ONLY, SLAVE, Broker, Manager, table_of
-from tests.support.profile import new_seed
 
 NEXT_HOUR = (BOOT_MS // HOUR_MS + 1) * HOUR_MS
 OTHER = Broker(name="other", addr="10.0.0.9:1")
@@ -229,16 +226,6 @@ def test_the_journal_has_the_restored_tables_before_the_server_serves() -> None:
     state.apply(writer.take())
     assert state.snapshot_ended
     state.check(manager.tables)
-
-
-SEED = new_seed()
-HISTORIES = 150
-
-
-def test_the_journal_tells_what_the_tables_hold(tmp_path: Path) -> None:
-    """After each step of random histories of registrations, heartbeats, tools, time and restarts."""
-    found = histories.first_difference(SEED, HISTORIES, tmp_path / "home", histories.read)
-    assert found is None, found
 
 
 def test_a_snapshot_has_everything_in_numbered_parts() -> None:

@@ -27,7 +27,6 @@ from rocketns.routeinfo import topics as topic_requests
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.view import pick_up_route
 from tests.journal.memory import BOOT_MS, memory_journal, run_work
-from tests.journal.wild.damage import damaged
 from tests.pipeline.journals import (
     DAY_START,
     SECOND,
@@ -41,6 +40,7 @@ from tests.pipeline.journals import (
 )
 from tests.routeinfo.manager import READ_ONLY, Manager, table_of
 from tests.routeinfo.manager import Broker as Registering
+from tests.support.histories import damaged_line
 
 TOPICS = ("T", "U", "rmq_sys_SYNC_BROKER_MEMBER_ba")
 SNAPSHOT_EVERY = 25  # steps
@@ -200,7 +200,7 @@ def test_any_line_may_be_damaged(lines: list[bytes], ingested: bool) -> None:
     for seed in range(300):
         chance, some = random.Random(seed), list(lines)
         for number in chance.sample(range(len(some)), 3):
-            some[number] = damaged(chance, some[number])
+            some[number] = damaged_line(chance, some[number])
         assert [route.ns for route in explained_lines(some, ingested=ingested)] == ["n1"], seed
 
 

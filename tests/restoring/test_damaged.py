@@ -24,9 +24,8 @@ from rocketns.protocol.body.route import DataVersion
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unconfirmed.filling import fill
-from tests.journal.wild.damage import damaged
-from tests.journal.wild.grammar import Ask, Pass, Restart, Work
-from tests.journal.wild.world import DAY_S, NS, World, small_pieces
+from tests.simulation.wild import WildSimulation, hold_snapshot, outcome_of
+from tests.support.histories import WHOLE_HOUR_MS, Ask, Pass, Restart, damaged_line
 from tests.support.profile import new_seed
 
 BOOT = 1_700_000_000_000
@@ -296,6 +295,7 @@ def test_reading_ends_when_nobody_wants_the_routes_any_more(tmp_path: Path) -> N
 
 
 SEED = new_seed()
+NS, DAY_S = "n1", 86_400
 MUTATED = int(os.environ.get("ROCKETNS_MUTATED") or 400)
 BROKERS = 8
 Mutation = tuple[Path, list[bytes], set[str]]  # a file, its lines with damaged ones, and the brokers that those name
@@ -315,23 +315,23 @@ def register_broker(number: int) -> Ask:
     return Ask(0, codes.REGISTER_BROKER, ext, register_body(topics, data_version(number)))
 
 
-@pytest.fixture(scope="module", params=[1_500, 1 << 20], ids=["many-files", "one-file"])
+@pytest.fixture(scope="module", params=[4_096, 1 << 20], ids=["many-files", "one-file"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A real journal of two boots: a snapshot in the middle of the first, and a second one that was killed."""
-    with small_pieces():
-        world = World(tmp_path_factory.mktemp("mutated"), request.param)
-        for number in range(BROKERS):
-            world.play(register_broker(number))
-            if number == BROKERS // 2:
-                world.play(Pass(60_000))
-                world.play(Work(1_000))
-        world.play(Pass(1))
-        world.restart(Restart(kill=True))
-        for number in range(BROKERS):
-            world.play(register_broker(number))
-        world.journal.buffer.flush(world.now.epoch_ms)
-    files = {path: path.read_bytes().splitlines() for path in sorted(world.root.glob("v=1/*/*/*"))}
-    return Written(world.root, files, world.now.epoch_ms + 1_000)
+    root, registered = tmp_path_factory.mktemp("mutated"), [register_broker(number) for number in range(BROKERS)]
+    times: list[int] = []
+
+    def save(simulation: WildSimulation) -> None:
+        simulation.server.disk.folder.save(root)
+        times.append(simulation.server.clock.now().epoch_ms)
+
+    half = BROKERS // 2 + 1
+    steps = (*registered[:half], Pass(WHOLE_HOUR_MS), Pass(1_000), *registered[half:], Restart(kill=True))
+    assert outcome_of(*steps, hold_snapshot, *registered, Pass(1_000), save, journalRotationBytes=request.param) is None
+    root /= "journal"
+    paths = sorted(root.glob("v=1/*/*/*"), key=lambda path: path.name.removeprefix(".open-"))
+    files = {path: path.read_bytes().splitlines() for path in paths}
+    return Written(root, files, times[0] + 1_000)
 
 
 def names_in(line: bytes) -> set[str]:
@@ -353,7 +353,7 @@ def mutations(written: Written, seed: int) -> Iterator[Mutation]:
     for path in chance.sample(list(written.files), min(len(written.files), chance.choice((1, 1, 2, 3)))):
         lines, touched = list(written.files[path]), set()
         for number in chance.sample(range(len(lines)), min(len(lines), chance.choice((1, 1, 2, 4)))):
-            new = damaged(chance, lines[number])
+            new = damaged_line(chance, lines[number])
             is_start = b'"ev":"start"' in lines[number]
             touched |= (set() if is_start else names_in(lines[number])) | names_in(new)
             lines[number] = new
@@ -385,7 +385,7 @@ def test_damaged_lines_cost_nothing_but_what_they_said(written: Written, caplog:
 
 
 @pytest.mark.parametrize("of", ["open", "seal"])
-@pytest.mark.parametrize("written", [1_500], ids=["many-files"], indirect=True)
+@pytest.mark.parametrize("written", [4_096], ids=["many-files"], indirect=True)
 def test_a_number_that_is_much_too_high_does_not_make_the_next_file_a_copy(written: Written, of: str) -> None:
     """Nor is it one because the number of the file is damaged as well."""
     (first, lines), (second, next_lines) = [(path, lines) for path, lines in written.files.items() if path.suffix][:2]

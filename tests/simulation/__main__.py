@@ -9,7 +9,13 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tests.support.histories import as_text, from_text
+
+if TYPE_CHECKING:
+    from tests.simulation.simulation import Case
 
 
 def main(arguments: list[str]) -> int:
@@ -33,16 +39,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="only this seed, with its plan")
     parser.add_argument("--without", default="", help="leave out these faults of the plan: 1,3-5")
     parser.add_argument("--until", type=int, help="end after so many seconds of virtual time")
+    parser.add_argument("--wild", action="store_true", help="histories of any requests; each answer after a restart")
     parser.add_argument("--audit", action="store_true", help="audit the journals of each seed: invariant (h)")
     return parser
 
 
 def _replay(given: argparse.Namespace) -> int:
     from tests.simulation.simulation import Case, described, run
+    from tests.simulation.wild import run_wild
 
-    case = Case(given.seed, parsed_numbers(given.without), given.until)
+    case = Case(given.seed, frozenset(from_text(given.without)), given.until, given.wild)
     print(*described(case), sep="\n")
-    outcome = run(case)
+    outcome = (run_wild if given.wild else run)(case)
     print(f"{outcome.at_s:.3f} s, {outcome.rounds} rounds, digest {outcome.digest & 0xFFFFFFFF:08x}")
     print(outcome.violation or "every invariant held")
     return int(outcome.violation is not None)
@@ -50,16 +58,18 @@ def _replay(given: argparse.Namespace) -> int:
 
 def _run_seeds(given: argparse.Namespace) -> int:
     from tests.simulation.simulation import Case, described, run, shrink
+    from tests.simulation.wild import run_wild
 
+    play = run_wild if given.wild else run
     began, done, virtual_s, rounds = time.monotonic(), 0, 0.0, 0
     for seed in _seeds(given, began):
-        outcome = run(Case(seed))
+        outcome = play(Case(seed, wild=given.wild))
         done, virtual_s, rounds = done + 1, virtual_s + outcome.at_s, rounds + outcome.rounds
         if outcome.violation is not None:
             print(f"seed {seed}, after {done} seeds: {outcome.violation}", flush=True)
-            small = shrink(outcome, run)
+            small = shrink(outcome, play)
             print("shrunk to:", *described(small.case), small.violation, sep="\n")
-            print(replay_line(small.case.seed, small.case.without, small.case.seconds))
+            print(replay_line(small.case))
             return 1
     spent_s = time.monotonic() - began
     print(f"{done} seeds, {virtual_s / 3600:.1f} h of virtual time, {rounds} rounds, in {spent_s:.0f} s: "
@@ -74,32 +84,13 @@ def _seeds(given: argparse.Namespace, began: float) -> Iterator[int]:
         yield seed
 
 
-def replay_line(seed: int, without: frozenset[int], until: int | None) -> str:
+def replay_line(case: Case) -> str:
     """The command that runs a case again."""
-    words = [f"python -m tests.simulation --seed {seed}"]
-    words += [f"--without {shown_numbers(without)}"] if without else []
-    words += [f"--until {until}"] if until is not None else []
+    words = [f"python -m tests.simulation --seed {case.seed}"]
+    words += ["--wild"] if case.wild else []
+    words += [f"--without {as_text(sorted(case.without))}"] if case.without else []
+    words += [f"--until {case.seconds}"] if case.seconds is not None else []
     return " ".join(words)
-
-
-def parsed_numbers(text: str) -> frozenset[int]:
-    """``1,3-5`` → {1, 3, 4, 5}."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        found |= set(range(int(first), int(last or first) + 1))
-    return frozenset(found)
-
-
-def shown_numbers(numbers: Collection[int]) -> str:
-    """{1, 3, 4, 5} → ``1,3-5``."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 if __name__ == "__main__":

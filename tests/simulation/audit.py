@@ -159,17 +159,8 @@ def run_into(case: Case, folder: Path) -> list[Run]:
             simulation.run()
     for server in simulation.servers:
         if isinstance(node := server.disk.folder.names.get("journal"), Folder):
-            _write(node, folder)
+            node.save(folder)
     return simulation.runs
-
-
-def _write(folder: Folder, place: Path) -> None:
-    place.mkdir(parents=True, exist_ok=True)
-    for name, node in folder.names.items():
-        if isinstance(node, Folder):
-            _write(node, place / name)
-        else:
-            (place / name).write_bytes(node.data)
 
 
 def audit(journal: Path) -> dict[str, list[Row]]:

@@ -13,6 +13,7 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.simulation.world import Crash
 
@@ -95,6 +96,15 @@ class Folder:
 
     def sync(self) -> None:
         self.durable, self.changes = dict(self.names), []
+
+    def save(self, place: Path) -> None:
+        """Write what processes see into a folder of the machine."""
+        place.mkdir(parents=True, exist_ok=True)
+        for name, node in self.names.items():
+            if isinstance(node, Folder):
+                node.save(place / name)
+            else:
+                (place / name).write_bytes(node.data)
 
     def lose_power(self, random: random.Random) -> None:
         kept = dict(self.durable)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from rocketns.journal import encoding
 from rocketns.journal.chain import BLANK, HASH_CHARS, LINK_FILES_MAX, NO_HASH
 from rocketns.journal.segments import OPEN_PREFIX
 from rocketns.routeinfo.doubt import Reason
@@ -70,7 +71,7 @@ class Reader:
         try:
             for state in (self._state, self._late):
                 if state is not None:
-                    state.apply([one])
+                    state.apply([encoding.unescaped(one) if one.get("escaped") else one])
         except AssertionError as error:
             raise Violation(f"(d) the journal of {self._process.name} contradicts itself: {error}") from error
         if one["ev"] == "snap" and one.get("end") and self._late is not None:

@@ -48,7 +48,7 @@ def check_slots(process: NameServerProcess) -> None:
     controller = process.controller
     core, config = controller.core, controller.configuration.namesrv
     tables, slots = core.context.tables, core.publisher.slots
-    for topic in TOPICS:
+    for topic in {*TOPICS, *(topic for topic in tables.topic_queue_table if topic.isascii())}:
         route = view.pick_up_route(tables, config, topic)
         for standard in (False, True):
             compiled = body_of(slots, topic.encode(), standard)

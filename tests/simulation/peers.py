@@ -52,9 +52,14 @@ class Channel:
 
     def request(self, code: int, ext: dict[str, Any], body: bytes, then: Then, within_us: int) -> None:
         """Send a request. ``then`` is called once."""
+        self.ask(lambda opaque: frame(json_header(code, ext, opaque=opaque, version=self._version), body), then,
+                 within_us)  # fmt: skip
+
+    def ask(self, write: Callable[[int], bytes], then: Then, within_us: int) -> None:
+        """Send the frame that ``write`` makes with an opaque."""
         opaque = next(self._opaques)
         self._waiting[opaque] = then
-        self._socket.send(frame(json_header(code, ext, opaque=opaque, version=self._version), body))
+        self._socket.send(write(opaque))
         self._process.after(within_us, lambda: self._time_out(opaque))
 
     def oneway(self, code: int, ext: dict[str, Any], body: bytes = b"") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.simulation.broker import ACTING, ASKING, OLD, PLAIN, Broker, Kind
@@ -53,6 +53,17 @@ def deployment_of(random: random.Random) -> Deployment:
     for group in range(random.randint(1, 4)):
         made.members += _group(random, group)
     return made
+
+
+def wild_deployment(random: random.Random, more: Mapping[str, object]) -> Deployment:
+    """One name server, for peers whose steps are drawn from the grammar of all tests."""
+    settings = {
+        "rocketns.reactors": 0, "journalPath": "/sim/ns1/journal", "journalFsyncMs": 200, "journalNs": "n1",
+        "journalRotationBytes": random.choice([4_096, 1024**2]), "journalLookupSeconds": 0,
+        "journalRetentionDays": 0, "rocketns.confirmSeconds": 90, "rocketns.restoreMaxSeconds": 31_536_000,
+        "rocketns.askUnconfirmed": "false",
+    }  # fmt: skip
+    return Deployment(0, [{**settings, **more}], buffer_bytes=[None], keeps_socket=[random.random() < 0.3])
 
 
 def _settings(random: random.Random, home: str) -> dict[str, object]:

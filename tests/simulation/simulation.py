@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from random import Random
 
 from rocketns.routeinfo.events import BrokerHeartbeat, Event
 from tests.simulation.broker import Broker, Group, a_group
@@ -15,23 +16,35 @@ from tests.simulation.limits import check_limits, check_slots
 from tests.simulation.nameserver import NameServer, NameServerProcess, substituted
 from tests.simulation.network import Network
 from tests.simulation.peers import Administrator, Client
-from tests.simulation.plan import TOPICS, Deployment, Fault, Faults, deployment_of, faults_of
+from tests.simulation.plan import TOPICS, Deployment, Fault, Faults, deployment_of, faults_of, wild_deployment
 from tests.simulation.routes import Paths, Routes
 from tests.simulation.world import Violation, World
+from tests.support import histories
+from tests.support.histories import Step, history
 
 SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """What replays a run: a seed, the faults of its plan that are left out, and when it ends if that is earlier."""
+    """What replays a run: a seed, the faults of its plan that are left out, and when it ends if that is earlier.
+
+    ``wild``: what happens are the steps of a history (`wild`), of this seed or ``steps``, with these
+    ``settings`` of the name server.
+    """
 
     seed: int
     without: frozenset[int] = frozenset()
     seconds: int | None = None
+    wild: bool = False
+    steps: tuple[Step, ...] | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
 
-    def plan(self) -> tuple[Deployment, list[Fault]]:
+    def plan(self) -> tuple[Deployment, Sequence[Fault | Step]]:
         """The deployment, and all faults of the seed."""
+        if self.wild:
+            steps = history(str(self.seed)) if self.steps is None else self.steps
+            return wild_deployment(Random(f"{self.seed}/wild"), self.settings), steps
         random = World(self.seed).random_of("plan")
         deployment = deployment_of(random)
         return deployment, faults_of(random, deployment)
@@ -85,6 +98,7 @@ class Simulation:
         self.histories = {server: History() for server in self.servers}
         self.changed_us: dict[NameServer, int] = {}
         self.digest = 0
+        self.admin: Administrator | None = None
 
     def _make_brokers(self) -> list[Broker]:
         random = self.world.random_of("topics")
@@ -100,22 +114,26 @@ class Simulation:
     def run(self) -> None:
         """Until the end, or a `Violation`."""
         random = self.world.random_of("start")
+        self._listen()
         for server in self.servers:
-            server.changed, server.started, server.ended = self._tables_changed, self._server_started, self._ended
-            server.lost_power = self._check_disk
             self.world.at(random.randint(0, 2 * SECOND_US), server.start)
         for broker in self.brokers:
             self.world.at(random.randint(0, 20 * SECOND_US), broker.start)
         for number in range(self.deployment.clients):
             Client(self.world, self.network, self.servers, number, TOPICS)
         self.admin = Administrator(self.world, self.network, self.servers)
-        self.world.after_step = self._after_step
         applied = Faults(self.world, self.network, self.servers, self.brokers, self._conditions_changed)
         applied.plan(self.faults)
         self._each_second()
         self.world.run_until((self.case.seconds or self.deployment.seconds) * SECOND_US)
         for server in self.servers:
             check_closed_files(server)
+
+    def _listen(self) -> None:
+        for server in self.servers:
+            server.changed, server.started, server.ended = self._tables_changed, self._server_started, self._ended
+            server.lost_power = self._check_disk
+        self.world.after_step = self._after_step
 
     def _each_second(self) -> None:
         self._conditions_changed()
@@ -147,8 +165,9 @@ class Simulation:
     def _check_kv(self, process: NameServerProcess) -> None:
         """(e) Every KV item that was answered is there again, or a later one of the same key."""
         table = process.controller.core.context.kv_config.config_table.get("N", {})
-        for (name, key), values in self.admin.accepted.items():
-            is_answered = (name, key) in self.admin.answered
+        admin = self.admin
+        for (name, key), values in admin.accepted.items() if admin is not None else ():
+            is_answered = admin is not None and (name, key) in admin.answered
             if name == process.name and is_answered and table.get(key) not in values:
                 raise Violation(f"(e) {name} lost {key}: it has {table.get(key)}, answered was {values[0]}")
 
@@ -196,12 +215,12 @@ def listening(errors: Errors) -> Iterator[None]:
         logger.level, logger.propagate = before
 
 
-def run(case: Case) -> Outcome:
+def run(case: Case, kind: type[Simulation] = Simulation) -> Outcome:
     """Run a case to its end, or to the first invariant that does not hold."""
     files, errors = FileSystem(), Errors()
     violation = None
     with interposed(files), listening(errors):
-        simulation = Simulation(case, files, errors)
+        simulation = kind(case, files, errors)
         with substituted(simulation.world):
             try:
                 simulation.run()
@@ -222,32 +241,24 @@ def described(case: Case) -> Sequence[str]:
 
 
 Run = Callable[[Case], Outcome]
+TRIES_MAX = 1_000
 
 
 def shrink(failed: Outcome, run: Run) -> Outcome:
     """The smallest failing outcome that was found. Its violation may be another sentence of the same invariant."""
     rule = rule_of(failed)
     best = _shorten(failed, run, rule)
-    _, faults = best.case.plan()
-    kept = [number for number in range(len(faults)) if number not in best.case.without]
-    size = max(1, len(kept) // 2)
-    while True:
-        best, changed = _drop(best, kept, size, run, rule)
-        kept = [number for number in kept if number not in best.case.without]
-        if size == 1 and not changed:
-            return _shorten(best, run, rule)
-        size = max(1, size // 2)
+    numbers = range(len(best.case.plan()[1]))
 
+    def fails(kept: list[int]) -> bool:
+        nonlocal best
+        tried = run(replace(best.case, without=frozenset(numbers) - frozenset(kept)))
+        is_same = tried.violation is not None and rule_of(tried) == rule
+        best = tried if is_same else best
+        return is_same
 
-def _drop(best: Outcome, kept: list[int], size: int, run: Run, rule: str) -> tuple[Outcome, bool]:
-    """Leave out ``size`` faults at a time, the last ones first."""
-    changed = False
-    for start in range(len(kept) - size, -size, -size):
-        some = kept[max(0, start) : start + size]
-        tried = run(replace(best.case, without=best.case.without | frozenset(some)))
-        if tried.violation is not None and rule_of(tried) == rule:
-            best, changed = tried, True
-    return best, changed
+    histories.shrink([number for number in numbers if number not in best.case.without], fails, TRIES_MAX)
+    return _shorten(best, run, rule)
 
 
 def _shorten(outcome: Outcome, run: Run, rule: str) -> Outcome:
