@@ -7,7 +7,6 @@ from typing import Any
 
 from interop.harness import codes
 from interop.harness.payloads import dumps, register_body, register_ext, topic_config
-from interop.harness.servers import NameServer
 from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.views import group
@@ -95,15 +94,6 @@ def settle(client: Client) -> None:
         return group(client, barrier.broker) is None
 
     eventually(is_gone)
-
-
-def settle_closes(server: NameServer) -> None:
-    """Wait until every connection closed earlier has been handled: a broker on a later one is gone."""
-    barrier = Names()
-    with server.connect() as client:
-        registered(client, barrier, ())
-    with server.connect() as client:
-        eventually(lambda: group(client, barrier.broker) is None)
 
 
 def query_version(

@@ -14,17 +14,15 @@ from pathlib import Path
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext
 from interop.harness.process import ProcessFailed
 from interop.harness.servers import NameServer
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import eventually, frame, json_header
 from tests.behaviour.calls import get_kv
 from tests.behaviour.conftest import Names, running
-from tests.behaviour.steps import configs, registered
-from tests.behaviour.views import group
+from tests.behaviour.steps import registered
 from tests.support.certificates import Files, Identity, authority
-from tests.support.tlsclient import REFUSED, TlsClient, TlsPeer, answers, any_server, is_served, only
-from tests.support.tlsfiles import as_options, served_certificate, tls_properties, write_properties
+from tests.support.tlsclient import REFUSED, TlsClient, TlsPeer, answers, is_served, only
+from tests.support.tlsfiles import as_options, served_certificate, tls_properties
 
 Start = Callable[..., NameServer]
 ONEWAY = 2
@@ -75,46 +73,6 @@ def test_protocols_and_ciphers(start_server: Start, case: Case) -> None:
         assert answers(client)
 
 
-def ends(client: Client) -> bool:
-    """True if the server closes, possibly after sending bytes; TimeoutError if it does not."""
-    try:
-        while client.socket.recv(1 << 16):
-            pass
-    except ConnectionError:
-        pass
-    return True
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [b"\x16" + b"garbage" * 10, b"\x16\x03\x01\x00\x10" + b"\xff" * 40, b"\x16\x03\x01\xff\xff" + bytes(70_000)],
-    ids=["no version", "no hello", "too long a record"],
-)
-def test_garbage_instead_of_a_handshake(client: Client, garbage: bytes) -> None:
-    """B064: closes the connection, possibly after an alert."""
-    client.send(garbage)
-    assert ends(client)
-
-
-def test_garbage_instead_of_a_record(server: NameServer) -> None:
-    """B064: after the handshake too."""
-    peer = TlsPeer()
-    with server.connect() as client:
-        peer.connect(client)
-        client.send(b"no record of TLS at all")
-        assert ends(client)
-
-
-def test_a_hello_in_fragments(server: NameServer) -> None:
-    """B064: in pieces of one byte."""
-    peer = TlsPeer(any_server())
-    with server.connect() as client:
-        for byte in peer.shake_hands():
-            client.send(bytes([byte]))
-        while not peer.handshaken:
-            client.send(peer.shake_hands(client.socket.recv(1 << 16)))
-
-
 @pytest.fixture(scope="module")
 def enforcing(server_class: type[NameServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameServer]:
     with running(server_class(tmp_path_factory.mktemp("enforcing"), options=["-Dtls.server.mode=enforcing"])) as server:
@@ -129,20 +87,6 @@ def test_large_frames_over_tls(enforcing: NameServer, names: Names) -> None:
         received = [client.receive() for _ in asked]
         assert sorted(answer.opaque for answer in received) == asked
         assert all(len(answer.body or b"") > 100_000 for answer in received)
-
-
-def test_the_end_of_a_tls_connection(enforcing: NameServer, names: Names) -> None:
-    """B067: close_notify and FIN; a broker on the connection is unregistered."""
-    peer = TlsPeer()
-    with TlsClient(enforcing.port) as client, enforcing.connect() as plain:
-        peer.connect(plain)
-        body = register_body(configs(names, ["T", "U"]))
-        ext = register_ext(names.cluster, names.broker, names.addr(), 0, body)
-        plain.send(peer.encrypt(frame(json_header(codes.REGISTER_BROKER, ext), body)))
-        eventually(lambda: group(client, names.broker) is not None)
-        plain.send(peer.end())
-        plain.close()
-        eventually(lambda: group(client, names.broker) is None)
 
 
 def test_a_request_together_with_the_end_of_tls(enforcing: NameServer, names: Names) -> None:
@@ -165,18 +109,6 @@ def test_an_encrypted_key_of_system_properties(start_server: Start, tmp_path: Pa
     files = Files.write(tmp_path, identity, password="secret word")
     server = start_server(options=as_options(tls_properties(files, keyPassword="secret word")))
     assert served_certificate(server) == identity.der
-
-
-def test_the_tls_file_overrides_system_properties(start_server: Start, tmp_path: Path, identity: Identity) -> None:
-    """B069: for the properties that the file has. The mode counts only as a system property."""
-    other = authority("others").issue("two")
-    system = tls_properties(Files.write(tmp_path / "system", other)) | {"tls.server.mode": "enforcing"}
-    files = Files.write(tmp_path / "file", identity)
-    named = {"tls.server.certPath": str(files.certificate), "tls.server.keyPath": str(files.key)}
-    config = write_properties(tmp_path / "tls.properties", named | {"tls.server.mode": "disabled"})
-    server = start_server(options=[*as_options(system), f"-Dtls.config.file={config}"])
-    assert served_certificate(server) == identity.der
-    assert not is_served(server.connect)
 
 
 def test_a_key_of_another_certificate(start_server: Start, tmp_path: Path, identity: Identity) -> None:
@@ -206,10 +138,3 @@ def test_a_key_that_is_none(start_server: Start, tmp_path: Path, identity: Ident
     with pytest.raises(ProcessFailed) as failed:
         start_server(options=as_options(tls_properties(files)))
     assert failed.value.status == 255
-
-
-def test_client_certificates_in_test_mode(server: NameServer, identity: Identity, tmp_path: Path) -> None:
-    """B064: a certificate is optional. If shown, an authority that the system trusts must have signed it."""
-    shown = any_server(Files.write(tmp_path, identity))
-    assert not is_served(lambda: TlsClient(server.port, context=shown))
-    assert is_served(lambda: TlsClient(server.port, context=any_server()))
