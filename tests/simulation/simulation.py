@@ -212,7 +212,8 @@ def listening(errors: Errors) -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(errors)
-        logger.level, logger.propagate = before
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
 
 
 def run(case: Case, kind: type[Simulation] = Simulation) -> Outcome:
