@@ -23,17 +23,6 @@ def build(home: Path, text: str | bytes | None = None, **more: dict[str, str]) -
     return Configuration.build(str(file), home=home, **more)  # type: ignore[arg-type]
 
 
-def test_a_missing_file_means_defaults(tmp_path: Path) -> None:
-    """B234: the default file is not read even if it exists."""
-    (tmp_path / "namesrv").mkdir()
-    (tmp_path / "namesrv" / "namesrv.properties").write_text("listenPort=1\n")
-    configuration = build(tmp_path)
-    assert configuration.netty.listen_port == 9876
-    assert configuration.namesrv.kv_config_path == str(tmp_path / "namesrv" / "kvConfig.json")
-    assert configuration.namesrv.config_store_path == str(tmp_path / "namesrv" / "namesrv.properties")
-    assert configuration.unused() == {}
-
-
 def test_the_file_wins_and_is_written_back_to(tmp_path: Path) -> None:
     """B234, B246: the path on the command line also wins over a path in the file."""
     configuration = build(
@@ -67,11 +56,6 @@ def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: bytes 
     assert raised.value.exit_status == 255
 
 
-def test_a_controller_is_refused_clearly(tmp_path: Path) -> None:
-    with pytest.raises(StartupError, match="mqcontroller"):
-        build(tmp_path, "enableControllerInNamesrv=true")
-
-
 def test_an_update_changes_what_is_known_and_says_what(tmp_path: Path) -> None:
     """B235, B236, B237, B242."""
     configuration = build(tmp_path, "custom=1\n")
@@ -99,17 +83,6 @@ def test_the_black_list_is_read_at_the_start(tmp_path: Path) -> None:
         with pytest.raises(NoPermission):
             configuration.update(f"{name}=1".encode())
     assert configuration.update(b"productEnvName=x") == {"productEnvName": "x"}
-
-
-def test_the_file_has_the_properties_that_a_client_reads(tmp_path: Path) -> None:
-    """B235: the previous file is kept, and a new start reads the same."""
-    configuration = build(tmp_path, "# comment\nlistenPort=0\ncustom=1\n")
-    configuration.update(b"waitSecondsForService=7")
-    files.replace_with_backup(tmp_path / "given.properties", [configuration.file_content()])
-    file = tmp_path / "given.properties"
-    assert file.read_text("ascii") == configuration.text()
-    assert file.with_name("given.properties.bak").read_text() == "# comment\nlistenPort=0\ncustom=1\n"
-    assert Configuration.build(str(file), home=tmp_path).items() == configuration.items()
 
 
 def kept(configuration: Configuration, name: str) -> str:
@@ -215,12 +188,6 @@ def test_the_serialize_type_comes_from_the_process(
 ) -> None:
     """B033."""
     assert build(tmp_path, system=system, environment=environment).serialize_type == expected
-
-
-@pytest.mark.parametrize("text", ["json", "JSON "])
-def test_another_serialize_type_stops_the_start(tmp_path: Path, text: str) -> None:
-    with pytest.raises(StartupError, match="JSON, ROCKETMQ"):
-        build(tmp_path, system={"rocketmq.serialize.type": text})
 
 
 @pytest.mark.parametrize("text", ["5.5", "5.5.2"])

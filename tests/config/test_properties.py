@@ -17,7 +17,7 @@ from rocketns.config import (
     NettyServerConfig,
     properties,
 )
-from rocketns.config.journal import BUFFER_BYTES_MIN, NS_SAFE
+from rocketns.config.journal import BUFFER_BYTES_MIN
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
 from rocketns.config.sections import CLASSES
 from rocketns.config.texts.system import system_properties
@@ -183,12 +183,6 @@ def test_an_item_that_cannot_be_a_network_is_named(tmp_path: Path, name: str, it
         build(tmp_path, f"{name}=10.0.0.0/8, {item}")
 
 
-def test_a_name_server_of_the_product_environment_is_checked_where_it_is_used(tmp_path: Path) -> None:
-    assert build(tmp_path, rocketmq_namesrv_addr="a,b:1").product_name_servers == ["a", "b:1"]
-    with pytest.raises(StartupError, match=r"^rocketmq\.namesrv\.addr, or NAMESRV_ADDR, has 'a', but"):
-        build(tmp_path, "clusterTest=true", rocketmq_namesrv_addr="a,b:1")
-
-
 # The TLS properties: precedence of their sources, and how texts are parsed.
 
 
@@ -234,21 +228,6 @@ def test_the_file_wins_over_system_properties_but_for_the_mode(tmp_path: Path) -
     assert config.server.trust_cert_path == "given.ca"
 
 
-def test_the_two_sides_have_their_own_files(tmp_path: Path) -> None:
-    file = "\n".join(f"tls.{side}.{name}={side}-{name}" for side in ("server", "client")
-                     for name in ("keyPath", "keyPassword", "certPath", "trustCertPath"))  # fmt: skip
-    config = read(tmp_path, f"{file}\ntls.server.authClient=true\ntls.client.authServer=TRUE\n", {})
-    for side, name in ((config.server, "server"), (config.client, "client")):
-        assert (side.key_path, side.key_password) == (f"{name}-keyPath", f"{name}-keyPassword")
-        assert (side.cert_path, side.trust_cert_path) == (f"{name}-certPath", f"{name}-trustCertPath")
-        assert side.verify_peer
-
-
-@pytest.mark.parametrize("file", ["tls.server.keyPath=\\u12\n", "tls.server.keyPath"])
-def test_a_file_that_does_not_parse_is_as_good_as_none(tmp_path: Path, file: str) -> None:
-    assert read(tmp_path, file, {"tls.enable": "true"}).server.key_path == ""
-
-
 OTHERS = {"tls.server.mode": "disabled", "tls.server.need.client.auth": "require", "tls.test.mode.enable": "false"}
 
 
@@ -288,13 +267,6 @@ def test_the_id_is_host_and_port_by_default(bind_address: str, expected: str) ->
     assert JournalConfig().ns(bind_address, 9876) == expected
 
 
-@pytest.mark.parametrize("bind_address", ["0.0.0.0", "::"])
-def test_a_server_on_all_addresses_is_called_by_its_machine(bind_address: str) -> None:
-    ns = JournalConfig().ns(bind_address, 1)
-    assert NS_SAFE.fullmatch(ns)
-    assert re.fullmatch(r".+_1", ns)
-
-
 # The properties about the name servers of the cluster.
 
 
@@ -308,12 +280,6 @@ def config(**given: str) -> DiscoveryConfig:
 def test_a_list_of_peers_that_cannot_be_one_stops_the_start(text: str) -> None:
     with pytest.raises(StartupError, match=r"^rocketns\.peers "):
         config(peers=text)
-
-
-def test_peers_are_kept_as_they_are_written() -> None:
-    """Names, IPv6 addresses with and without brackets, and with a scope."""
-    made = config(peers=" ns-1:9876 ; [::1]:9877;fe80::1%eth0:9876;")
-    assert made.peer_addresses == ["ns-1:9876", "[::1]:9877", "fe80::1%eth0:9876"]
 
 
 @pytest.mark.parametrize("text", ["a:0"])
@@ -338,23 +304,3 @@ def test_the_address_server_listens_at_a_host_and_port_or_at_a_port(text: str, a
 def test_an_address_server_elsewhere_stops_the_start(text: str) -> None:
     with pytest.raises(StartupError, match=r"^rocketns\.addressServer is"):
         config(addressServer=text)
-
-
-def test_peers_are_read_again(tmp_path: Path) -> None:
-    """An invalid list changes nothing, and the other properties of its file are not applied either."""
-    file = tmp_path / "namesrv.properties"
-
-    def written(peers: str, wait_s: int) -> None:
-        file.write_text(f"rocketns.peers={peers}\nwaitSecondsForService={wait_s}\n", "utf-8")
-
-    written("a:1", 1)
-    configuration = Configuration.build(str(file), home=tmp_path)
-    written("a:1;b:1", 2)
-    assert configuration.reread() == {"waitSecondsForService": "2"}
-    assert configuration.discovery.peer_addresses == ["a:1", "b:1"]
-    written("a", 3)
-    assert configuration.reread() == {}
-    assert configuration.discovery.peer_addresses == ["a:1", "b:1"]
-    file.write_text("", "utf-8")
-    configuration.reread()
-    assert configuration.discovery.peer_addresses == []

@@ -15,21 +15,14 @@ from hypothesis import strategies as st
 from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
 from rocketns import files
 from rocketns.access.classes import Access
-from rocketns.errors import BodyDecodeError, RequestError
 from rocketns.filewriter import FileWriter
 from rocketns.processor import broker
-from rocketns.processor.client import check_ready
 from rocketns.processor.context import Now
 from rocketns.processor.requests import REQUESTS, check_rows, request_of
-from rocketns.protocol.body.data_version import decode_data_version
-from rocketns.protocol.body.queue_data import decode_queue_datas
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
-from rocketns.routeinfo.events import AdminRequested, Cause, KvChanged
-from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unregistration import UnregisterRequest
+from rocketns.routeinfo.events import AdminRequested, KvChanged
 from tests.processor.asking import START, World, crc
 from tests.protocol.strategies import any_bytes, ints
 from tests.routeinfo.manager import check_tables
@@ -105,108 +98,12 @@ def test_any_request_gets_a_reply_that_can_be_sent(
     check_tables(shared.context.tables, shared.now.ms)
 
 
-def is_refused(code: int, body: bytes, version: int) -> bool:
-    """Whether the protocol cannot read the body of this request."""
-    decoders = {
-        103: lambda: decode_register_broker_body(body, compressed=False, version=version, now_ms=0),
-        217: lambda: decode_queue_datas(body),
-        322: lambda: decode_data_version(body, 0),
-    }
-    try:
-        decoders[code]()
-    except BodyDecodeError:
-        return True
-    return False
-
-
-@given(st.sampled_from([103, 217, 322]), any_bytes.filter(bool), versions.filter(lambda version: version >= 37))
-@example(103, b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"a":{"topicName":"N"},"b":null}}}', 513)
-@example(217, b'{"queueDatas":[{"brokerName":"broker-a"},{"brokerName":"broker-a","perm":"x"}]}', 513)
-def test_a_body_that_cannot_be_read_changes_nothing(shared: World, code: int, body: bytes, version: int) -> None:
-    """B134, B135, B172, B229: code 1, and a remark that says why."""
-    if not is_refused(code, body, version):
-        return
-    shared.register("T1", "T2")
-    before = shared.state()
-    ext = {"clusterName": "C1", "brokerName": "broker-a", "brokerAddr": "10.0.0.1:10911", "brokerId": 0, "topic": "N"}
-    for crc32 in (0, crc(body)):
-        reply = shared.ask(code, ext | {"bodyCrc32": crc32}, body, version=version)
-        assert (reply.code, reply.body, reply.ext_fields) == (1, None, None)
-        assert reply.remark
-    assert shared.state() == before
-
-
 # Requests of tools: cluster info, topic lists, deletion, permissions.
-
-
-def test_cluster_info_is_never_in_standard_mode(world: World) -> None:
-    """B216."""
-    world.register("T1", "T2")
-    assert BARE in (world.ask(106, {"acceptStandardJsonOnly": "true"}).body or b"")
-
-
-def test_the_list_of_all_topics_may_be_switched_off(world: World) -> None:
-    """B221."""
-    world.register("T2", "T1")
-    assert world.ask(206) == Reply(body=b'{"topicList":["T1","T2"]}')
-    world.configuration.namesrv.enable_all_topic_list = False
-    assert world.ask(206) == Reply(1, "disable")
-
-
-@pytest.mark.parametrize("code", [224, 311, 312, 313])
-def test_the_other_topic_lists_may_be_switched_off(world: World, code: int) -> None:
-    """B230, B231, B233."""
-    assert world.ask(code) == world.ask(code, {"cluster": "C9"}) == Reply(body=b'{"topicList":[]}')
-    world.configuration.namesrv.enable_topic_list = False
-    assert world.ask(code) == Reply(1, "disable")
 
 
 # Route lookups: readiness, JSON mode by client, order configuration, zones.
 
 QUOTED, BARE = b'"brokerAddrs":{"0":', b'"brokerAddrs":{0:'
-
-
-@pytest.mark.parametrize(
-    ("mode", "zone", "groups", "json_mode"),
-    [
-        ("true", "other", 0, b'"brokerDatas":[]'),
-        ("true", "z1", 1, BARE),
-        ("true", " ", 1, QUOTED),
-        ("false", "other", 1, QUOTED),
-    ],
-)
-def test_a_zone_filters_the_answer_and_writes_it_anew(
-    world: World, mode: str, zone: str, groups: int, json_mode: bytes
-) -> None:
-    """B211, B212, B214, B215."""
-    world.register("T1", "T2", __ZONE_NAME="z1")
-    ext = {"topic": "T1", "__ZONE_MODE": mode, "__ZONE_NAME": zone, "acceptStandardJsonOnly": "true"}
-    body = world.ask(105, ext).body or b""
-    assert (body.count(b'"brokerAddrs"'), json_mode in body) == (groups, True)
-
-
-@pytest.mark.parametrize(
-    ("needed", "seconds", "passed_ms", "ready"),
-    [
-        (False, 45, 0, True),
-        (True, 45, 44_999, False),
-        (True, 45, 45_000, True),
-        (True, -1, 0, True),
-    ],
-)
-def test_lookups_wait_for_brokers_to_register(
-    world: World, needed: bool, seconds: int, passed_ms: int, ready: bool
-) -> None:
-    """B205, B206."""
-    world.configuration.namesrv.need_wait_for_service = needed
-    world.configuration.namesrv.wait_seconds_for_service = seconds
-    world.now = START._replace(ms=START.ms + passed_ms)
-    expected = 17 if ready else 1
-    assert world.ask(105, {"topic": "T"}).code == expected
-    assert world.ask(106).code == 0
-    if not ready:
-        with pytest.raises(RequestError, match="name server not ready"):
-            check_ready(world.context, world.now)
 
 
 # The table of requests: what it says of each code is what its processor does.
@@ -274,13 +171,6 @@ def test_a_value_is_put_found_listed_and_deleted(world: World, tmp_path: Path) -
     assert world.ask(219, NK) == Reply(body=b'{"table":{}}')
 
 
-def test_a_null_value_is_stored_and_not_found(world: World) -> None:
-    """B096."""
-    assert world.ask(100, NK) == Reply()
-    assert world.ask(101, NK).code == 22
-    assert world.ask(219, NK) == Reply(body=b'{"table":{}}')
-
-
 @pytest.mark.parametrize(("name", "value"), [("kvBytesMax", "v" * 300), ("kvValueBytesMax", "v" * 301)])
 def test_a_value_beyond_a_limit_is_refused(tmp_path: Path, name: str, value: str) -> None:
     """The error names the property; nothing changed, nothing is written."""
@@ -302,20 +192,6 @@ def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:
     assert world.ask(318, None, None) == Reply()
 
 
-def test_properties_are_shown_changed_and_written(world: World, tmp_path: Path) -> None:
-    """B234, B235, B236, B237."""
-    shown = (world.ask(319).body or b"").decode()
-    assert shown == world.configuration.text()
-    assert shown.splitlines() == sorted(shown.splitlines(), key=lambda line: line.split("=")[0])
-    before = (tmp_path / "namesrv.properties").read_bytes()
-    body = b"waitSecondsForService=7\nunknownKey=1\nclientRequestThreadPoolNums=4.5\n"
-    assert world.ask(318, None, body) == Reply()
-    assert world.configuration.namesrv.wait_seconds_for_service == 7
-    assert (tmp_path / "namesrv.properties").read_text() == world.configuration.text()
-    assert (tmp_path / "namesrv.properties.bak").read_bytes() == before
-    assert "unknownKey" not in world.configuration.text()
-
-
 def test_a_file_that_cannot_be_written_is_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -335,26 +211,6 @@ def test_a_file_that_cannot_be_written_is_an_error(
 # Requests of brokers.
 
 KEY = {"clusterName": "C1", "brokerAddr": "10.0.0.1:10911"}
-TWO = register_body([topic_config("T1"), topic_config("T2")])
-
-
-@pytest.mark.parametrize(("crc32", "body"), [(1, None), (-1, TWO)])
-def test_a_wrong_checksum_changes_nothing(world: World, crc32: int, body: bytes | None) -> None:
-    """B121."""
-    assert world.ask(103, register_ext() | {"bodyCrc32": crc32}, body) == Reply(1, "crc32 not match", {})
-    assert world.context.tables == RouteTables()
-
-
-def test_an_unregistration_waits_in_its_queue(world: World) -> None:
-    """B178, B179: answered at once, whatever it says."""
-    world.register("T1", "T2")
-    assert world.ask(104, KEY | {"brokerName": "broker-a", "brokerId": "0"}) == Reply()
-    assert world.ask(104) == world.ask(104, {"brokerId": "x"}) == Reply()
-    assert world.context.tables.topic_queue_table.keys() == {"T1", "T2"}
-    first, *others = world.context.unregister_queue.take_all()
-    assert first == UnregisterRequest("C1", "10.0.0.1:10911", "broker-a", 0, Cause.UNREGISTER)
-    assert others == [UnregisterRequest(None, None, None, None, Cause.UNREGISTER)] * 2
-    assert world.context.unregister_queue.take_all() == []
 
 
 def test_a_full_queue_is_an_error_without_a_remark(tmp_path: Path) -> None:

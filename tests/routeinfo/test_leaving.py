@@ -13,12 +13,10 @@ from rocketns.routeinfo.doubt import Doubt, Reason
 from rocketns.routeinfo.events import (
     BrokerDown,
     BrokerHeartbeat,
-    BrokerRegistered,
     Cause,
     Event,
     MinBrokerIdChanged,
     TopicChange,
-    TopicsDeleted,
     TopicsPut,
 )
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
@@ -55,17 +53,6 @@ def test_a_broker_expires_after_its_own_timeout(manager: Manager, timeout_ms: in
     manager.now_ms += most_ms
     assert liveness.expired_brokers(manager.tables, manager.now_ms) == []
     assert len(liveness.expired_brokers(manager.tables, manager.now_ms + 1)) == 1
-
-
-def test_a_refresh_puts_it_off(manager: Manager) -> None:
-    """B173."""
-    manager.register(MASTER, TWO)
-    manager.now_ms += 100_000
-    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms)
-    manager.now_ms += 120_000
-    assert manager.scan() == []
-    manager.now_ms += 1
-    assert manager.scan() == [MASTER.channel]
 
 
 def test_a_replaced_address_expires(manager: Manager) -> None:
@@ -134,20 +121,6 @@ def test_a_closed_connection_looks_at_no_other_brokers(manager: Manager) -> None
     (closed,) = liveness.closed_connection(manager.tables, last, Cause.CHANNEL_CLOSE)
     assert closed.broker_name == "broker-99"
     assert (live.looked, groups.looked) == (0, 0)
-
-
-def test_filter_servers_change_only_the_groups_of_their_broker(manager: Manager) -> None:
-    """Each changed group is compared with the published one, so one broker's registration must not mark all groups."""
-    for number in range(100):
-        manager.register(Broker(name=f"broker-{number}", addr=f"10.0.0.{number}:1"), TWO)
-    manager.tables.take_changed_groups()
-    seventh = Broker(name="broker-7", addr="10.0.0.7:1")
-    manager.register(seventh.but(name="alias"), TWO)
-    manager.tables.take_changed_groups()
-    manager.tables.put_filter_servers(manager.key(seventh), ["10.0.0.7:9"])
-    assert manager.tables.take_changed_groups() == {"broker-7", "alias"}
-    manager.tables.put_filter_servers(manager.key(seventh), ["10.0.0.7:9"])
-    assert manager.tables.take_changed_groups() == set()
 
 
 def test_a_close_that_is_handled_late_does_not_touch_the_next_registration(manager: Manager) -> None:
@@ -236,14 +209,6 @@ def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int |
     assert [one.cause for one in liveness.expired_brokers(manager.tables, manager.now_ms)] == [Cause.EXPIRED]
 
 
-def test_a_registration_confirms_it(manager: Manager) -> None:
-    doubt = doubted(manager)
-    manager.register(MASTER, TWO)
-    (event,) = [e for e in manager.events[-1:] if isinstance(e, BrokerRegistered)]
-    assert (event.gap_ms, event.doubt) == (None, doubt)
-    assert manager.tables.unconfirmed == {}
-
-
 def test_the_connection_of_its_first_heartbeat_is_kept(manager: Manager) -> None:
     """A broker that registers only after changes may send only version queries for days."""
     doubted(manager)
@@ -253,12 +218,6 @@ def test_the_connection_of_its_first_heartbeat_is_kept(manager: Manager) -> None
     assert manager.close(later) == []
     manager.close(first)
     assert manager.live(MASTER) is None
-
-
-def test_a_heartbeat_over_another_connection_does_not_take_over_a_registration(manager: Manager) -> None:
-    doubted(manager, reason=Reason.SILENT_TOGETHER)
-    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms, object())
-    assert manager.live(MASTER).channel is MASTER.channel
 
 
 def test_a_broker_that_registers_in_its_place_wins_whatever_its_state_version(manager: Manager) -> None:
@@ -278,18 +237,6 @@ def test_a_broker_that_registers_in_its_place_wins_whatever_its_state_version(ma
 def leaving(**changes: object) -> UnregisterRequest:
     fields = {"cluster": CLUSTER, "addr": ADDR, "broker_name": BROKER, "broker_id": 0, "cause": Cause.UNREGISTER}
     return UnregisterRequest(**(fields | changes))  # type: ignore[arg-type]
-
-
-def test_the_last_broker_takes_everything_with_it(manager: Manager) -> None:
-    """B179."""
-    manager.register(MASTER, TWO, filters=["f:1"])
-    manager.now_ms += 7
-    events = manager.unregister(MASTER)
-    assert manager.tables == RouteTables()
-    assert events == [
-        BrokerDown(CLUSTER, BROKER, ADDR, 0, True, 7, Cause.UNREGISTER),
-        TopicsDeleted(BROKER, ["T1", "T2"], Cause.UNREGISTER),
-    ]
 
 
 def test_an_address_that_leaves_one_of_its_groups_stays_live(manager: Manager) -> None:
@@ -336,12 +283,3 @@ def test_other_groups_stay_writable(manager: Manager, acting: bool | None, stays
     manager.unregister(MASTER)
     assert manager.tables.broker_addr_table[BROKER].broker_addrs == {stays.id: SLAVE_ADDR}
     assert manager.tables.topic_queue_table["T1"][BROKER] == NORMAL
-
-
-def test_a_batch_is_cleaned_once_at_its_end(manager: Manager) -> None:
-    """A group of two that both leave is removed, not made read-only first."""
-    manager.register(MASTER, TWO)
-    manager.register(SLAVE, TWO)
-    events = manager.unregister(MASTER, SLAVE)
-    assert [type(event) for event in events] == [BrokerDown, BrokerDown, TopicsDeleted]
-    assert manager.tables == RouteTables()

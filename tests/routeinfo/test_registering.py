@@ -10,14 +10,12 @@ from rocketns.routeinfo.events import (
     BrokerDown,
     BrokerIdsLeft,
     BrokerRefused,
-    BrokerRegistered,
     Cause,
     GroupChanged,
     TopicChange,
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS, BrokerLiveInfo, RouteTables
 from tests.routeinfo.manager import (
     ADDR,
     BROKER,
@@ -79,14 +77,6 @@ def test_6_without_a_version_nothing_can_be_compared(
     assert manager.tables.broker_live_table == before
 
 
-def test_7_a_single_topic_of_an_unknown_broker_is_refused(manager: Manager) -> None:
-    """B110: nothing is left. Java keeps the group without the address, for ever."""
-    result = manager.register(MASTER, table_of("T1"))
-    assert result.refused
-    assert result.events == [BrokerRefused(BROKER, 0, ADDR)]
-    assert manager.tables == RouteTables()
-
-
 def test_7_a_refused_broker_of_another_cluster_is_not_listed(manager: Manager) -> None:
     manager.register(MASTER, TWO)
     result = manager.register(SLAVE.but(cluster="C2", zone="z"), table_of("T1"))
@@ -118,23 +108,6 @@ def test_10_a_broker_alone_in_its_group_registers_topics(
     expected = {name: {BROKER: queue_data(8, 8, perm, 0)} for name in TWO} if registers else {}
     assert manager.tables.topic_queue_table == expected
     assert manager.live(MASTER) is not None
-
-
-def test_14_the_live_entry_is_replaced(manager: Manager) -> None:
-    """B166, B167: it belongs to the connection of the latest registration."""
-    manager.register(MASTER, TWO)
-    later = MASTER.but(timeout_ms=0, ha_addr=None, channel=object(), version=None)
-    manager.now_ms += 7
-    result = manager.register(later, TWO)
-    now = manager.now_ms
-    assert manager.tables.broker_live_table == {
-        manager.key(MASTER): BrokerLiveInfo(now, 0, None, later.channel, None),
-    }
-    first, second = (event for event in manager.events if isinstance(event, BrokerRegistered))
-    assert first.gap_ms is None
-    assert first.timeout_ms == DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS == 120_000
-    assert second == BrokerRegistered(CLUSTER, BROKER, ADDR, 0, None, None, 0, 7)
-    assert result.events[-1] == second
 
 
 def test_16_a_slave_is_told_its_live_master(manager: Manager) -> None:
@@ -173,13 +146,6 @@ def test_11_with_the_same_version_only_what_is_missing_is_written(manager: Manag
     assert changes(manager) == [(BROKER, "T1", None, NARROW)]
 
 
-def test_11_what_is_written_unchanged_is_no_change(manager: Manager) -> None:
-    manager.register(MASTER, TWO)
-    changes(manager)
-    manager.register(MASTER.next_version(), TWO)
-    assert changes(manager) == []
-
-
 def test_11_a_heartbeat_without_a_version_writes_all_at_the_next_one(manager: Manager) -> None:
     """B140: a missing version equals no other, not even another missing one."""
     manager.register(MASTER.but(version=None), TWO)
@@ -204,15 +170,6 @@ def test_10a_topics_that_are_missing_are_deleted_where_configured(manager: Manag
 
 
 MAPPING = TopicQueueMappingInfo("T1", BROKER, {0: 0}, epoch=1)
-
-
-def test_13_a_mapping_ends_with_its_broker(manager: Manager) -> None:
-    """B164: in Java nothing removes it, and another broker's route shows it."""
-    manager.register(MASTER, TWO, {"T1": MAPPING})
-    manager.unregister(MASTER)
-    manager.register(MASTER.but(name="other"), TWO)
-    assert manager.route("T1").topic_queue_mapping_by_broker is None
-    assert manager.tables.topic_queue_mapping_info_table == {}
 
 
 # Topics and permissions that tools and brokers change one by one.
