@@ -15,6 +15,7 @@ from pathlib import Path
 from interop.parity import sequences
 from interop.parity.groups import GROUPS, SCENARIOS, pair_of, play, recorded_forms, wrong
 from interop.parity.language import JSON_513, Form, Scenario
+from tests.support.histories import from_text
 
 Case = tuple[str, Scenario, Form]
 
@@ -57,7 +58,7 @@ def main() -> int:
         return 0
     every = chosen(options.names)
     if options.seed is not None:
-        numbers = sequences.from_text(options.steps) if options.steps else list(range(sequences.STEPS))
+        numbers = from_text(options.steps) if options.steps else list(range(sequences.STEPS))
         every.append(("base-headers", sequences.scenario(options.seed, numbers), JSON_513))
     return 1 if run(every) else 0
 

@@ -17,9 +17,10 @@ from interop.parity import sequences
 from interop.parity.compare import Difference
 from interop.parity.groups import GROUPS, live, pair_of, play
 from interop.parity.language import JSON_513
-from interop.parity.sequences import SEEDS, STEPS, as_text, shrink
+from interop.parity.sequences import SEEDS, STEPS
 from interop.parity.starts import STARTS, Start, differing, start
 from interop.traffic import corpus
+from tests.support.histories import as_text, shrink
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("java", "javac", "mvn"), pytest.mark.timeout(1800)]
 TRIES_MAX = 30
@@ -66,7 +67,3 @@ def test_java_answers_real_clients_as_recorded(fleet: Fleet) -> None:
     result = corpus.play(fleet.java())
     assert result.shown == []
     assert result.number > 100
-
-
-def test_a_failing_sequence_shrinks_to_what_makes_it_fail() -> None:
-    assert set(shrink(range(STEPS), {11, 12, 150}.issubset, 10_000)) == {11, 12, 150}

@@ -38,7 +38,7 @@ class Amount:
     examples_over: int = 1
 
 
-SOAK = "tests/soak/test_soak.py"
+SOAK = "tests/sanitize/test_soak.py"
 WHOLE = Amount(("tests/fast", SOAK), 3_600, 1_200, 60)
 SHARE = Amount(("tests/fast", SOAK, "-k", "not every_byte and not planted"), 4, 3, 4, examples_over=16)
 THREADS = re.compile(r"\b(Thread|ThreadPoolExecutor|LiveServer|TimedServer)\b")

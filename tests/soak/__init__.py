@@ -1,1 +1,0 @@
-"""A server and many kinds of peers at once: what must always hold."""
