@@ -9,7 +9,7 @@ import pytest
 
 from rocketns.journal.buffer import DAY_MS, SEAL_BYTES, Buffer, BufferLimits
 from rocketns.journal.segments import Segment, Store, day_of
-from rocketns.journal.writer import Chunk, Retention, Writer
+from rocketns.journal.writer import Chunk
 from tests.journal.files import closed_files
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_buffer
 from tests.journal.replay import Record, check_sequence, kinds
@@ -70,16 +70,6 @@ def test_nothing_is_handed_over_before_a_flush(writer: MemoryWriter) -> None:
     assert kinds(writer.take()) == ["open", "stop", "stop", "stop"]
     buffer.flush(BOOT_MS + 1_000)
     assert writer.chunks == []
-
-
-def test_a_burst_is_handed_over_early_where_the_writer_is_idle(writer: MemoryWriter) -> None:
-    buffer = buffer_of(writer, 1 << 16)
-    put(buffer, 5_000)
-    assert buffer.lost == 0
-    buffer.flush(BOOT_MS)
-    records = writer.take()
-    check_sequence(records)
-    assert len(kinds(records)) == 5_001
 
 
 def test_a_buffer_that_fills_is_synced_before_the_next_flush() -> None:
@@ -183,28 +173,6 @@ def test_there_is_room_for_the_last_record_though_the_buffer_is_full(writer: Mem
     assert sum(one.get("lost", 0) for one in records) == lost == records[-1]["seq"] - len(records)
 
 
-def test_the_bytes_that_wait_never_exceed_the_bound(writer: MemoryWriter) -> None:
-    buffer = buffer_of(writer, 10_000)
-    writer.stuck = True
-    for second in range(100):
-        put(buffer, 50, BOOT_MS + second * 1_000)
-        buffer.flush(BOOT_MS + second * 1_000)
-    assert sum(len(chunk.data) for chunk in writer.chunks) + len(buffer._front) <= 10_000
-
-
-def test_a_loss_is_stated_at_the_next_flush_with_room_even_if_nothing_follows(writer: MemoryWriter) -> None:
-    buffer = buffer_of(writer, 1_000)
-    writer.stuck = True
-    put(buffer, 100)
-    writer.unstick()
-    buffer.flush(BOOT_MS)
-    buffer.flush(BOOT_MS + 1_000)
-    assert buffer.lost == 0
-    records = writer.take()
-    check_sequence(records)
-    assert records[-1]["ev"] == "drop"
-
-
 def test_a_record_larger_than_the_buffer_is_lost_alone(writer: MemoryWriter) -> None:
     buffer = buffer_of(writer, 10_000)
     put(buffer, 1)
@@ -214,19 +182,6 @@ def test_a_record_larger_than_the_buffer_is_lost_alone(writer: MemoryWriter) -> 
     records = writer.take()
     assert kinds(records) == ["open", "stop", "drop", "stop"]
     check_sequence(records)
-
-
-def test_a_loss_that_lasts_to_the_end_is_stated_in_the_last_file(writer: MemoryWriter) -> None:
-    """The writer catches up only after the last record, so only the close can still write a ``drop``."""
-    buffer = buffer_of(writer, 1 << 12)
-    writer.stuck = True
-    put(buffer, 1_000)
-    lost = buffer.lost
-    assert lost > 0
-    writer.unstick()
-    buffer.close(BOOT_MS)
-    records = writer.take()
-    assert [one["lost"] for one in records if one["ev"] == "drop"] == [lost]
 
 
 def test_only_records_of_changes_have_the_moment_before_them(writer: MemoryWriter) -> None:
@@ -303,15 +258,6 @@ def test_nothing_of_others_is_touched(store: Store) -> None:
     store.retain(TODAY, 1, 1)
     assert len(closed_files(store.root, "n2")) == 10
     assert {path.name for path in own.iterdir()} == {".open-1-000001", "notes.jsonl", "1-000001.jsonl.gz"}
-
-
-def test_the_writer_keeps_to_the_bytes_as_it_goes(store: Store) -> None:
-    writer = Writer(store, Retention(0, 1_000))
-    writer.start()
-    for number in range(1, 51):
-        writer.push(Chunk(Segment(TODAY, 1, number), bytearray(b"x" * 99 + b"\n"), ends=True))
-    assert writer.stop(30)
-    assert [one.number for one, _ in store.closed()] == list(range(41, 51))
 
 
 def test_a_boot_has_a_number_of_its_own(store: Store) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rocketns.journal import encoding, record
 from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
-from rocketns.journal.journal import ALIVE_AFTER_MS, Journal
+from rocketns.journal.journal import Journal
 from rocketns.journal.record import KINDS
 from rocketns.journal.restore import lines
 from rocketns.journal.restore.finding import JournalFile
@@ -45,8 +45,6 @@ from tests.routeinfo.manager import (
     CLUSTER,
     MASTER,
     NORMAL,
-    SLAVE,
-    SLAVE_ADDR,
     VERSION,
     Broker,
     Manager,
@@ -202,43 +200,6 @@ def test_a_broker_that_goes_takes_its_topics(told: Told, cause: Cause) -> None:
     ]
 
 
-def test_a_group_that_loses_its_master_becomes_read_only_for_the_same_cause(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.manager.register(SLAVE, table_of("a", "b"))
-    told.of()
-    down, put = told.of(told.manager.unregister(MASTER.leaving(Cause.EXPIRED)))
-    assert (down["ev"], down["cause"]) == ("down", "expired")
-    assert (put["ev"], put["cause"], put["topics"][0]) == ("tput", "expired", {"t": "a"} | ENTRY | {"p": 4})
-
-
-def test_a_slave_that_becomes_master_leaves_its_old_id(told: Told) -> None:
-    told.manager.register(MASTER.but(id=1), table_of("a", "b"))
-    told.of()
-    told.manager.now_ms += 5
-    down, reg, *_ = told.of(told.manager.register(MASTER, table_of("a", "b")))
-    assert down == {"ev": "down"} | KEY | {"bid": 1, "gap": 5, "cause": "register"}
-    assert (reg["ev"], reg["bid"]) == ("reg", 0)
-
-
-def test_an_address_that_takes_an_id_displaces_the_one_that_had_it(told: Told) -> None:
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    told.manager.now_ms += 7
-    taken = MASTER.but(addr=OTHER, version=VERSION._replace(state_version=1))
-    down, reg, *_ = told.of(told.manager.register(taken, table_of("a", "b")))
-    assert down == {"ev": "down"} | KEY | {"gap": 7, "cause": "conflict"}
-    assert (reg["ev"], reg["addr"]) == ("reg", OTHER)
-
-
-def test_the_loser_of_a_conflict_is_recorded_only_where_it_was_a_member(told: Told) -> None:
-    told.manager.register(MASTER.but(version=VERSION._replace(state_version=9)), table_of("a", "b"))
-    told.manager.register(SLAVE, table_of("a", "b"))
-    told.of()
-    assert told.of(told.manager.register(MASTER.but(addr=OTHER), table_of("a", "b"))) == []
-    lost = told.of(told.manager.register(SLAVE.but(id=0), table_of("a", "b")))
-    assert lost == [{"ev": "down"} | KEY | {"addr": SLAVE_ADDR, "bid": 1, "gap": 0, "cause": "conflict"}]
-
-
 def test_tools_change_topics(told: Told) -> None:
     told.manager.register(MASTER, table_of("a", "b"))
     told.of()
@@ -252,14 +213,6 @@ def test_tools_change_topics(told: Told) -> None:
     assert told.of(told.manager.delete_topic("a")) == [
         {"ev": "tdel", "broker": BROKER, "cause": "admin", "topics": [{"t": "a"}]}
     ]
-
-
-def test_topics_that_a_registration_no_longer_lists(told: Told) -> None:
-    told.manager.config.delete_topic_with_broker_registration = True
-    told.manager.register(MASTER, table_of("a", "b"))
-    told.of()
-    _, deleted = told.of(told.manager.register(MASTER.next_version(), table_of("a")))
-    assert deleted == {"ev": "tdel", "broker": BROKER, "cause": "register", "topics": [{"t": "b"}]}
 
 
 def test_kv_items_and_properties(told: Told) -> None:
@@ -316,12 +269,6 @@ def test_half_a_surrogate_is_written_as_its_escape_and_read_back(told: Told) -> 
     assert [topic["t"] for topic in encoding.unescaped(one)["topics"]] == ["a\\n", "\ud800"]
     (one,) = told.events(KvChanged("ns", "\udfff", "v"))
     assert one == {"ev": "kv", "ns_key": "ns", "key": "\\udfff", "val": "v", "escaped": True}
-
-
-def test_a_backslash_needs_no_escape_of_its_own(told: Told) -> None:
-    (one,) = told.events(put(["\\ud800"]))
-    assert [topic["t"] for topic in one["topics"]] == ["\\ud800"]
-    assert "escaped" not in one
 
 
 def test_a_record_that_cannot_be_made_is_counted_and_hurts_nobody(
@@ -445,27 +392,6 @@ def test_an_empty_server_writes_a_record_a_minute() -> None:
     journal, writer = memory_journal(RouteTables())
     live(journal, range(1, 310))
     assert [round(minute, 1) for minute in minutes_of_life(writer)] == [1.0, 2.0, 3.0, 4.0, 5.0]
-
-
-def test_other_records_are_signs_of_life_too() -> None:
-    journal, writer = memory_journal(RouteTables())
-    for second in range(1, 301):
-        if second % 50 == 0:
-            change = KvChanged("ns", "k", str(second))
-            journal.record([change], BOOT_MS, BOOT_MS + second * 1_000)
-        live(journal, range(second, second + 1))
-    assert minutes_of_life(writer) == []
-
-
-def test_a_stuck_disk_is_not_filled_by_signs_of_life() -> None:
-    journal, writer = memory_journal(RouteTables(), journal_buffer_bytes=65_536)
-    writer.stuck = True
-    for minute in range(1, 10_000):
-        journal.tick(BOOT_MS + minute * ALIVE_AFTER_MS)
-    assert journal.buffer.lost == 0
-    writer.unstick()
-    journal.tick(BOOT_MS + 10_000 * ALIVE_AFTER_MS)
-    check_sequence(writer.take())
 
 
 def test_a_clock_that_was_set_back_does_not_end_it() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from rocketns.journal import writer as writer_module
 from rocketns.journal.chain import HASH_CHARS, LINK_FILES_MAX, NO_HASH, last_seal
-from rocketns.journal.reading.verifying import FAULTS_MAX, Damage, name_servers
+from rocketns.journal.reading.verifying import FAULTS_MAX, name_servers
 from tests.journal.chained import BOOT_MS, NS, Boot, checked, files, journal, unsealed, value
 
 SEALS = re.compile(rb'"prev":"([0-9a-f]+)","hash":"([0-9a-f]+)"')
@@ -89,23 +89,6 @@ def test_lines_that_were_removed_moved_or_added_show(
     assert checked(tmp_path).faults
 
 
-def test_a_file_that_was_removed_shows(tmp_path: Path, written: list[Path]) -> None:
-    for path in written[1:-1]:
-        data = path.read_bytes()
-        path.unlink()
-        assert checked(tmp_path).faults, path
-        path.write_bytes(data)
-    assert not checked(tmp_path).faults
-
-
-def test_a_boot_that_was_removed_shows(tmp_path: Path, written: list[Path]) -> None:
-    for path in written:
-        if path.name.startswith(str(BOOT_MS + 3_600_000)):
-            path.unlink()
-    (fault,) = checked(tmp_path).faults
-    assert fault.damage is Damage.GAP
-
-
 def test_each_damaged_place_is_named_with_its_line(tmp_path: Path, written: list[Path]) -> None:
     for path in written[1:3]:
         path.write_bytes(path.read_bytes().replace(b'"key":"k"', b'"key":"j"', 1))
@@ -157,16 +140,6 @@ def test_boots_that_were_killed_before_their_first_seal_break_no_chain(tmp_path:
     assert (found.faults, found.anew) == ([], [])
     left.with_name(left.name.removeprefix(".open-") + ".jsonl").write_bytes(b"")
     assert checked(tmp_path).faults
-
-
-def test_a_running_server_has_an_end_that_is_not_sealed(tmp_path: Path) -> None:
-    boot = Boot(tmp_path, BOOT_MS).put(100)
-    boot.buffer.put(value(1))
-    boot.buffer.hand_over_soon()
-    assert boot.writer.wait_until_settled(60)
-    found = checked(tmp_path)
-    assert (found.faults, found.tail > 0) == ([], True)
-    boot.stop()
 
 
 def test_files_that_retention_deleted_are_no_fault(tmp_path: Path, written: list[Path]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import subprocess
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -21,7 +20,6 @@ from rocketns.journal.writer import Chunk, OpenFile, Retention, Writer
 from tests.journal.files import closed_files, open_files
 from tests.simulation.disk import Disk
 from tests.simulation.filesystem import FileSystem, interposed
-from tests.support.needs import not_run
 
 DAY = date(2026, 11, 21)
 BOOT = 1_700_000_000_000
@@ -198,26 +196,6 @@ def test_a_failed_sync_is_repeated_with_its_bytes(journalled: Journalled, monkey
     assert open_files(journalled.root)[0].read_bytes() == line(1)
 
 
-def test_a_failed_rename_is_repeated(journalled: Journalled, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-        journalled.push(line(1), ends=True)
-    assert journalled.writer.has_pending
-    journalled.again()
-    assert [path.read_bytes() for path in closed_files(journalled.root)] == [bytes(line(1))]
-
-
-def test_a_file_that_was_taken_away_is_said_and_the_next_one_is_written(
-    journalled: Journalled, caplog: pytest.LogCaptureFixture
-) -> None:
-    journalled.push(line(1))
-    open_files(journalled.root)[0].unlink()
-    journalled.push(line(2), ends=True)
-    journalled.push(line(3), 2)
-    assert "was removed before it was closed" in caplog.text
-    assert open_files(journalled.root)[0].read_bytes() == line(3)
-
-
 def test_one_process_writes_for_one_id(
     tmp_path: Path, started: list[Journalled], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -232,42 +210,6 @@ def test_one_process_writes_for_one_id(
     first.writer.stop(WITHIN_S)
     second.again()
     assert not second.writer.has_pending
-
-
-def test_a_full_file_system_loses_nothing_once_there_is_room_again(tmp_path: Path) -> None:
-    """On a real file system of 256 KiB; needs the permission to mount."""
-    small = tmp_path / "small"
-    small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "journal-test", str(small)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        not_run("no permission to mount a small file system here")
-    try:
-        ballast = small / "ballast"
-        ballast.write_bytes(b"x" * 200_000)
-        one = Journalled(small / "j")
-        one.push(line(0))
-        for number in range(1, 21):
-            one.push(line(number, 8_192))
-        assert one.writer.pending_bytes > 0
-        ballast.unlink()
-        one.again()
-        assert one.writer.pending_bytes == 0
-        expected = line(0) + b"".join(line(number, 8_192) for number in range(1, 21))
-        assert open_files(small / "j")[0].read_bytes() == expected
-        one.writer.stop(WITHIN_S)
-    finally:
-        subprocess.run(["umount", "-l", str(small)], check=True)
-
-
-def test_a_stop_says_whether_everything_is_on_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    good = Journalled(tmp_path / "good")
-    good.push(line(1), ends=True)
-    assert good.writer.stop(WITHIN_S)
-    (tmp_path / "bad").write_text("no folder")
-    bad = Journalled(tmp_path / "bad")
-    bad.push(line(1))
-    assert not bad.writer.stop(WITHIN_S)
-    assert "20 bytes of the journal could not be written before the stop" in caplog.text
 
 
 class Emptied(deque[Chunk]):
@@ -327,37 +269,8 @@ def test_folders_that_a_killed_process_left_without_a_sync_are_synced(disk: Disk
     assert (HOME / "b" / "journal" / store.open_path(SEGMENT).relative_to(store.root)).read_bytes() == b'{"seq":1}\n'
 
 
-def test_a_folder_whose_sync_failed_is_made_again(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as failing:
-        failing.setattr(files, "sync_folder", raise_eio)
-        with pytest.raises(OSError, match="Input/output"):
-            files.replace_with_backup(HOME / "namesrv" / "kv.json", [b"one"])
-    files.replace_with_backup(HOME / "namesrv" / "kv.json", [b"one"])
-    disk.lose_power()
-    assert (HOME / "namesrv" / "kv.json").read_bytes() == b"one"
-
-
 def raise_eio(_folder: Path) -> None:
     raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-
-def test_the_journals_closed_file_keeps_its_name(disk: Disk) -> None:
-    store = Store(HOME / "journal", "n1")
-    file = OpenFile(store, SEGMENT)
-    file.append(bytearray(b'{"seq":1}\n'))
-    file.sync()
-    file.close()
-    disk.lose_power()
-    assert store.closed_path(SEGMENT).read_bytes() == b'{"seq":1}\n'
-
-
-def test_a_replaced_file_is_there_with_its_new_folder(disk: Disk) -> None:
-    files.replace_with_backup(HOME / "a" / "namesrv" / "kv.json", [b"one"])
-    disk.lose_power()
-    assert (HOME / "a" / "namesrv" / "kv.json").read_bytes() == b"one"
-    files.replace_with_backup(HOME / "a" / "namesrv" / "kv.json", [b"two"])
-    disk.lose_power()
-    assert (HOME / "a" / "namesrv" / "kv.json").read_bytes() == b"two"
 
 
 @pytest.mark.parametrize("breaks", [False, True])
