@@ -122,7 +122,7 @@ def test_a_group_that_no_broker_could_register_is_left_out(name: str, data: Brok
 def test_a_group_has_so_many_ids_at_most_and_keeps_the_known_ones() -> None:
     observed = Observed()
     observed.groups({"b": group({-1: A})})
-    observed.groups({"b": group({-1: A} | {one: f"a{one}" for one in range(BROKER_IDS_MAX)})})
+    observed.groups({"b": group({one: f"a{one}" for one in range(BROKER_IDS_MAX)} | {-1: A})})
     assert len(observed.tables.broker_addr_table["b"].broker_addrs) == observed.tables.members == BROKER_IDS_MAX
     assert observed.tables.broker_addr_table["b"].broker_addrs[-1] == A
     assert observed.left_out == 1
