@@ -18,16 +18,15 @@ ON = {"notifyMinBrokerIdChanged": "true"}
 class Listener:
     """Listens at a loopback host. ``serve`` has each accepted connection, in a thread; without one nothing is sent.
 
-    ``accepted`` counts. ``ended`` counts the connections that ``serve`` left, which it does when the server ends them.
-    Usable as a context manager.
+    ``accepted`` counts. Usable as a context manager.
     """
 
-    def __init__(self, host: str, serve: Serve | None = None, port: int = 0) -> None:
-        self._listening = socket.create_server((host, port), backlog=128)
+    def __init__(self, host: str, serve: Serve | None = None) -> None:
+        self._listening = socket.create_server((host, 0), backlog=128)
         self._serve = serve or read_to_the_end
         self._connections: list[socket.socket] = []
         self.addr = "{}:{}".format(*self._listening.getsockname())
-        self.accepted = self.ended = 0
+        self.accepted = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Listener:
@@ -52,7 +51,6 @@ class Listener:
     def _run(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
             self._serve(connection)
-        self.ended += 1
 
 
 def read_to_the_end(connection: socket.socket) -> None:

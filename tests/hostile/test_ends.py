@@ -12,7 +12,7 @@ from interop.harness.payloads import data_version
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import heartbeat, register, registered, settle, unregister
+from tests.behaviour.steps import registered, settle, unregister
 from tests.behaviour.views import cluster_info, filter_servers, members, perms, route, topic_list
 
 EMPTY: dict[str, dict[str, str]] = {"brokerAddrTable": {}, "clusterAddrTable": {}}
@@ -55,17 +55,6 @@ def test_a_closed_connection_ends_all_that_came_over_it(server: NameServer, aski
     assert_all_ends(asking)
 
 
-def test_a_refused_registration_changes_nothing_of_a_group(asking: Client, names: Names) -> None:
-    """Neither its addresses nor which clusters list it."""
-    registered(asking, names)
-    before = cluster_info(asking)
-    for number in range(20):
-        refused = register(asking, names, ["T"], broker_id=5, clusterName=f"{names.cluster}-{number}")
-        assert refused.code == 1
-    assert cluster_info(asking) == before
-    assert route(asking, names.topic("T"))
-
-
 @pytest.mark.parametrize(
     "changes",
     [{"clusterName": "other"}, {"brokerId": None}, {"brokerName": "other"}, {"brokerName": None}],
@@ -89,15 +78,6 @@ def test_filter_servers_end_with_a_broker_that_lost_its_id(server: NameServer, a
         registered(client, names, host=2, version=data_version(1, state=1))
     registered(asking, names, host=2, broker_id=1, filters=None)
     assert names.addr(2) not in filter_servers(asking, names.topic("T"))
-
-
-def test_a_heartbeat_of_an_ended_address_brings_nothing_back(server: NameServer, asking: Client, names: Names) -> None:
-    with server.connect() as client:
-        registered(client, names)
-        assert unregister(client, names, clusterName="other").code == 0
-        settle(client)
-        assert heartbeat(client, names).code == 0
-    assert_all_ends(asking)
 
 
 IDS = {"0": 0, "1": 1}
@@ -138,16 +118,6 @@ def test_a_mapping_ends_with_its_topic(client: Client, names: Names) -> None:
     delete_topic(client, topic)
     registered(client, names, version=data_version(2))
     assert shown(client, topic) == set()
-
-
-def test_a_topic_that_returns_brings_its_mapping(client: Client, names: Names) -> None:
-    """With the same data version: in Java the mapping was never gone."""
-    topic = names.topic("T")
-    one = {topic: mapping(names.broker, topic)}
-    registered(client, names, mapping=one)
-    delete_topic(client, topic)
-    registered(client, names, mapping=one)
-    assert shown(client, topic) == {names.broker}
 
 
 def test_a_mapping_of_a_broker_without_the_topic_is_not_kept(client: Client, names: Names) -> None:

@@ -9,7 +9,7 @@ import random
 import socket
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -85,7 +85,6 @@ FRAMES = 750
 FRAMES_A_CONNECTION = 25
 FRAME_MAX = 16 * 1024 * 1024
 HEADER = json_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}, opaque=1)
-BINARY = binary_header(codes.GET_KV_CONFIG, {"namespace": "none", "key": "none"}, opaque=1)
 
 
 def throw(server: NameServer, data: bytes, *, reset: bool = False) -> None:
@@ -137,29 +136,6 @@ def send_and_drain(client: Client, data: bytes) -> None:
         client.socket.shutdown(socket.SHUT_WR)
         while client.socket.recv(65_536):
             pass
-
-
-def fin(client: Client) -> None:
-    client.socket.shutdown(socket.SHUT_WR)
-    assert client.is_closed_by_server()
-
-
-def reset(client: Client) -> None:
-    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-@pytest.mark.parametrize("end", [fin, reset])
-@pytest.mark.parametrize("data", [frame(HEADER, b"body"), frame(BINARY, b"body", ROCKETMQ)], ids=["json", "binary"])
-def test_a_frame_cut_at_every_byte(shared_server: NameServer, data: bytes, end: Callable[[Client], None]) -> None:
-    """B050: nothing is sent, the connection closes, and the next one starts fresh."""
-    with leaves_nothing(shared_server), Witness(shared_server):
-        for cut in range(len(data)):
-            with Client(shared_server.port) as client:
-                client.send(data[:cut])
-                end(client)
-        with Client(shared_server.port) as client:
-            client.send(data)
-            assert client.receive().code == codes.QUERY_NOT_FOUND
 
 
 LENGTHS = [-(2**31), -1, 0, 3, FRAME_MAX - 3, FRAME_MAX, 2**31 - 1]

@@ -22,7 +22,9 @@ from rocketns.admin.api.answers import PAGE_BYTES_MAX
 from rocketns.admin.api.handlers import ROUTE_BYTES_MAX
 from rocketns.admin.api.tables import TABLES
 from rocketns.admin.page.stream import MESSAGE_BYTES_MAX
+from rocketns.errors import AnswerTooLarge
 from rocketns.journal.buffer import LARGE_SHARE
+from rocketns.protocol.body import bodies
 from tests.admin.http import Http
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
@@ -78,7 +80,6 @@ class Stranger:
         assert self.ask(codes.REGISTER_BROKER, fields, body, inflated).code == codes.SUCCESS
 
 
-
 def names(count: int, length: int) -> list[str]:
     """Different names of control characters, mixed: a body that inflates to much more than it has is refused."""
     chance = random.Random(count)
@@ -91,6 +92,8 @@ BROKERS = 100
 NAME = CONTROL * (LONG - 100)
 STREAM = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 MESSAGE = re.compile(rb"event: (?:status|busy)\n")  # the first part of each message
+
+
 def register_brokers(client: Client) -> Stranger:
     """Many groups with long names, each with the topics T and one of its own."""
     stranger = Stranger(client)
@@ -151,6 +154,8 @@ def test_an_answer_that_is_too_large_is_refused_before_it_is_made(start_server: 
                 answer = client.request(code, fields)
                 assert (answer.code, "outgoingBytesMax=65536" in (answer.remark or "")) == (1, True), what
         assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "no"}).code == codes.TOPIC_NOT_EXIST
+    with pytest.raises(AnswerTooLarge):
+        bodies.cluster_info({}, {"cluster": ["b" * LONG]}, LONG)
 
 
 REQUESTS: dict[str, Callable[[Stranger], object]] = {

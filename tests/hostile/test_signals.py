@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from interop.harness import codes
@@ -19,8 +17,6 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import eventually, frame, json_header
 from rocketns import __version__
 from tests.behaviour.calls import put_kv, settings, update_settings
-from tests.behaviour.conftest import Names
-from tests.behaviour.steps import registered
 from tests.hostile.conftest import StartServer, assert_nothing_unforeseen
 from tests.hostile.witness import MB
 
@@ -96,15 +92,6 @@ def test_sighup_goes_on_in_a_new_log_file(start_server: StartServer, server_clas
         server.stop()
 
 
-def test_a_file_beyond_the_limit_on_sizes_ends_nothing(server: NameServer) -> None:
-    """The kernel sends SIGXFSZ when `ulimit -f` is exceeded: the write fails, and the log says so."""
-    psutil.Process(server.pid).rlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-    with server.connect() as client:
-        client.request(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k", "value": "v" * (2 << 20)})
-        assert client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == codes.SUCCESS
-    assert_answers(server)
-
-
 def test_too_few_open_files_stop_the_start_with_a_sentence(server_class: type[NameServer], tmp_path: Path) -> None:
     """With fewer than 16 connections. `test_more_connections_than_open_files` has a few more."""
 
@@ -120,17 +107,6 @@ def test_too_few_open_files_stop_the_start_with_a_sentence(server_class: type[Na
 
 LIST = codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 SLOW_JSON = b"{'a':[" + b"1," * 100_000 + b"1]}"
-
-
-@contextmanager
-def open_connections(server: NameServer) -> Iterator[None]:
-    """Idle connections and one in the middle of a frame, with a broker on each."""
-    with ExitStack() as stack:
-        for _ in range(50):
-            client = stack.enter_context(server.connect())
-            registered(client, Names())
-            client.send(frame(json_header(LIST))[:-1])
-        yield
 
 
 @contextmanager
@@ -167,7 +143,7 @@ def first_tls_hello(server: NameServer) -> Iterator[None]:
 
 
 Situation = Callable[[NameServer], AbstractContextManager[None]]
-SITUATIONS = (open_connections, slow_requests, peers_that_do_not_read, first_tls_hello)
+SITUATIONS = (slow_requests, peers_that_do_not_read, first_tls_hello)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from interop.harness.wire import Client
 from rocketns.errors import StartupError
 from rocketns.server.connections.handshake import UNTRUSTED
-from rocketns.server.connections.trusted import LOG_INTERVAL_MS, TrustedProxies
+from rocketns.server.connections.trusted import TrustedProxies
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.live import LiveServer
 from tests.support.proxyheaders import LOCAL, TCP4, UNSPEC, addresses4, v1, v2
@@ -73,15 +72,6 @@ def test_a_header_from_a_balancer_counts(tmp_path: Path, trusted: str, header: s
 def test_an_address_is_trusted_if_a_network_has_it(networks: tuple[str, ...], address: str, trusted: bool) -> None:
     """Without networks everybody is."""
     assert TrustedProxies([ip_network(one) for one in networks]).trusts(address) is trusted
-
-
-def test_refused_headers_are_logged_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
-    proxies = TrustedProxies([ip_network("10.0.0.0/8")])
-    with caplog.at_level(logging.WARNING):
-        for now_ms in (0, 1, LOG_INTERVAL_MS - 1, LOG_INTERVAL_MS):
-            proxies.note("192.0.2.7:1", now_ms)
-    assert [record.getMessage().partition("last such line: ")[2][:1] for record in caplog.records] == ["1", "3"]
-    assert "192.0.2.7:1" in caplog.text
 
 
 @pytest.mark.parametrize("wrong", ["10.0.0.1/8", "balancer.example", "10.0.0.0/33", "10.0.0.0/8/8"])

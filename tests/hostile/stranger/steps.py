@@ -1,139 +1,107 @@
-"""One step: what a stranger does, as values; known attacks; and the first steps of every seed."""
+"""One step of a stranger, drawn from a seed: at which port, what is sent, how often, on how many connections.
+
+The steps of one act share names, sizes and ports. Requests are those of `tests.support.histories`, of peers whose names
+are odd or long and whose bodies have many entries; whole, damaged, cut, or never ending.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import random
-import socket
 import struct
-import time
-import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, dumps, register_body, register_ext, topic_config
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import frame, json_header
-from tests.hostile.stranger import grammar
-from tests.hostile.stranger.grammar import (
-    CONNECTIONS,
-    HELD,
-    REPEATS,
-    UNFINISHED,
-    UNREAD,
-    Act,
-    Choice,
-    Frame,
-    act_of,
+from tests.support.histories import (
+    PUT_TOPIC,
+    REGISTER,
+    REQUESTS,
+    Ask,
+    Peers,
+    damaged,
+    dumps,
+    odd,
     size,
+    steps_of,
+    switch,
 )
 from tests.support.proxyheaders import LOCAL, PROXY, TCP4, addresses4, tlv, v1, v2
 from tests.support.tlsclient import TlsPeer
 
 MB = 1 << 20
-# Not the address of the honest peers: a peer with the same host would wait for a turn of each hostile connection.
-STRANGERS_HOST = "127.0.0.2"
-ROUTE = codes.GET_ROUTEINFO_BY_TOPIC
-Attack = Callable[[int], None]
-
-
-def block(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
-
-
-def registration(body: bytes, name: str, **more: str) -> bytes:
-    ext = register_ext(cluster="Hostile", broker=name, addr="10.9.9.9:1", body=body, **more)
-    return frame(json_header(codes.REGISTER_BROKER, ext), body)
-
-
-def connection(port: int) -> socket.socket:
-    """A socket, which is its own context manager. OSError where it is refused or too late."""
-    return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(STRANGERS_HOST, 0))
-
-
-def send_and_drain(port: int, data: bytes, times: int = 1, *, wait_s: float = 0.05) -> None:
-    """Send, and read until nothing comes for ``wait_s``."""
-    with connection(port) as stranger:
-        for _ in range(times):
-            stranger.sendall(data)
-        stranger.settimeout(wait_s)
-        while stranger.recv(MB):
-            pass
-
-
-def proxied(port: int) -> None:
-    """PROXY headers of 64 KiB, each from another host: many extensions, and extensions within extensions."""
-    source = addresses4(f"10.9.{time.monotonic_ns() % 250}.{time.monotonic_ns() // 250 % 250}", 1)
-    for extensions in EXTENSIONS:
-        header = v2(TCP4, source + extensions)
-        for _ in range(10):
-            send_and_drain(port, header + frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)), wait_s=0.005)
-
-
-def shaking_hands(port: int) -> None:
-    """The beginnings of TLS handshakes, each of which costs a signature."""
-    hello = TlsPeer().shake_hands()
-    with contextlib.ExitStack() as stack:
-        for _ in range(30):
-            stack.enter_context(connection(port)).sendall(hello)
-
-
-def deflated_zeros(port: int) -> None:
-    """135 KB that inflate to 31 MB."""
-    send_and_drain(port, registration(ZEROS, "zeros", compressed="true"), 4)
-
-
-def lenient_mappings(port: int) -> None:
-    """A compressed registration of mappings that are not quite JSON."""
-    send_and_drain(port, registration(LENIENT, "lenient", compressed="true"))
-
-
-def registering(port: int) -> None:
-    """Registers the topics that others look up, with other queues each time. At the end their broker is removed."""
-    with connection(port) as stranger:
-        for body in CHANGING * 10:
-            stamped = body.replace(b'"timestamp":0', b'"timestamp":%d' % time.time_ns())
-            stranger.sendall(registration(stamped, "changing"))
-            stranger.recv(MB)
-
-
-ZEROS = zlib.compress(block(dumps(data_version())) + bytes(31 * MB), 1)
-_MAPPINGS = [block(b"{'topic':'t%d','currIdMap':{%s}}" % (n, b"0:0," * 8_000 + b"1:1")) for n in range(100)]
-
-LENIENT = zlib.compress(
-    block(dumps(data_version())) + struct.pack(">i", 0) + block(b"[]") + struct.pack(">i", 100) + b"".join(_MAPPINGS), 1
-)
-
-CHANGING = [register_body([topic_config(f"T{n}", read) for n in range(500)], data_version(0, 0)) for read in (4, 8)]
-PADDED = register_body([topic_config(f"T{n}") | {"attributes": {"+a": "x" * 2_000}} for n in range(500)])
-_NESTED = reduce(lambda inner, _: tlv(0x20, bytes(5) + inner), range(120), tlv(0xEE, b"") * 21_000)
-EXTENSIONS = (tlv(0xEE, b"x") * 16_000, _NESTED)
-TABLE = [registration(register_body([topic_config(f"T{n}") for n in range(500)]), f"hostile-{b}") for b in range(20)]
-
-# Those that the grammar does not draw.
-ATTACKS: tuple[Attack, ...] = (proxied, shaking_hands, deflated_zeros, lenient_mappings, registering)
-
-
-@contextlib.contextmanager
-def wide_topics(port: int) -> Iterator[None]:
-    """Meanwhile 20 brokers have 500 topics each, which some attacks look up."""
-    with contextlib.ExitStack() as stack:
-        for request in TABLE:
-            stack.enter_context(connection(port)).sendall(request)
-        yield
-
-
-PLAIN, TLS, HELLO, PROXIED, BROKERS = "plain", "tls", "hello", "proxied", "brokers"
-MANAGEMENT, ADDRESS, KNOWN = "management", "address server", "known"
-DOORS = (PLAIN, PLAIN, BROKERS, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS, KNOWN)
-ADDRESS_PORT, MANAGEMENT_PORT, SERVER_PORT = "the address server", "the management port", "the name server"
+STEPS_IN_ACT = 12
+# Of an act's texts, in bytes, and of entries in a body.
+LONGEST = (40, 300, 4_096, 70_000, 3_000_000)
+MOST = (3, 40, 1_000, 50_000)
+BYTES_MAX = 64 * MB  # sent by one step
+FRAME_MAX = 15 * MB
 HOLD_S_MAX = 20.0
+PLAIN, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS = "plain", "tls", "hello", "proxied", "management", "address server"
+DOORS = (PLAIN, PLAIN, PLAIN, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS)
+# Honest names begin so; a stranger's may, too, but then go on differently.
+HONEST = "honest"
+NAMES = (
+    *("SELF_TEST_TOPIC", "TBW102", "%RETRY%g", "%DLQ%g", "RMQ_SYS_TRACE_TOPIC", "__ZONE_NAME", "s1", "s2", "s3"),
+    *("", " ", "null", "-1", "9" * 25, "1e999", "../../etc/passwd", "a=b", "a b 1 1 6", "[]", "{}", "#topic=%"),
+    *("<script>alert(1)</script>", "__proto__", "${jndi:ldap://127.0.0.1}", *(HONEST + end for end in ("\0", "-", "~"))),
+)  # fmt: skip
+PIECES = ("n", "\x01", "\n", '"\\', "\u202e\u05d0", "\U0001f600", "\u2028", 'ab\0\n\x1b\u05d0"')
 OF_NOBODY = ("127.0.0.15:1", "127.0.0.15:2")
-STEP_CONNECTIONS_MAX = 400
-BYTES_MAX = 64 << 20  # sent by one step
-FRAMES_MAX = 4
-REPEATS_MAX = 3_000
+# What honest peers rely on stays as it is: Java, too, lets any peer switch lookups off.
+SWITCHES = ("notifyMinBrokerIdChanged", "supportActingMaster", "deleteTopicWithBrokerRegistration", "listenPort",
+            "returnOrderTopicConfigToBroker", "rocketns.incomingBytesMax", "journalPath", "configBlackList")  # fmt: skip
+KINDS = {**REQUESTS, odd: 20, switch: 4}
+
+
+@dataclass(frozen=True)
+class Act:
+    """What the steps of an act have in common."""
+
+    peers: Peers
+    longest: int
+    doors: list[str]
+    connections: int
+    repeats: int
+    shares: tuple[float, ...]
+    reads: tuple[bool, ...]
+    hold_s: float
+
+
+def act_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Act:
+    """That of the step with this number. ``addresses`` are those at which strangers listen as brokers."""
+    chance = random.Random(f"{seed} act {number // STEPS_IN_ACT}")
+    longest, most = chance.choice(LONGEST), chance.choice(MOST)
+
+    def names(count: int) -> list[str]:
+        return [_name(chance, longest) for _ in range(count)]
+
+    clusters, groups = names(3), names(6)
+    listening = chance.sample(addresses, min(8, len(addresses))) if addresses else list(OF_NOBODY)
+    homes = {one: (chance.choice(clusters), chance.choice(groups), None) for one in (*listening, *names(2))}
+    filters = ((), (_name(chance, longest),), ("f:1",) * min(most, 10_100))
+    peers = Peers(
+        homes, clusters, groups, names(12), ids=("0", "1", "2", str(chance.randrange(1 << 63))),
+        queues=(4, 8, 16, -1, 1 << 31), timeouts=(None, "1", "2000", "120000", "-1", str((1 << 63) - 1), "x"),
+        zones=(None, *names(1)), filters=filters, namespaces=names(2), keys=names(4), switches=SWITCHES,
+        forms=((False, 513), (True, 513), (False, -1), (False, 1 << 31), (True, 401), (True, 36), (False, 0)),
+        strays=0.3, odd=0.5, crowds=0.3, most=most,
+    )  # fmt: skip
+    return Act(
+        peers, longest, chance.sample(DOORS, chance.choice((1, 2, 3, len(DOORS)))), chance.choice((1, 8, 64, 400)),
+        chance.choice((1, 1, 3, 100, 3_000)), chance.choice(((1.0,), (1.0, 0.99), (chance.random(),))),
+        chance.choice(((True,), (True, False), (False,))), chance.choice((0.0, 0.05, 1.0, 5.0, HOLD_S_MAX)),
+    )  # fmt: skip
+
+
+def _name(chance: random.Random, longest: int) -> str:
+    if chance.random() < 0.5:
+        return chance.choice(NAMES)
+    piece = chance.choice(PIECES)
+    return piece * (size(chance, longest) // len(piece.encode())) + chance.choice("0123456789")
 
 
 @dataclass(frozen=True)
@@ -145,7 +113,7 @@ class Step:
 
     number: int
     door: str
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[bytes, ...]
     before: bytes = b""
     connections: int = 1
     repeats: int = 1
@@ -154,71 +122,90 @@ class Step:
     reads: bool = True
     end: str = "close"
     hold_s: float = 0.0
-    attack: Attack | None = None
-
-    @property
-    def kinds(self) -> str:
-        what = self.attack.__name__ if self.attack else " ".join(sorted({frame.kind for frame in self.frames}))
-        return f"{self.door}: {what}"
-
-    @property
-    def data(self) -> bytes:
-        return b"".join(frame.data for frame in self.frames)
 
     def __str__(self) -> str:
-        sizes = "+".join(str(len(frame.data)) for frame in self.frames)
-        return (f"step {self.number}: {self.kinds}; {sizes} bytes x {self.repeats} x {self.connections} connections, "
+        sizes = "+".join(str(len(data)) for data in self.frames)
+        return (f"step {self.number}: {self.door}; {sizes} bytes x {self.repeats} x {self.connections} connections, "
                 f"{self.share:.0%} in {self.parts} parts, {'read' if self.reads else 'unread'}, {self.end} after "
-                f"{self.hold_s:.1f} s")  # fmt: skip
-
-
-def port_of(door: str) -> str:
-    """The name of the port that the door leads to."""
-    return {MANAGEMENT: MANAGEMENT_PORT, ADDRESS: ADDRESS_PORT}.get(door, SERVER_PORT)
+                f"{self.hold_s:.1f} s; {self.frames[0][:200]!r}")  # fmt: skip
 
 
 def step_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:
-    """The step with this number. ``addresses`` are those at which strangers listen as brokers."""
-    act, chance = act_of(seed, number), random.Random(f"{seed} step {number}")
-    door = chance.choice(act.some("doors", DOORS))
-    if door == KNOWN:
-        return Step(number, door, attack=chance.choice(act.some("attacks", ATTACKS)))
-    if door == BROKERS:
-        return Step(number, door, grammar.group(act, chance, addresses or OF_NOBODY), hold_s=_held(act, chance))
-    drawn = tuple(_frame(door, act, chance, addresses) for _ in range(chance.randrange(1, FRAMES_MAX + 1)))
-    sent = max(1, sum(len(frame.data) for frame in drawn))
-    connections = min(_count(act, chance, CONNECTIONS, (1, 8, 64, STEP_CONNECTIONS_MAX)), max(1, BYTES_MAX // sent))
-    repeats = min(_count(act, chance, REPEATS, (1, 1, 3, 100, REPEATS_MAX)), max(1, BYTES_MAX // sent // connections))
+    """The step with this number, from the last step of the opening on."""
+    if number < len(OPENING):
+        return OPENING[number]
+    act, chance = act_of(seed, number, addresses), random.Random(f"{seed} step {number}")
+    door = chance.choice(act.doors)
+    write = _http if door in (MANAGEMENT, ADDRESS) else request
+    frames = tuple(write(act, chance, door)[:FRAME_MAX] for _ in range(chance.randrange(1, 5)))
+    sent = max(1, sum(map(len, frames)))
+    connections = min(max(1, size(chance, act.connections)), max(1, BYTES_MAX // sent))
+    repeats = min(max(1, size(chance, act.repeats)), max(1, BYTES_MAX // sent // connections))
     return Step(
-        number, door, drawn, _before(door, act, chance), connections, repeats,
-        share=_one(act, chance, UNFINISHED, (1.0, 1.0, 1.0, chance.random(), 0.99)),
-        parts=chance.choice(act.some("parts", (1, 1, 1, 3, 50))),
-        reads=_one(act, chance, UNREAD, (True, True, False)),
-        end=chance.choice(act.some("ends", ("close", "close", "half-close", "reset"))),
-        hold_s=_held(act, chance),
+        number, door, frames, _before(door, act, chance), connections, repeats, chance.choice(act.shares),
+        chance.choice((1, 1, 1, 3, 50)), chance.choice(act.reads),
+        chance.choice(("close", "close", "half-close", "reset")), act.hold_s,
     )  # fmt: skip
 
 
-def _one(act: Act, chance: random.Random, dimension: str, choices: tuple[Choice, ...]) -> Choice:
-    """The last of the choices is the most."""
-    return choices[-1] if dimension in act.pushed else chance.choice(act.some(dimension, choices))
+def request(act: Act, chance: random.Random, _door: str = PLAIN) -> bytes:
+    """One frame, in some cases damaged."""
+    asked = next(one for one in steps_of(str(chance.random()), 0, act.peers, KINDS) if isinstance(one, Ask))
+    if chance.random() < 0.03:
+        asked = replace(asked, ext={**(asked.ext or {}), **{f"k{n}": "v" for n in range(size(chance, act.peers.most))}})
+    if chance.random() < 0.05:
+        zeros = bytes(size(chance, 31 * MB))
+        asked = replace(asked, code=REGISTER, ext={**(asked.ext or {}), "compressed": "true"}, body=zeros, deflated=True)
+    data = asked.frame(chance.randrange(1 << 31), flag=chance.choice((0, 0, 0, 0, 1, 2, 3, 1 << 30)))
+    kind = chance.random()
+    if kind < 0.1:
+        return damaged(chance, data, first=chance.choice((0, 8, 8)))
+    return chance.randbytes(size(chance, act.longest)) if kind < 0.13 else data
 
 
-def _held(act: Act, chance: random.Random) -> float:
-    return _one(act, chance, HELD, (0.0, 0.05, 1.0, 5.0, HOLD_S_MAX))
+def answer(act: Act, chance: random.Random, code: int, opaque: int) -> bytes:
+    """An answer to a request that the server sent: of a name server, or something else."""
+    peers = act.peers
+    groups = {f"g{n}": {"cluster": "c", "brokerName": f"g{n}", "brokerAddrs": {"0": next(iter(peers.homes))[:999]}}
+              for n in range(size(chance, min(peers.most, 5_000)))}  # fmt: skip
+    bodies: tuple[Callable[[], bytes], ...] = (
+        lambda: dumps({"brokerAddrTable": groups, "clusterAddrTable": {"c": list(groups)}}),
+        lambda: dumps({"topicList": [*peers.topics, *(f"t{n}" for n in range(size(chance, peers.most)))]}),
+        lambda: chance.randbytes(2_048),
+        lambda: request(act, chance)[8:],
+    )  # fmt: skip
+    header = {"code": chance.choice((0, 0, 0, 1, 17, code)), "flag": chance.choice((1, 1, 1, 0, 3)), "opaque": opaque,
+              "version": 513, "extFields": {"topics": str(size(chance, 1 << 40))}}  # fmt: skip
+    return frame(json.dumps(header).encode(), chance.choice(bodies)()[:FRAME_MAX])
 
 
-def _count(act: Act, chance: random.Random, dimension: str, choices: tuple[int, ...]) -> int:
-    most = _one(act, chance, dimension, choices)
-    return most if dimension in act.pushed else max(1, size(chance, most))
+API = "/api/v1/"
+LISTS = ("brokers", "topics", "clusters", "connections", "kv", "config", "limits", "events", "nameservers", "nobody",
+         "disagreements", "status", "route?topic=SELF_TEST_TOPIC", "openapi.json")  # fmt: skip
+PATHS = {
+    MANAGEMENT: ("/", "/livez", "/readyz", "/metrics", API + "stream", "/nobody", *(API + one for one in LISTS)),
+    ADDRESS: ("/rocketmq/nsaddr", "/rocketmq/nsaddr-unit?nofix=1", "/", "/rocketmq/", "/nobody"),
+}
+METHODS = ("GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "get", "X" * 300)
 
 
-def _frame(door: str, act: Act, chance: random.Random, addresses: tuple[str, ...]) -> Frame:
-    if door == MANAGEMENT:
-        return grammar.management(act, chance)
-    if door == ADDRESS:
-        return grammar.address(act, chance)
-    return grammar.request(act, chance, addresses)
+def _http(act: Act, chance: random.Random, door: str) -> bytes:
+    """A request of HTTP, with odd queries, headers and lengths."""
+    path, text = chance.choice(PATHS[door]), quote(_name(chance, min(act.longest, 10_000)))
+    words = ("limit=501", "offset=-1", "sort=-name", f"search={text}", f"topic={text}", "state=live", "nobody=0")
+    if path.startswith(API) and "?" not in path and chance.random() < 0.5:
+        path += "?" + "&".join(chance.sample(words, chance.randrange(1, 4)))
+    body = bytes(size(chance, 4_000_000)) if chance.random() < 0.4 else b""
+    stated = chance.choice((len(body), len(body), len(body), 0, len(body) + 1, 1 << 40, -1))
+    headers = chance.choice((
+        [], [], ["Connection: close"], ["Accept-Encoding: gzip"], ["Connection: Upgrade", "Upgrade: h2c"],
+        ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: eA==", "Sec-WebSocket-Version: 13"],
+        ["Transfer-Encoding: chunked"], ["Expect: 100-continue"], ["Last-Event-ID: " + "9" * 30], [f"Host: {text}"],
+        [f"X-{number}: v" for number in range(size(chance, min(act.peers.most, 1_000)))], [f"Cookie: {text * 10}"],
+    ))  # fmt: skip
+    lengths = [f"Content-Length: {stated}"] * chance.choice((1, 1, 1, 0, 2)) if body else []
+    lines = [f"{chance.choice(METHODS)} {path} HTTP/1.{chance.choice('111110')}", "Host: localhost", *lengths, *headers]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
 def _before(door: str, act: Act, chance: random.Random) -> bytes:
@@ -227,57 +214,33 @@ def _before(door: str, act: Act, chance: random.Random) -> bytes:
     if door != PROXIED:
         return b""
     source = f"10.{chance.randrange(4)}.{chance.randrange(4)}.{chance.randrange(250)}"
-    more = b"".join([tlv(chance.randrange(256), b"x" * chance.randrange(9))] * size(chance, min(act.most, 5_000)))
+    more = b"".join([tlv(chance.randrange(256), b"x" * chance.randrange(9))] * size(chance, min(act.peers.most, 16_000)))
     version1 = v1("TCP4", source, "127.0.0.1", chance.randrange(70_000), 9_876)
     version2 = v2(TCP4, (addresses4(source, 1) + more)[:65_535], command=chance.choice((PROXY, PROXY, LOCAL)))
     header = chance.choice((version1, version2, version2))
     return header if chance.random() < 0.9 else header[: chance.randrange(len(header))] + b"\0"
 
 
+def _registration(body: bytes, name: str) -> bytes:
+    ext = register_ext(cluster="Hostile", broker=name, addr="10.9.9.9:1", body=body)
+    return frame(json_header(REGISTER, ext), body)
+
+
 HOLD_S = 3.0
-NEVER_ENDING = Frame("unfinished", struct.pack(">i", 15 * MB) + bytes(2 * MB))
-# 4 MB in each answer to 206.
-WIDE = registration(register_body([topic_config(f"{n}" + "w" * 3_900) for n in range(1_000)]), "opening")
-LISTING = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER))
-UNREAD_CONNECTIONS = 96
-
-
-def unread_lists(port: int) -> None:
-    """Lists of 4 MB that nobody takes. What fits into the kernel differs, so the end of each list is somewhere else."""
-    with contextlib.ExitStack() as stack:
-        broker = stack.enter_context(connection(port))
-        broker.sendall(WIDE)
-        broker.recv(MB)
-        for number in range(1, UNREAD_CONNECTIONS + 1):
-            reader = stack.enter_context(socket.socket())
-            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, number << 14)
-            reader.settimeout(HOLD_S)
-            reader.bind((STRANGERS_HOST, 0))
-            reader.connect(("127.0.0.1", port))
-            reader.sendall(LISTING * 8)
-        time.sleep(HOLD_S)
-
-
-def _kv(number: int) -> Frame:
-    fields = {"namespace": "opening", "key": str(number), "value": "v" * MB}
-    return Frame("100", frame(json_header(codes.PUT_KV_CONFIG, fields)))
-
-
-def _long_names(number: int) -> Frame:
-    return Frame("103", registration(b"{}", f"{number}" + "l" * 3 * MB))
-
-
+NEVER_ENDING = struct.pack(">i", 15 * MB) + bytes(2 * MB)
+# 4 MB in each answer to 206, which nobody takes.
+WIDE = _registration(register_body([topic_config(f"{n}" + "w" * 3_900) for n in range(1_000)]), "opening")
+LISTING = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 8
+PADDED = register_body([topic_config(f"T{n}") | {"attributes": {"+a": "x" * 2_000}} for n in range(500)])
+# Every seed begins with what is close to each total.
 OPENING: tuple[Step, ...] = (
-    Step(0, KNOWN, attack=unread_lists),
-    Step(1, PLAIN, (NEVER_ENDING,), connections=64, reads=False, hold_s=HOLD_S),
-    Step(2, TLS, (NEVER_ENDING,), connections=48, reads=False, hold_s=HOLD_S),
-    Step(3, PLAIN, tuple(_long_names(number) for number in range(8)), hold_s=HOLD_S),
-    Step(4, PLAIN, (Frame("103", registration(PADDED, "padded")),), connections=96, repeats=2, reads=False,
-         hold_s=HOLD_S),
-    Step(5, PLAIN, tuple(_kv(number) for number in range(8))),
+    Step(0, PLAIN, (WIDE,), hold_s=3 * HOLD_S),
+    Step(1, PLAIN, (LISTING,), connections=96, reads=False, hold_s=HOLD_S),
+    Step(2, PLAIN, (NEVER_ENDING,), connections=64, reads=False, hold_s=HOLD_S),
+    Step(3, TLS, (NEVER_ENDING,), connections=48, reads=False, hold_s=HOLD_S),
+    Step(4, PLAIN, tuple(_registration(b"{}", f"{number}" + "l" * 3 * MB) for number in range(8)), hold_s=HOLD_S),
+    Step(5, PLAIN, (_registration(PADDED, "padded"),), connections=96, repeats=2, reads=False, hold_s=HOLD_S),
+    Step(6, PLAIN, tuple(frame(json_header(codes.PUT_KV_CONFIG, {"namespace": "o", "key": str(n), "value": "v" * MB}))
+                         for n in range(8))),
+    Step(7, PLAIN, (frame(json_header(PUT_TOPIC, {"topic": "t" * 3 * MB}), dumps({"queueDatas": []})),)),
 )  # fmt: skip
-
-
-def step_of_run(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:
-    """As `step_of`, from the last step of the opening on."""
-    return OPENING[number] if number < len(OPENING) else step_of(seed, number, addresses)
