@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,9 +15,7 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version
 from interop.harness.ports import free_port
-from interop.harness.process import Process
 from interop.harness.servers import RocketnsServer
 from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually
@@ -27,9 +24,9 @@ from rocketns.config import Configuration
 from rocketns.journal.restore import restoring
 from rocketns.namesrv_controller import NamesrvController
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import query_version, registered
+from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route, cluster_info, filter_servers, group, perms, route
-from tests.journal.files import PatientServer, closed_files, open_files, records_of
+from tests.journal.files import PatientServer, open_files, records_of
 from tests.support.inprocess import TimedServer
 
 
@@ -56,52 +53,6 @@ def test_routes_are_as_before(start: Callable[..., RocketnsServer], names: Names
         assert everything(client, names) == before
         assert filter_servers(client, names.topic())[names.addr()] == ["10.9.9.9:1"]
         assert set(perms(client, other.topic("V")).values()) <= {4}
-
-
-@pytest.mark.slow
-def test_ten_kills_in_a_row_lose_nothing(start: Callable[..., RocketnsServer], names: Names) -> None:
-    """Each right after a change, and most of them before the snapshot of the restart is on disk."""
-    server = start()
-    for number in range(10):
-        with server.connect() as client:
-            registered(client, names, [f"T{one}" for one in range(number + 2)])
-            server.kill()
-        server.start()
-    with server.connect() as client:
-        assert all(route(client, names.topic(f"T{one}")) for one in range(11))
-
-
-def test_a_data_version_is_known_after_a_stop(serve: Callable[..., TimedServer], names: Names) -> None:
-    """A broker that asks for its version first then need not send all its topics."""
-    server = serve()
-    with server.connect() as client:
-        registered(client, names, version=data_version())
-        server.stop()
-    with serve().connect() as client:
-        assert query_version(client, names, data_version()).ext == {"changed": "false"}
-
-
-def test_a_slave_is_told_its_restored_master(serve: Callable[..., TimedServer], names: Names) -> None:
-    """A broker acts on its first answer. Without a master in it, the slave would stop copying topics and offsets."""
-    server = serve()
-    with server.connect() as client:
-        registered(client, names)
-        server.stop()
-    with serve().connect() as slave:
-        answer = registered(slave, names, host=2, broker_id=1)
-        assert answer.ext is not None
-        assert answer.ext["masterAddr"] == names.addr()
-
-
-def test_a_server_without_restore_starts_empty(serve: Callable[..., TimedServer], names: Names) -> None:
-    """rocketns.restore=false."""
-    server = serve()
-    with server.connect() as client:
-        registered(client, names)
-        server.stop()
-    server = serve(**{"rocketns.restore": "false"})
-    with server.connect() as client:
-        assert ask_route(client, names.topic()).code == codes.TOPIC_NOT_EXIST
 
 
 @pytest.fixture
@@ -193,30 +144,6 @@ def test_clients_see_no_restart(tmp_path: Path, names: Names, number: signal.Sig
     assert seen.keys() <= {codes.SUCCESS, ENDED}, seen
     assert seen[codes.SUCCESS] > 5 * RESTARTS
     assert seen[ENDED] <= 2 * RESTARTS
-
-
-@pytest.mark.slow
-def test_sigterm_ends_a_start_that_waits_for_another_name_server(tmp_path: Path) -> None:
-    """At once, with status 0, and without a word in the journal."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        config = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": tmp_path / "kv.json",
-                  "journalPath": tmp_path / "j", "rocketns.seedServers": f"127.0.0.1:{port}"}  # fmt: skip
-        (tmp_path / "ns.properties").write_text("".join(f"{key}={value}\n" for key, value in config.items()), "utf-8")
-        command = [sys.executable, "-m", "rocketns", f"-Duser.home={tmp_path}", "-c", str(tmp_path / "ns.properties")]
-        process = Process(command, tmp_path / "stdout.log", {}, cwd=tmp_path)
-        try:
-            asking, _ = silent.accept()
-            with asking:
-                process.signal(signal.SIGTERM)
-                assert process.wait(60) == 0
-        finally:
-            process.kill()
-    assert "stopped before the start was complete" in process.text()
-    assert "boot success" not in process.text()
-    assert "Traceback" not in process.text()
-    assert not closed_files(tmp_path / "j")
-    assert not open_files(tmp_path / "j")
 
 
 def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
