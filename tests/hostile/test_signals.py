@@ -143,18 +143,14 @@ def first_tls_hello(server: NameServer) -> Iterator[None]:
 
 
 Situation = Callable[[NameServer], AbstractContextManager[None]]
-SITUATIONS = (slow_requests, peers_that_do_not_read, first_tls_hello)
+TERM, INT = signal.SIGTERM, signal.SIGINT
+SITUATIONS = [(slow_requests, TERM), (peers_that_do_not_read, TERM), (first_tls_hello, INT)]
 
 
-@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)
-def test_sigterm_stops_cleanly_whatever_peers_do(server: NameServer, situation: Situation) -> None:
+@pytest.mark.parametrize(("situation", "end"), SITUATIONS)
+def test_it_stops_cleanly_whatever_peers_do(server: NameServer, situation: Situation, end: signal.Signals) -> None:
     """With exit status 0. The peers stay, so it ends before their requests are done and their answers read."""
     with situation(server):
-        server.process.signal(signal.SIGTERM)
+        server.process.signal(end)
         assert server.process.wait(STOPS_WITHIN_S) == 0
     assert_nothing_unforeseen(server)
-
-
-def test_sigint_stops_cleanly(server: NameServer) -> None:
-    server.process.signal(signal.SIGINT)
-    assert server.process.wait(STOPS_WITHIN_S) == 0
