@@ -92,7 +92,8 @@ VALUES = (
 class Peers:
     """``homes``: the cluster, the group and the id that a broker's address has, mostly; id None: any.
 
-    ``strays`` is how often it has others. ``odd`` 0: requests are whole. ``most``: of topics and the like in a body.
+    ``strays`` is how often it has others. ``odd`` 0: requests are whole. ``crowds`` is how often a body has up to ``most``
+    topics more.
     ``careful``: only that of which Java leaves nothing open. Each address has a connection of its own, because Java may
     let any broker of a shared one go; a single topic comes after a whole table, because refused it would leave an empty
     group; a topic has the same flag everywhere, because 311 to 313 judge it by any broker's.
@@ -120,6 +121,7 @@ class Peers:
     switches: Sequence[str] = ("supportActingMaster", "deleteTopicWithBrokerRegistration")
     strays: float = 0.0
     odd: float = 0.0
+    crowds: float = 0.0
     most: int = 0
     careful: bool = False
 
@@ -139,7 +141,7 @@ WILD = Peers(
     timeouts=(None, None, "50", "120000", "0", "-1", "4000000000", "9223372036854775807", "x"),
     filters=(None, (), (), ("f:1",), ("f:1", None, "\ud800")),
     forms=((False, 513),) * 12 + tuple((False, version) for version in (0, 36, 37, 400, 401, 413, 600)),
-    strays=0.35, odd=1.0, most=120,
+    strays=0.35, odd=1.0, crowds=0.02, most=120,
 )  # fmt: skip
 NOBODY = ("nobody", "\ud83d")
 
@@ -205,7 +207,7 @@ class Maker:
 
     def topics(self, names: Sequence[str], count: int) -> list[str]:
         drawn = self.random.sample(names, min(count, len(names)))
-        if self.rarely(0.02):
+        if self.random.random() < self.peers.crowds:
             stem = self.one(names)[: 4_000_000 // max(1, self.peers.most)]
             drawn += [f"{stem}{number}" for number in range(size(self.random, self.peers.most))]
         return drawn

@@ -7,29 +7,37 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+from interop.harness import codes
+from interop.harness.payloads import dumps, register_body, register_ext, topic_config
 from interop.harness.ports import free_port
 from interop.harness.servers import NameServer, RocketnsServer
-from interop.harness.wire import eventually
+from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.admin.gate import CONNECTIONS_MAX as ADMIN_CONNECTIONS_MAX
-from rocketns.config import NamesrvConfig
+from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.connections.totals import EXCESS_PARTS
+from tests.behaviour.conftest import Names
+from tests.behaviour.steps import registered
+from tests.behaviour.views import ask_route, loads
 from tests.hostile.conftest import spare_the_machine
-from tests.hostile.stranger.honest import Failure, Honest, differences, honest_of, of_strangers, read, settled
-from tests.hostile.stranger.playing import STEPS_MAX, Plan, Played, Ports
-from tests.hostile.stranger.steps import OPENING, port_of
+from tests.hostile.stranger.playing import STEPS_MAX, Plan
+from tests.hostile.stranger.steps import ADDRESS, MANAGEMENT
 from tests.hostile.test_outputs import LOG_BYTES
 from tests.hostile.witness import MB, open_files
+from tests.support.histories import REQUESTS, Ask, Peers, kv, steps_of, switch
 
 # Strangers come from three hosts. With less they could look like brokers, and who holds less than half of an even share
 # of the total is not closed by it: docs/limits.md says both.
@@ -90,64 +98,204 @@ class Gauges:
         return [f"{sample}: {most:.0f} at the most, of {GAUGES[sample]:.0f}" for sample, most in self.most.items()]
 
 
-SHOWN = 4
 HONEST_BYTES = 30 * MB  # of the log, for the honest peers
-
-
 ROOT = Path(__file__).resolve().parents[3]
-OVERTIME_S = 120
-FLOOD_S = 6.0
+OVERTIME_S, REPLAY_S, PAUSE_S = 120, 120.0, 0.1
+ANSWER_S_MAX, SETTLES_WITHIN_S = 60, 60
+TOPICS_MAX = 20_000
+DIFFERENCES_SHOWN, FAILURES_SHOWN, STEPS_SHOWN = 10, 4, 12
+JSON_FACTOR = 6  # of a control character in a name
+NAME_BYTES_MAX = Limits().name_bytes_max
 
 
-class Stage:
-    """Ports, folders and properties for one server and its strangers."""
+class HonestNames(Names):
+    """At addresses where somebody listens, so that nobody is taken for gone. No stranger uses the names."""
 
-    def __init__(self, home: Path, seed: int, seconds: float, first: int = 0, last: int = STEPS_MAX) -> None:
-        self.home, self.seconds, self.seed = home, seconds, seed
-        self.ports = Ports(free_port(), free_port(), free_port())
-        self.honest_port = free_port()
-        self._opened = {"brokers": free_port(), "peers": free_port(), "seeds": free_port()}
-        self.lines = home / "steps"
-        home.mkdir(parents=True, exist_ok=True)
-        self._plan = Plan(seed, first, last, seconds, self.ports, self._opened, str(self.lines))
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._port = port
+        self.cluster, self.broker = f"honest-cluster-{self.number}", f"honest-broker-{self.number}"
 
-    @property
-    def properties(self) -> dict[str, object]:
-        """All that opens ports or connections is switched on, and memory is bounded more tightly than by default."""
-        peers = [f"127.0.0.{host}:{self._opened['peers']}" for host in (16, 17)]
-        return {
-            "listenPort": self.ports.server, "journalPath": self.home / "journal", "journalNs": "n1",
-            "rocketns.adminPort": self.ports.management, "rocketns.addressServer": f"127.0.0.1:{self.ports.address}",
-            "rocketns.peers": ";".join([f"127.0.0.1:{self.ports.server}", *peers]),
-            "rocketns.seedServers": f"127.0.0.16:{self._opened['seeds']}", "rocketns.seedSeconds": 3,
-            "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.routesMax": ROUTES_MAX,
-            "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
-            "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
-            "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
-            "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
-            "notifyMinBrokerIdChanged": "true", "scanNotActiveBrokerInterval": 1_000,
-            "rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": 10, "rocketns.askNetworks": "127.0.0.0/8",
-        }  # fmt: skip
+    def addr(self, host: int = 1) -> str:
+        return f"127.0.0.{60 + host}:{self._port}"
 
-    @contextlib.contextmanager
-    def strangers(self, **other: object) -> Iterator[subprocess.Popen[bytes]]:
-        """Their process, once they listen. They begin when they read a line. ``other`` fields of their plan."""
-        command = [sys.executable, "-m", "tests.hostile.stranger.playing", replace(self._plan, **other).write()]
-        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    def topic(self, name: str = "T") -> str:
+        return f"honest-{name}-{self.number}"
+
+
+@dataclass
+class Outcome:
+    """``failures`` have the time of the monotonic clock; 0: no step is to blame."""
+
+    seed: int
+    failures: list[tuple[str, float]] = field(default_factory=list)
+    steps: list[tuple[str, float, float]] = field(default_factory=list)
+    totals: dict[str, object] = field(default_factory=dict)
+    gauges: Gauges = field(default_factory=Gauges)
+    answers: int = 0
+
+    def lines(self) -> list[str]:
+        """The report."""
+        return [f"seed {self.seed}: {len(self.steps)} steps, {self.totals}", *self.gauges.lines(),
+                f"{self.answers} answers compared after a kill and a restart"]  # fmt: skip
+
+    def faults(self) -> list[str]:
+        """What is beyond the stated bounds, with the steps that went on then."""
+        found = [*self.failures[:FAILURES_SHOWN], *self.gauges.beyond()]
+        return [f"{what}{self._then(at_s) if at_s else ''}" for what, at_s in found]
+
+    def _then(self, at_s: float) -> str:
+        at_once = [text for text, began_s, ended_s in self.steps if began_s <= at_s and ended_s >= at_s - 5]
+        numbers = [int(text.split()[1].rstrip(":")) for text in at_once] or [0]
+        again = f"python -m tests.hostile.stranger --seed {self.seed} --steps {min(numbers)}-{max(numbers)}"
+        return "".join(f"\n    {line}" for line in (again, *at_once[:STEPS_SHOWN]))
+
+
+class Honest:
+    """While it is entered: brokers and clients that stay connected, new ones, and askers of the other ports."""
+
+    def __init__(self, ports: dict[str, int], port: int, outcome: Outcome) -> None:
+        """``port`` is that of honest brokers."""
+        self._ports, self._port, self._outcome = ports, port, outcome
+        self._small, self._large = HonestNames(port), HonestNames(port)
+        self._history, self._numbers = self._peers(), itertools.count()
+        self._over = threading.Event()
+        self._peers_of_server = (self._stays, self._sends_parts, self._comes, self._changes, self._looks, self._asks)
+        self._threads = [threading.Thread(target=self._go_on, args=(one,)) for one in self._peers_of_server]
+        self.known = contextlib.ExitStack()  # what outlasts the strangers
+        self._clients: dict[str, Client] = {}
+        for host in (61, 62):
+            self.known.enter_context(socket.create_server((f"127.0.0.{host}", port), backlog=256))
+
+    def _peers(self) -> Peers:
+        names = HonestNames(self._port)
+        homes = {names.addr(host): (names.cluster, names.broker, str(host - 1)) for host in (1, 2)}
+        topics = [names.topic(one) for one in "TUVWXYZ"]
+        return Peers(homes, [names.cluster], [names.broker], topics, careful=True)
+
+    def __enter__(self) -> Honest:
+        """Known brokers have registered, before any stranger comes."""
+        self._stays()
+        self._sends_parts()
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _go_on(self, peer: Callable[[], None]) -> None:
+        while not self._over.wait(PAUSE_S):
             try:
-                assert process.stdout is not None
-                assert process.stdout.readline() == b"listening\n"
-                yield process
-            finally:
-                process.kill()
+                peer()
+            except (AssertionError, OSError, HTTPException) as error:
+                what = f"who{peer.__name__.replace('_', ' ')}: {error or type(error).__name__}"
+                self._outcome.failures.append((what, time.monotonic()))
+                self._clients.pop(peer.__name__, None)
 
-    def read_steps(self, outcome: Outcome) -> None:
-        lines = [json.loads(line) for line in self.lines.read_text("utf-8").splitlines()]
-        outcome.played = [Played(**line) for line in lines if "number" in line]
-        outcome.totals = lines[-1]
+    def client(self, whose: str) -> Client:
+        """The connection of a known peer, reopened if it failed."""
+        if whose not in self._clients:
+            client = Client(self._ports["server"], timeout_s=ANSWER_S_MAX)
+            self._clients[whose] = self.known.enter_context(client)
+        return self._clients[whose]
+
+    def _stays(self) -> None:
+        client = self.client("_stays")
+        registered(client, self._small)
+        succeeds(ask_route(client, self._small.topic("T")).code)
+
+    def _sends_parts(self) -> None:
+        """A frame of 1.6 MB."""
+        names = self._large
+        topics = [topic_config(names.topic(f"L{n}")) | {"attributes": {"+a": "x" * 750}} for n in range(1_600)]
+        body = register_body(topics)
+        ext = register_ext(names.cluster, names.broker, names.addr(2), body=body)
+        client, sent = self.client("_sends_parts"), frame(json_header(codes.REGISTER_BROKER, ext, opaque=1), body)
+        third = len(sent) // 3
+        for part in (sent[:third], sent[third : 2 * third], sent[2 * third :]):
+            client.send(part)
+            self._over.wait(PAUSE_S)
+        succeeds(client.receive().code)
+
+    def _comes(self) -> None:
+        names = HonestNames(self._port)
+        with Client(self._ports["server"], timeout_s=ANSWER_S_MAX) as client:
+            registered(client, names)
+            succeeds(ask_route(client, names.topic("T")).code)
+
+    def _changes(self) -> None:
+        """A history of a group, whose state differs each time. Some of its requests are refused."""
+        kinds = {kind: weight for kind, weight in REQUESTS.items() if kind not in (switch, kv)}
+        for step in steps_of(str(self._outcome.seed), next(self._numbers), self._history, kinds):
+            if isinstance(step, Ask):
+                client = self.client("_changes")
+                client.send(step.frame())
+                client.receive_frame()
+
+    def _looks(self) -> None:
+        """No stranger makes a table hold a longer name than is stated, or an answer too large to be given."""
+        for code in (codes.GET_BROKER_CLUSTER_INFO, codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER):
+            answer = self.client("_looks").request(code)
+            succeeds(answer.code)
+            longest = max(map(len, (answer.body or b"").split(b'"')))
+            assert longest <= JSON_FACTOR * NAME_BYTES_MAX, f"the answer to {code} has a name of {longest} bytes"
+        self._over.wait(1)
+
+    def _asks(self) -> None:
+        for door, path in ((MANAGEMENT, "/livez"), (MANAGEMENT, "/metrics"), (ADDRESS, "/rocketmq/nsaddr")):
+            body = self._http(self._ports[door], path)
+            if path == "/metrics":
+                self._outcome.gauges.note(body, time.monotonic())
+
+    @staticmethod
+    def _http(port: int, path: str) -> bytes:
+        connection = HTTPConnection("127.0.0.1", port, timeout=ANSWER_S_MAX)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            body = answer.read()
+        finally:
+            connection.close()
+        assert (answer.status, bool(body.strip())) == (200, True), f"{path}: {answer.status}: {body[:200]!r}"
+        return body
 
 
-def _compare_after_a_kill(server: NameServer, outcome: Outcome) -> None:
+def succeeds(code: int) -> None:
+    assert code == codes.SUCCESS, f"answered with code {code}"
+
+
+def read(client: Client) -> dict[str, bytes]:
+    """The groups, the clusters, the list of topics, and the route of each, by name."""
+    client.socket.settimeout(ANSWER_S_MAX)
+    listed = client.request(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body or b""
+    brokers = client.request(codes.GET_BROKER_CLUSTER_INFO).body or b""
+    answers = {
+        f"{table} {key!r}": dumps(value) for table, entries in loads(brokers).items() for key, value in entries.items()
+    }
+    answers |= {"106 as a whole": brokers, "206 as a whole": listed}
+    for topic in loads(listed)["topicList"][:TOPICS_MAX]:
+        answer = client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, "acceptStandardJsonOnly": "true"})
+        answers[f"route of {topic!r}"] = answer.body or b"%d" % answer.code
+    return answers
+
+
+def settled(client: Client) -> dict[str, bytes]:
+    """The answers once nothing changes any more: strangers that left are unregistered after the fact."""
+    before: dict[str, bytes] = {}
+
+    def is_settled() -> bool:
+        nonlocal before
+        last, before = before, read(client)
+        return last == before
+
+    eventually(is_settled, SETTLES_WITHIN_S, every_s=2)
+    return before
+
+
+def compare_after_a_kill(server: NameServer, outcome: Outcome) -> None:
     """A restart from the journal gives the same answers. The unconfirmed brokers of strangers are not asked then."""
     with server.connect() as client:
         before = settled(client)
@@ -156,128 +304,80 @@ def _compare_after_a_kill(server: NameServer, outcome: Outcome) -> None:
         config.write("\nrocketns.askUnconfirmed=false\nrocketns.peers=\n")
     server.start()
     with server.connect() as client:
-        differing = differences(before, read(client))
+        after = read(client)
     outcome.answers = len(before)
-    outcome.wrong += [f"after a kill and a restart: {one}" for one in differing]
+    differing = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    shown = [f"{key[:200]}: {before.get(key, b'')[:300]!r}, then {after.get(key, b'')[:300]!r}" for key in differing]
+    if differing:
+        text = "\n".join(shown[:DIFFERENCES_SHOWN])
+        outcome.failures.append((f"{len(differing)} answers differ after a kill and a restart:\n{text}", 0))
 
 
-def _compare_after_a_kill_in_a_flood(server: NameServer, stage: Stage, outcome: Outcome) -> None:
-    """Strangers go on, the server is killed and started. What honest peers registered is there at once."""
-    first = max(len(OPENING), min(played.number for played in outcome.played))
-    with stage.strangers(seconds=FLOOD_S, first=first, lines=str(stage.home / "flood")) as process:
-        with server.connect() as client:
-            before = honest_of(read(client))
-        assert process.stdin is not None
-        process.stdin.write(b"begin\n")
-        process.stdin.flush()
-        time.sleep(FLOOD_S / 2)
-        server.kill()
-        server.start()
-        with server.connect() as client:
-            differing = differences(before, honest_of(read(client)))
-    outcome.wrong += [f"after a kill and a restart in a flood: {one}" for one in differing]
-
-
-def _look_at_the_end(server: NameServer, outcome: Outcome) -> None:
+def look_at_the_end(server: NameServer, outcome: Outcome) -> None:
     status = server.stop()
-    outcome.wrong += [f"exit status {status}"] if status else []
     log = server.process.output.read_text("utf-8", "replace")
     at = log.find("Traceback")
-    outcome.wrong += [f"the log has a stack: {log[max(0, at - 500) : at + 2_000]}"] if at >= 0 else []
-    outcome.losses = re.findall("the journal's records are lost, .*", log)
+    outcome.failures += [(f"exit status {status}", 0.0)] if status else []
+    outcome.failures += [(f"the log has a stack: {log[max(0, at - 500) : at + 2_000]}", 0.0)] if at >= 0 else []
 
 
-REPLAY_S = 120.0
+@contextlib.contextmanager
+def strangers(plan: Plan) -> Iterator[subprocess.Popen[bytes]]:
+    """Their process, once they listen. They begin when they read a line."""
+    command = [sys.executable, "-m", "tests.hostile.stranger.playing", json.dumps(asdict(plan))]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"listening\n"
+            yield process
+        finally:
+            process.kill()
 
 
-@dataclass
-class Outcome:
-    """``wrong`` is whatever else should not be, ``losses`` what the log says of the journal's, with the reason."""
-
-    seed: int
-    behind: str = ""
-    failures: list[Failure] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
-    losses: list[str] = field(default_factory=list)
-    played: list[Played] = field(default_factory=list)
-    totals: dict[str, dict[str, int]] = field(default_factory=dict)
-    gauges: Gauges = field(default_factory=Gauges)
-    log: int = 0
-    answers: int = 0
-    refused: int = 0
-
-    @property
-    def frames(self) -> int:
-        return sum(self.totals.get("frames", {}).values())
-
-    def lines(self) -> list[str]:
-        """The report."""
-        return [f"seed {self.seed}: {len(self.played)} steps, {self.frames} frames, sent by port: {self._by_port()}",
-                f"connections that the server opened: {self.totals.get('accepted', {})}",
-                *self.gauges.lines(),
-                f"honest requests refused with full tables: {self.refused}",
-                f"strangers left behind: {self.behind}",
-                *self.losses,
-                f"{self.answers} answers compared after a kill and a restart"]  # fmt: skip
-
-    def _by_port(self) -> str:
-        ports = Counter[str]()
-        for kind, size in self.totals.get("sent", {}).items():
-            ports[port_of(kind.partition(":")[0])] += size
-        return ", ".join(f"{port} {size / MB:.1f} MB" for port, size in ports.most_common())
-
-    def faults(self) -> list[str]:
-        """What is beyond the stated bounds, with the steps that went on then."""
-        failed = [f"{failure.what}{self._then(failure.at_s)}" for failure in self.failures[:SHOWN]]
-        told = [f"{what}{self._then(at_s)}" for what, at_s in self.gauges.beyond()]
-        log_max = HONEST_BYTES + LOG_BYTES * self.frames
-        logged = [f"the log grew by {self.log} bytes, more than {log_max}"] if self.log > log_max else []
-        return [*failed, *told, *logged, *self.wrong]
-
-    def _then(self, at_s: float) -> str:
-        """The steps until this time of the monotonic clock, and how to play them again."""
-        at_once = [one for one in self.played if one.began_s <= at_s and one.ended_s >= at_s - 5]
-        if not at_once:
-            return ""
-        numbers = [one.number for one in at_once]
-        return "".join([f"\n    python -m tests.hostile.stranger --seed {self.seed} "
-                        f"--steps {max(0, min(numbers) - 1)}-{max(numbers)}",
-                        *(f"\n      {one.step}" for one in at_once[:12])])  # fmt: skip
-
-
-def run(server: NameServer, stage: Stage, process: subprocess.Popen[bytes]) -> Outcome:
-    """Play all steps, then look at what remains. The server ends."""
-    outcome, files_before = Outcome(stage.seed), open_files(server)
-    honest = Honest(server, stage.ports, stage.honest_port, outcome.gauges.note)
-    try:
-        with honest:
-            process.communicate(b"begin\n", stage.seconds + OVERTIME_S)
-        assert process.returncode == 0, f"the strangers ended with {process.returncode}"
-        stage.read_steps(outcome)
-        outcome.failures, outcome.refused = honest.failures, honest.refused
-        outcome.log = server.process.output.stat().st_size
-        with server.connect() as client:
-            outcome.behind = of_strangers(settled(client))
-        eventually(lambda: open_files(server) <= files_before + 20)
-        _compare_after_a_kill(server, outcome)
-        _compare_after_a_kill_in_a_flood(server, stage, outcome)
-        _look_at_the_end(server, outcome)
-    finally:
-        honest.end()
-    return outcome
+def properties(home: Path, ports: dict[str, int], opened: dict[str, int]) -> dict[str, object]:
+    """All that opens ports or connections is switched on, and memory is bounded more tightly than by default."""
+    peers = [f"127.0.0.{host}:{opened['peers']}" for host in (16, 17)]
+    return {
+        "listenPort": ports["server"], "journalPath": home / "journal", "journalNs": "n1",
+        "rocketns.adminPort": ports[MANAGEMENT], "rocketns.addressServer": f"127.0.0.1:{ports[ADDRESS]}",
+        "rocketns.peers": ";".join([f"127.0.0.1:{ports['server']}", *peers]),
+        "rocketns.seedServers": f"127.0.0.16:{opened['seeds']}", "rocketns.seedSeconds": 3,
+        "rocketns.connectionsMax": CONNECTIONS_MAX, "rocketns.routesMax": ROUTES_MAX,
+        "rocketns.incomingBytesMax": INCOMING_BYTES_MAX,
+        "rocketns.outgoingBytesTotalMax": OUTGOING_BYTES_MAX,
+        "rocketns.outgoingBytesMax": OUTGOING_BYTES_MAX, "rocketns.kvBytesMax": KV_BYTES_MAX,
+        "rocketns.kvValueBytesMax": KV_BYTES_MAX // 2, "journalBufferBytes": JOURNAL_BUFFER_BYTES,
+        "notifyMinBrokerIdChanged": "true", "scanNotActiveBrokerInterval": 1_000,
+        "rocketns.massExpiryPercent": 50, "rocketns.massExpirySeconds": 10, "rocketns.askNetworks": "127.0.0.0/8",
+    }  # fmt: skip
 
 
 def attack(kind: type[NameServer], seed: int, seconds: float, first: int = 0, last: int = STEPS_MAX) -> Outcome:
-    """A server under the steps from ``first`` to before ``last``."""
-    with tempfile.TemporaryDirectory() as home:
-        stage = Stage(Path(home), seed, seconds, first, last)
-        with stage.strangers() as process:
-            server = kind(Path(home) / "ns", stage.properties)
+    """A server under the steps from ``first`` to before ``last``; then what remains."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, outcome = Path(folder), Outcome(seed)
+        ports = {door: free_port() for door in ("server", MANAGEMENT, ADDRESS)}
+        opened = {name: free_port() for name in ("brokers", "peers", "seeds")}
+        plan = Plan(seed, first, last, seconds, ports, opened, str(home / "steps"))
+        with strangers(plan) as process:
+            server = kind(home / "ns", properties(home, ports, opened))
+            honest = Honest(ports, free_port(), outcome)
             try:
                 spare_the_machine(server)
-                return run(server, stage, process)
+                files_before = open_files(server)
+                with honest:
+                    process.communicate(b"begin\n", seconds + OVERTIME_S)
+                assert process.returncode == 0, f"the strangers ended with {process.returncode}"
+                *outcome.steps, outcome.totals = map(json.loads, Path(plan.lines).read_text("utf-8").splitlines())
+                log, log_max = server.process.output.stat().st_size, HONEST_BYTES + LOG_BYTES * outcome.totals["frames"]
+                outcome.failures += [(f"the log grew by {log} bytes", 0.0)] if log > log_max else []
+                eventually(lambda: open_files(server) <= files_before + 20)
+                compare_after_a_kill(server, outcome)
+                look_at_the_end(server, outcome)
             finally:
+                honest.known.close()
                 server.kill()
+        return outcome
 
 
 def main(arguments: list[str]) -> int:

@@ -40,20 +40,21 @@ MOST = (3, 40, 1_000, 50_000)
 BYTES_MAX = 64 * MB  # sent by one step
 FRAME_MAX = 15 * MB
 HOLD_S_MAX = 20.0
-PLAIN, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS = "plain", "tls", "hello", "proxied", "management", "address server"
-DOORS = (PLAIN, PLAIN, PLAIN, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS)
+PLAIN, BROKERS, TLS, HELLO, PROXIED = "plain", "brokers", "tls", "hello", "proxied"
+MANAGEMENT, ADDRESS = "management", "address server"
+DOORS = (PLAIN, PLAIN, BROKERS, TLS, HELLO, PROXIED, MANAGEMENT, ADDRESS)
 # Honest names begin so; a stranger's may, too, but then go on differently.
 HONEST = "honest"
 NAMES = (
     *("SELF_TEST_TOPIC", "TBW102", "%RETRY%g", "%DLQ%g", "RMQ_SYS_TRACE_TOPIC", "__ZONE_NAME", "s1", "s2", "s3"),
     *("", " ", "null", "-1", "9" * 25, "1e999", "../../etc/passwd", "a=b", "a b 1 1 6", "[]", "{}", "#topic=%"),
-    *("<script>alert(1)</script>", "__proto__", "${jndi:ldap://127.0.0.1}", *(HONEST + end for end in ("\0", "-", "~"))),
+    *("<script>alert(1)</script>", "__proto__", "${jndi:ldap://127.0.0.1}", HONEST + "\0", HONEST + "~"),
 )  # fmt: skip
 PIECES = ("n", "\x01", "\n", '"\\', "\u202e\u05d0", "\U0001f600", "\u2028", 'ab\0\n\x1b\u05d0"')
 OF_NOBODY = ("127.0.0.15:1", "127.0.0.15:2")
 # What honest peers rely on stays as it is: Java, too, lets any peer switch lookups off.
 SWITCHES = ("notifyMinBrokerIdChanged", "supportActingMaster", "deleteTopicWithBrokerRegistration", "listenPort",
-            "returnOrderTopicConfigToBroker", "rocketns.incomingBytesMax", "journalPath", "configBlackList")  # fmt: skip
+            "returnOrderTopicConfigToBroker", "rocketns.incomingBytesMax", "journalPath")  # fmt: skip
 KINDS = {**REQUESTS, odd: 20, switch: 4}
 
 
@@ -136,6 +137,8 @@ def step_of(seed: int, number: int, addresses: tuple[str, ...] = ()) -> Step:
         return OPENING[number]
     act, chance = act_of(seed, number, addresses), random.Random(f"{seed} step {number}")
     door = chance.choice(act.doors)
+    if door == BROKERS:
+        return Step(number, door, _group(act, chance, addresses or OF_NOBODY), hold_s=act.hold_s)
     write = _http if door in (MANAGEMENT, ADDRESS) else request
     frames = tuple(write(act, chance, door)[:FRAME_MAX] for _ in range(chance.randrange(1, 5)))
     sent = max(1, sum(map(len, frames)))
@@ -154,13 +157,21 @@ def request(act: Act, chance: random.Random, _door: str = PLAIN) -> bytes:
     if chance.random() < 0.03:
         asked = replace(asked, ext={**(asked.ext or {}), **{f"k{n}": "v" for n in range(size(chance, act.peers.most))}})
     if chance.random() < 0.05:
-        zeros = bytes(size(chance, 31 * MB))
-        asked = replace(asked, code=REGISTER, ext={**(asked.ext or {}), "compressed": "true"}, body=zeros, deflated=True)
+        ext, zeros = {**(asked.ext or {}), "compressed": "true"}, bytes(size(chance, 31 * MB))
+        asked = replace(asked, code=REGISTER, ext=ext, body=zeros, deflated=True)
     data = asked.frame(chance.randrange(1 << 31), flag=chance.choice((0, 0, 0, 0, 1, 2, 3, 1 << 30)))
     kind = chance.random()
     if kind < 0.1:
         return damaged(chance, data, first=chance.choice((0, 8, 8)))
     return chance.randbytes(size(chance, act.longest)) if kind < 0.13 else data
+
+
+def _group(act: Act, chance: random.Random, addresses: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Brokers of one group with smaller and smaller ids, so that the server connects to those before (905)."""
+    members = list(enumerate(chance.sample(addresses, min(len(addresses), max(2, size(chance, 8))))))
+    cluster, broker = chance.choice(act.peers.clusters), chance.choice(act.peers.names)
+    return tuple(_registration(register_body([topic_config("T"), topic_config("U")]), broker, cluster, addr, broker_id)
+                 for broker_id, addr in reversed(members))  # fmt: skip
 
 
 def answer(act: Act, chance: random.Random, code: int, opaque: int) -> bytes:
@@ -214,15 +225,15 @@ def _before(door: str, act: Act, chance: random.Random) -> bytes:
     if door != PROXIED:
         return b""
     source = f"10.{chance.randrange(4)}.{chance.randrange(4)}.{chance.randrange(250)}"
-    more = b"".join([tlv(chance.randrange(256), b"x" * chance.randrange(9))] * size(chance, min(act.peers.most, 16_000)))
+    more = tlv(chance.randrange(256), b"x" * chance.randrange(9)) * size(chance, min(act.peers.most, 16_000))
     version1 = v1("TCP4", source, "127.0.0.1", chance.randrange(70_000), 9_876)
     version2 = v2(TCP4, (addresses4(source, 1) + more)[:65_535], command=chance.choice((PROXY, PROXY, LOCAL)))
     header = chance.choice((version1, version2, version2))
     return header if chance.random() < 0.9 else header[: chance.randrange(len(header))] + b"\0"
 
 
-def _registration(body: bytes, name: str) -> bytes:
-    ext = register_ext(cluster="Hostile", broker=name, addr="10.9.9.9:1", body=body)
+def _registration(body: bytes, name: str, cluster: str = "Hostile", addr: str = "10.9.9.9:1", number: int = 0) -> bytes:
+    ext = register_ext(cluster, name, addr, number, body, heartbeatTimeoutMillis=2_000)
     return frame(json_header(REGISTER, ext), body)
 
 
