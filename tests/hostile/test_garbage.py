@@ -4,79 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import random
 import socket
 import struct
-import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import compressed_body, data_version, dumps, register_body, topic_config
 from interop.harness.servers import NameServer
-from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
+from interop.harness.wire import ROCKETMQ, Client, frame, json_header
 from tests.hostile.witness import Witness, leaves_nothing
+from tests.support.histories import Ask, Peers, damaged, odd, register, steps_of
 
 CODES = [value for name, value in vars(codes).items() if name.isupper() and value >= codes.PUT_KV_CONFIG]
 
-FIELDS = (
-    "brokerName", "brokerAddr", "clusterName", "haServerAddr", "brokerId", "heartbeatTimeoutMillis",
-    "enableActingMaster", "compressed", "bodyCrc32", "topic", "namespace", "key", "value", "cluster",
-    "acceptStandardJsonOnly", "__ZONE_NAME", "__ZONE_MODE",
+VERSIONS = (0, 36, 37, 400, 401, 413, 513, 613, -1)
+PEERS = Peers(
+    {"10.0.0.1:10911": ("a", "b", "0")}, ["a", "c"], ["a", "b"], ["a", "b", "\u00fc\u2028"],
+    forms=[(is_binary, version) for is_binary in (False, False, True) for version in VERSIONS],
 )  # fmt: skip
 
-VALUES = ("a", "b", "0", "1", "-1", "true", "", "10.0.0.1:10911", "9" * 25, "\u00fc\u2028", "x" * 300)
-VERSIONS = (0, 36, 37, 400, 401, 413, 513, 613, -1)
-TOPICS = [topic_config(f"T{n}") for n in range(3)]
 
-BODIES = (
-    b"",
-    b"a=b\nserverWorkerThreads=7\n",
-    register_body(TOPICS),
-    compressed_body(TOPICS),
-    dumps(data_version()),
-    dumps({"queueDatas": [{"brokerName": "a", "perm": 6}]}),
-)
-
-
-def random_frames(seed: int, count: int) -> Iterator[bytes]:
-    """Whole frames of every request code with random fields and versions and damaged bodies."""
-    chance = random.Random(seed)
-    for _ in range(count):
-        ext = {field: chance.choice(VALUES) for field in FIELDS if chance.random() < 0.6}
-        code, version, opaque = chance.choice(CODES), chance.choice(VERSIONS), chance.randrange(-5, 5)
-        body = _body(chance)
-        if chance.random() < 0.3:
-            yield frame(binary_header(code, ext, opaque=opaque, version=version), body, ROCKETMQ)
-        else:
-            header = {"code": code, "extFields": ext, "opaque": opaque, "version": version}
-            yield frame(json.dumps(header).encode(), body)
-
-
-def damaged(seed: int, frames: Iterator[bytes]) -> Iterator[bytes]:
-    """The frames with a few bytes changed, most of them after the length field."""
-    chance = random.Random(seed)
-    for data in frames:
-        yield _damage(chance, data, first=0 if chance.random() < 0.1 else 8)
-
-
-def _body(chance: random.Random) -> bytes:
-    body = chance.choice(BODIES)
-    kind = chance.randrange(4)
-    if kind == 0 and body:
-        return _damage(chance, body)
-    if kind == 1:
-        return zlib.compress(_damage(chance, zlib.decompress(BODIES[3])))
-    return body
-
-
-def _damage(chance: random.Random, data: bytes, first: int = 0) -> bytes:
-    damaged_data = bytearray(data)
-    for _ in range(chance.randrange(1, 4)):
-        damaged_data[chance.randrange(first, len(data))] = chance.randrange(256)
-    return bytes(damaged_data)
+def random_requests(*, damage: bool) -> Iterator[bytes]:
+    """Frames of every request code with any fields, versions and bodies; or a few bytes are changed in each."""
+    chance = random.Random(SEED)
+    for number in range(FRAMES):
+        (asked,) = steps_of(str(SEED), number, PEERS, {odd: 3, register: 1})
+        assert isinstance(asked, Ask)
+        data = (replace(asked, code=chance.choice(CODES)) if chance.random() < 0.5 else asked).frame()
+        yield damaged(chance, data, first=0 if chance.random() < 0.1 else 8) if damage else data
 
 
 SEED = 20_260_417
@@ -113,11 +71,8 @@ def test_random_bytes(shared_server: NameServer) -> None:
 @pytest.mark.parametrize("damage", [False, True], ids=["whole", "damaged"])
 def test_random_requests(shared_server: NameServer, damage: bool) -> None:
     """B079: every request code with random fields and damaged bodies: an answer or a close, and no unexpected error."""
-    frames = random_frames(SEED, FRAMES)
-    if damage:
-        frames = damaged(SEED, frames)
     with leaves_nothing(shared_server), Witness(shared_server):
-        for batch in batches(frames):
+        for batch in batches(random_requests(damage=damage)):
             with Client(shared_server.port) as client:
                 send_and_drain(client, batch)
 

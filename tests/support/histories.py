@@ -22,7 +22,6 @@ from interop.harness.payloads import compressed_body, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame
 
 Item = TypeVar("Item")
-CODES = [value for name, value in vars(codes).items() if name.isupper() and value >= codes.PUT_KV_CONFIG]
 REGISTER, UNREGISTER, QUERY, PUT_TOPIC = 103, 104, 322, 217
 FIRST_WITH_BODY, FIRST_WITH_MAPPINGS = 37, 413
 
@@ -92,11 +91,10 @@ VALUES = (
 class Peers:
     """``homes``: the cluster, the group and the id that a broker's address has, mostly; id None: any.
 
-    ``strays`` is how often it has others. ``odd`` 0: requests are whole. ``crowds`` is how often a body has up to ``most``
-    topics more.
-    ``careful``: only that of which Java leaves nothing open. Each address has a connection of its own, because Java may
-    let any broker of a shared one go; a single topic comes after a whole table, because refused it would leave an empty
-    group; a topic has the same flag everywhere, because 311 to 313 judge it by any broker's.
+    ``strays`` is how often it has others. ``odd`` 0: requests are whole. ``crowds`` is how often a body has up to
+    ``most`` topics more. ``careful``: only that of which Java leaves nothing open. Each address has a connection of its
+    own, because Java may let any broker of a shared one go; a single topic comes after a whole table, because refused
+    it would leave an empty group; a topic has the same flag everywhere, because 311 to 313 judge it by any broker's.
     """
 
     homes: Mapping[str, tuple[str, str, str | None]]
