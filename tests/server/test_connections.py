@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from unittest import mock
 
@@ -12,19 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interop.harness import codes
-from interop.harness.wire import frame, json_header
 from rocketns.config.tls import TlsMode
 from rocketns.errors import MalformedFrame
 from rocketns.server.connections.handshake import Handshake
 from rocketns.server.tls.handshakes import TURN_NS, Handshakes
 from tests.protocol.strategies import mutated
-from tests.support.certificates import Files, authority
-from tests.support.inprocess import TimedServer
 from tests.support.proxyheaders import LOCAL, TCP4, UNSPEC, addresses4, tlv, v1, v2
-from tests.support.tlsclient import TlsPeer
-from tests.support.tlsfiles import tls_properties
-from tests.timed.steps import wait_for_bytes, wait_for_connections
 
 V1 = v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443)
 V2 = v2(TCP4, addresses4("192.0.2.8", 56325) + tlv(0x01, b"h2"))
@@ -109,38 +101,6 @@ def test_only_one_proxy_header() -> None:
 def test_pieces_change_nothing(data: bytes, sizes: list[int], mode: TlsMode) -> None:
     """B056, B058: any bytes have the same result whole and in pieces, and only MalformedFrame is raised."""
     assert run(in_pieces(data, sizes), mode) == run([data], mode)
-
-
-REQUEST = frame(json_header(codes.GET_BROKER_CLUSTER_INFO))
-REAL_HELLO = TlsPeer().shake_hands()
-BEGINNINGS = [
-    v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443) + REAL_HELLO,
-    v2(TCP4, addresses4("192.0.2.7", 1)) + REQUEST,
-    REAL_HELLO,
-    REQUEST * 2,
-]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    """One server for all examples of the property test."""
-    home = tmp_path_factory.mktemp("lasting")
-    files = Files.write(home / "tls", authority("tests").issue("server"))
-    started = TimedServer(home, dict(tls_properties(files)))
-    yield started
-    started.stop()
-
-
-@given(st.one_of(mutated(st.sampled_from(BEGINNINGS)), st.binary(max_size=80)), st.integers(1, 80))
-def test_any_bytes(server: TimedServer, data: bytes, size: int) -> None:
-    """B056, B064: a connection with any beginning and end leaves nothing behind, and the next one is served."""
-    with server.connect() as client, contextlib.suppress(ConnectionError):  # it may be closed already
-        for at in range(0, len(data), size):
-            client.send(data[at : at + size])
-    with server.connect() as client:  # accepted after the first one
-        assert client.request(codes.GET_BROKER_CLUSTER_INFO).code == codes.SUCCESS
-    wait_for_connections(server, 0)
-    wait_for_bytes(server, 0)
 
 
 MS = 1_000_000

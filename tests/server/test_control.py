@@ -14,14 +14,10 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import frame, json_header
 from rocketns.config import Configuration
 from rocketns.processor.client import is_ready
-from rocketns.protocol.body.route import DataVersion, queue_data
+from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import (
-    BrokerConflict,
-    BrokerDown,
-    BrokerRegistered,
     Cause,
-    Event,
     TopicChange,
     TopicsPut,
 )
@@ -267,28 +263,6 @@ def test_a_server_that_goes_away_notifies_nobody(
 
 SERVED = 475  # peers up to this version are served until the end
 OLD, NEW = queue_data(1, 2, 6, 0), queue_data(3, 4, 5, 6)
-
-
-def broker_registered(gap_ms: int | None) -> BrokerRegistered:
-    return BrokerRegistered("C1", "ba", "a:1", 0, "h:1", DataVersion(0, 0, 0), 120_000, gap_ms)
-
-
-@pytest.mark.parametrize(
-    ("event", "level", "words"),
-    [
-        (broker_registered(None), "INFO", "new broker registered"),
-        (BrokerDown("C1", "ba", "a:1", 0, True, 5, Cause.EXPIRED), "INFO", "remove from brokerLiveTable OK"),
-        (BrokerConflict("C1", "ba", 0, "a:1", "a:2"), "WARNING", "Registering Broker conflicts with the existed one"),
-        (broker_registered(5), None, ""),
-    ],
-)
-def test_an_event_has_the_words_that_operators_search_for_in_javas_log(
-    event: Event, level: str | None, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("INFO"):
-        log_events([event])
-    assert [one.levelname for one in caplog.records] == ([] if level is None else [level])
-    assert words in caplog.text
 
 
 def test_many_topics_are_counted(caplog: pytest.LogCaptureFixture) -> None:

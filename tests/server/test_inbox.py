@@ -337,29 +337,6 @@ def test_a_broker_that_was_silent_has_saved_nothing() -> None:
         assert 8 <= served[:20].count(first) <= 12
 
 
-def test_a_broker_that_asks_one_thing_at_a_time_pays_for_it() -> None:
-    """It comes with its next dear request when strangers wait, and again they have had as much time before it goes."""
-    waiting = inbox(known=BROKERS)
-    for _ in range(200):
-        waiting.submit("stranger", frame())
-    served = []
-    waiting.submit("broker1", frame())
-    for _ in range(40):
-        key, _ = waiting.take()
-        waiting.charge(10 * MS if key == "broker1" else MS)
-        served.append(key)
-        if key == "broker1":
-            waiting.submit("broker1", frame())
-    assert 3 <= served.count("broker1") <= 5
-
-
-@pytest.mark.parametrize("code", [0, 32_767])
-def test_usual_headers(code: int) -> None:
-    assert request_code(frame_of(json_header(code, {"topic": "T"}), b"body")) == code
-    assert request_code(memoryview(frame_of(json_header(code)))) == code
-    assert request_code(frame_of(binary_header(code, {"topic": "T"}), b"body", ROCKETMQ)) == code
-
-
 def test_a_negative_code_of_a_binary_header() -> None:
     """Two bytes with a sign, as the decoder reads them."""
     whole = frame_of(binary_header(-7), b"", ROCKETMQ)

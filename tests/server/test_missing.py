@@ -70,12 +70,6 @@ def test_a_topic_that_lost_its_route_again_is_missing_since_then(seconds: Second
     assert one.said_ms == said_ms
 
 
-def test_what_waits_is_bounded(seconds: Seconds) -> None:
-    for number in range(WAITING_MAX + 10):
-        seconds.note(f"flood-{number}", f"10.9.{number >> 8}.{number & 255}")
-    assert sum(map(len, seconds.table._waiting.values())) == len(seconds.table._waiting) == WAITING_MAX
-
-
 def test_a_flood_of_one_host_pushes_out_its_own_topics(seconds: Seconds) -> None:
     seconds.note("real")
     for number in range(TOPICS_MAX + 10 * NEW_TOPICS_MAX):
@@ -199,15 +193,6 @@ def test_what_clients_and_brokers_ask_for_by_themselves_has_no_line(
     watched.look_up(topic)
     watched.go_on()
     assert caplog.messages == []
-
-
-@pytest.mark.parametrize("topic", ["TBW102", "SELF_TEST_TOPIC"])
-def test_what_tools_probe_with_is_never_missing(watched: Watched, caplog: pytest.LogCaptureFixture, topic: str) -> None:
-    """Also without any broker, where one line says so of the next topic."""
-    watched.watch.take_from(lambda: [(topic, 3, Peer("10.0.0.8", "10.0.0.8"), 17)])
-    watched.look_up(topic)
-    watched.go_on()
-    assert (list(watched.watch.asked.all_missing()), caplog.messages) == ([], [])
 
 
 def test_a_topic_has_one_line_an_hour(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from interop.harness.wire import ROCKETMQ, binary_header, decode_binary_header, frame
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -115,26 +114,6 @@ def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monk
         lines = [message for message in caplog.messages if message.startswith("get route info")]
         assert len(lines) == 2
         assert lines[-1].endswith(" (19 more failed since the last such line)")
-
-    run(test)
-
-
-def test_the_question_in_binary() -> None:
-    """B033, B248: if ROCKETMQ is the serialize type. The answer may have either encoding."""
-
-    async def test(client: RemotingClient) -> None:
-        questions = []
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            data = await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
-            questions.append((data[0], decode_binary_header(data[4:])))
-            opaque = questions[0][1]["opaque"]
-            writer.write(frame(binary_header(0, opaque=opaque, flag=1), ROUTE, ROCKETMQ))
-
-        async with peer(serve) as one:
-            assert await ask(client, [one.addr], serialize_type=SerializeType.ROCKETMQ) == Reply(body=ROUTE)
-        ((kind, header),) = questions
-        assert (kind, header["code"], header["extFields"]["topic"]) == (ROCKETMQ, 105, "T")
 
     run(test)
 

@@ -17,7 +17,7 @@ from rocketns.server.reactors.balancer import (
     Balance,
     Give,
 )
-from rocketns.server.reactors.usage import WINDOW_S_MIN, Meter, Usage, idle_s
+from rocketns.server.reactors.usage import Meter, Usage, idle_s
 
 
 def balance(active: int, count: int = 4) -> Balance:
@@ -48,15 +48,6 @@ def test_a_busy_reactor_stays_alone_where_others_need_the_cores() -> None:
     made = Balance(2)
     assert windows(made, 100, [0.98, 0], 0.2) == []
     assert made.active == 1
-
-
-def test_all_cores_are_used_where_there_is_work_and_room() -> None:
-    made, active = Balance(4), [1]
-    for _ in range(40):
-        windows(made, 1, [1.0] * made.active + [0.0] * (4 - made.active), 4.0 - made.active)
-        active.append(made.active)
-    assert sorted(set(active)) == [1, 2, 3, 4]
-    assert active == sorted(active)
 
 
 def test_reactors_that_have_little_to_do_are_gathered() -> None:
@@ -110,13 +101,6 @@ def test_idle_time_is_that_of_the_cores_of_this_process(tmp_path: Path, cores: s
     assert idle_s(cores, tmp_path / "stat") == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", [None, "", "cpu0 1 2\n", "cpu0 1 2 3 many 5\n", "cpu1 1 2 3 4 5\n"])
-def test_idle_time_may_be_unknown(tmp_path: Path, text: str | None) -> None:
-    if text is not None:
-        (tmp_path / "stat").write_text(text, "ascii")
-    assert idle_s({0}, tmp_path / "stat") is None
-
-
 class Machine:
     """Threads whose CPU clocks the test moves: the meter's clock, and the time that the cores were idle."""
 
@@ -141,14 +125,6 @@ class Machine:
         self.used_s = [before + more for before, more in zip(self.used_s, used_s, strict=True)]
         self.idle_s += idle_s
         return self.meter.read()
-
-
-def test_a_thread_has_its_own_share_of_a_window_and_too_short_a_one_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(monkeypatch, 2)
-    assert machine.window(0.0, 0.1, took_s=WINDOW_S_MIN / 2) is None
-    used = machine.window(0.1, 0.2, took_s=1.0 - WINDOW_S_MIN / 2)
-    assert used is not None
-    assert used.shares == pytest.approx([0.1, 0.3])
 
 
 def test_idle_time_is_read_only_while_a_reactor_is_busy_and_none_is_assumed_in_the_first_window(

@@ -13,7 +13,6 @@ import pytest
 from interop.harness import codes
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes
@@ -72,24 +71,6 @@ def test_equal_names_are_one_object() -> None:
     assert (len(held), {id(one) for one in held}) == (4, {id(name)})
 
 
-def test_everything_that_a_lookup_can_ask_is_read() -> None:
-    mapping = {"bname": "b", "topic": "T", "currIdMap": {"0": 0}, "totalQueues": 1}
-    route = ROUTE | {"filterServerTable": {"10.0.0.2:10911": ["f:1"]}, "topicQueueMappingByBroker": {"b": mapping}}
-    group = GROUP | {"zoneName": "z", "enableActingMaster": True}
-    known = seeded(answering(WHOLE | {CLUSTER: {"brokerAddrTable": {"b": group}}, LOOKUP: route}))
-    assert known is not None
-    found = known.groups["b"]
-    assert (found.cluster, found.zone_name, found.enable_acting_master) == ("c", "z", True)
-    assert {number: broker.addr for number, broker in found.brokers.items()} == {
-        0: "10.0.0.1:10911", 1: "10.0.0.2:10911"
-    }  # fmt: skip
-    assert found.brokers[1].live.filter_servers == ["f:1"]
-    assert {broker.live.data_version for broker in found.brokers.values()} == {None}
-    assert known.topics == {topic: {"b": QueueData(8, 4, 6, 1)} for topic in ("T", "U")}
-    info = known.mappings["T"]["b"]
-    assert (info.bname, info.curr_id_map, info.total_queues) == ("b", {0: 0}, 1)
-
-
 def test_a_route_drops_brokers_that_the_cluster_info_lacks() -> None:
     """A broker that registered meanwhile, and queues of a broker that is gone."""
     other = QUEUES | {"brokerName": "other"}
@@ -142,17 +123,3 @@ def test_queues_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch, ca
     monkeypatch.setattr(seeding, "ENTRIES_MAX", 1)
     assert seeded(answering(WHOLE)) is None
     assert "it has more than 1 queues of topics on brokers" in caplog.text
-
-
-@pytest.mark.parametrize("part", ["topicQueueMappingByBroker", "filterServerTable"])
-def test_mappings_and_filter_servers_of_routes_are_bounded(
-    part: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    long = "s" * 10_000
-    mapping = {"bname": "b", "topic": "T", "scope": long, "currIdMap": {"0": 0}, "totalQueues": 1}
-    parts = {"topicQueueMappingByBroker": {"b": mapping}, "filterServerTable": {"10.0.0.2:10911": [long]}}
-    answers = WHOLE | {LOOKUP: ROUTE | {part: parts[part]}, TOPICS: {"topicList": [f"T{n}" for n in range(20)]}}
-    assert seeded(answering(answers)) is not None
-    monkeypatch.setattr(seeding, "OTHER_CHARACTERS_MAX", 100_000)
-    assert seeded(answering(answers)) is None
-    assert "more than 100000 characters" in caplog.text

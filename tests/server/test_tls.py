@@ -20,7 +20,7 @@ from rocketns.server.tls.server import build_server_context
 from tests.protocol.strategies import mutated
 from tests.server.tls_configs import config, files_config, shake_hands
 from tests.support.certificates import Files, Identity, authority, builder_of
-from tests.support.tlsclient import TlsPeer, any_server, only
+from tests.support.tlsclient import TlsPeer, only
 
 BOTH_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -82,21 +82,6 @@ def test_garbage(context: Context, garbage: bytes) -> None:
         stream.end()
         with pytest.raises(TlsError):
             stream.send(b"more")
-
-
-def test_a_refused_peer_hears_why(ours: Identity, lasting: Files, tmp_path: Path) -> None:
-    """B075: an alert gives the reason if its certificate is missing or not trusted."""
-    trust = tmp_path / "trust.pem"
-    trust.write_bytes(ours.certificate_pem())
-    more = {"need.client.auth": "require", "authClient": "true", "trustCertPath": str(trust)}
-    context = build_server_context(files_config(lasting, **more))
-    untrusted = Files.write(tmp_path, authority("others").issue("client"))
-    for client, alert in ((any_server(), "certificate required"), (any_server(untrusted), "unknown ca")):
-        stream, peer = TlsStream(context), TlsPeer(client)
-        shake_hands(stream, peer)
-        assert stream.ended is not None
-        with pytest.raises(ssl.SSLError, match=alert):
-            peer.decrypt(stream.outgoing())
 
 
 @given(st.data())
@@ -246,23 +231,6 @@ def test_settings_that_leave_no_tls_version_are_refused(protocols: str, ciphers:
         build_server_context(given)
     with pytest.raises((TlsError, ssl.SSLError)):
         client_context(given)
-
-
-@pytest.mark.parametrize(
-    ("protocols", "ciphers", "versions"),
-    [
-        ("", "", (TLS12, TLS13)),
-        ("", JAVA_GCM128, (TLS12, TLS12)),
-        ("", MODERN128, (TLS13, TLS13)),
-    ],
-)
-def test_the_outgoing_side(protocols: str, ciphers: str, versions: tuple[ssl.TLSVersion, ssl.TLSVersion]) -> None:
-    """B192: the same properties limit outgoing connections."""
-    context = client_context(config(tls_protocols=protocols, tls_ciphers=ciphers))
-    assert (context.minimum_version, context.maximum_version) == versions
-    if ciphers == JAVA_GCM128:
-        assert GCM128 in [c["name"] for c in context.get_ciphers()]
-        assert GCM256 not in [c["name"] for c in context.get_ciphers()]
 
 
 OURS = authority("ours")

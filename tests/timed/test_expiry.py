@@ -67,19 +67,6 @@ def test_an_overdue_broker_goes_at_a_scan(timed_server: TimedServerFactory, name
         assert is_open(client)
 
 
-def test_brokers_that_share_a_connection_all_lose_it(timed_server: TimedServerFactory) -> None:
-    """B190: an overdue broker's connection closes, and with it the others on it, overdue or not (B188)."""
-    server = timed_server()
-    short, long = Names(), Names()
-    with server.connect() as shared, server.connect() as client:
-        registered(shared, short, heartbeatTimeoutMillis=4_000)
-        registered(shared, long, heartbeatTimeoutMillis=40_000)
-        pass_time(server, INTERVAL)
-        assert shared.is_closed_by_server()
-        eventually(lambda: not is_known(client, short))
-        eventually(lambda: not is_known(client, long))
-
-
 def test_a_broker_that_full_tables_refuse_stays_in_the_routes(timed_server: TimedServerFactory, names: Names) -> None:
     """Whoever fills the tables must not remove a broker that creates a topic."""
     server = timed_server(**NO_IDLE, **{"rocketns.routesMax": 2})

@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import eventually
 from rocketns.server.connections.asyncio_connection import AsyncioConnection
-from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import configs, registered
+from tests.behaviour.steps import registered
 from tests.behaviour.views import group, route
 from tests.support.certificates import Files, authority
 from tests.support.ended import is_ended
@@ -22,15 +19,11 @@ from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import (
-    LARGE,
     SECOND,
-    connection_of,
     is_open,
     pass_time,
     wait_for_bytes,
     wait_for_connections,
-    wait_until_sent,
-    wait_until_unsent,
 )
 
 LIMIT = 120 * SECOND
@@ -63,29 +56,6 @@ def test_a_request_starts_the_time_anew(timed_server: TimedServerFactory) -> Non
             pass_time(server, LIMIT - SECOND)
         server.advance(SECOND)
         assert client.is_closed_by_server()
-
-
-def test_an_answer_that_is_taken_late_starts_the_time_anew(timed_server: TimedServerFactory) -> None:
-    """B060: writes count: the limit starts when the peer reads the answer, not when the answer is made."""
-    server = timed_server(
-        **{"rocketns.progressSeconds": 0, "rocketns.kvBytesMax": 2 * LARGE, "rocketns.kvValueBytesMax": LARGE}
-    )
-    with server.connect() as client, server.connect() as reader:
-        put_kv(client, "ns", "k", "v" * LARGE)
-        ask_without_reading(server, reader)
-        pass_time(server, LIMIT - SECOND)
-        assert len(reader.receive().body or b"") > LARGE
-        wait_until_sent(server)
-        pass_time(server, LIMIT - SECOND)
-        assert not is_ended(reader)
-        server.advance(SECOND)
-        assert reader.is_closed_by_server()
-
-
-def ask_without_reading(server: TimedServer, reader: Client) -> None:
-    """Ask for the large value; return when a part of the answer is unsent in the server."""
-    reader.post(codes.GET_KVLIST_BY_NAMESPACE, {"namespace": "ns"})
-    wait_until_unsent(server)
 
 
 HELLO = TlsPeer().shake_hands()
@@ -132,33 +102,3 @@ def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes, received: lis
         assert client.is_closed_by_server()
         wait_for_connections(tls_server, 0)
         wait_for_bytes(tls_server, 0)
-
-
-def test_a_broker_that_falls_silent_over_tls(tls_server: TimedServer, names: Names) -> None:
-    """B060, B067: its connection is closed, after close_notify or not, and it is unregistered."""
-    peer = TlsPeer()
-    body = register_body(configs(names, ["T", "U"]))
-    ext = register_ext(names.cluster, names.broker, names.addr(), 0, body, heartbeatTimeoutMillis=10**9)
-    with tls_server.connect() as client, tls_server.connect() as broker:
-        peer.connect(broker)
-        broker.send(peer.encrypt(frame(json_header(codes.REGISTER_BROKER, ext), body)))
-        eventually(lambda: group(client, names.broker) is not None)
-        pass_time(tls_server, LIMIT)
-    with tls_server.connect() as client:
-        eventually(lambda: group(client, names.broker) is None)
-
-
-def wait_until_heard(server: TimedServer, client: Client) -> None:
-    """Wait until the server has read a byte of the connection at the present time."""
-    channel = connection_of(server, client)
-    eventually(lambda: channel.last_active_ms == server.clock.now().ms)
-
-
-def test_bytes_of_tls_keep_a_connection_open(tls_server: TimedServer) -> None:
-    """B060, B064: any byte counts, as over a plain connection."""
-    with tls_server.connect() as client:
-        for at in range(3):
-            client.send(HELLO[at : at + 1])
-            wait_until_heard(tls_server, client)
-            pass_time(tls_server, LIMIT - SECOND)
-        assert not is_ended(client)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.ports import free_port
 from interop.harness.wire import Client, eventually
 from tests.behaviour.conftest import Names
@@ -123,35 +122,3 @@ def test_a_broker_that_is_heard_stays_and_a_silent_one_goes(timed_server: TimedS
             eventually(lambda: group(client, others[1].broker) is None)
             assert group(client, names.broker) is not None
             assert group(client, others[0].broker) is not None
-
-
-BODY = register_body([topic_config("T"), topic_config("U")])
-
-
-def take_over(client: Client, number: int) -> None:
-    """By an address that was no member of the group."""
-    ext = register_ext(addr=f"10.0.0.{number}:10911", body=BODY)
-    assert client.request(codes.REGISTER_BROKER, ext, BODY).code == 0
-
-
-def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [line for line in caplog.messages if "would refuse request 103" in line]
-
-
-def test_takeovers_are_counted_without_an_access_file(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    server = timed_server()
-    with server.connect() as client:
-        for number in range(1, 5):
-            take_over(client, number)
-        server.advance(70 * SECOND)
-        assert len(lines(caplog)) == 2
-        server.advance(70 * SECOND)
-        server.advance(70 * SECOND)
-        for number in range(5, 7):
-            take_over(client, number)
-        assert len(lines(caplog)) == 3  # the kind was forgotten
-    server.stop()
-    assert len(lines(caplog)) == 4  # what was not told yet

@@ -101,23 +101,6 @@ def test_a_frame_that_does_not_go_on(start: Start, connect: Connect, names: Name
     assert is_open(other)
 
 
-def test_a_trickle_is_no_progress(timed_server: TimedServerFactory, names: Names) -> None:
-    """A byte every second keeps no connection, nor do 16 KiB less one."""
-    server, data = timed_server(), registration(names)
-    with server.connect() as client, server.connect() as other:
-        send(server, client, data[:40_000], 40_000)
-        send(server, other, data[:40_000], 80_000)
-        at = 40_000
-        for second in range(29):
-            server.advance(SECOND)
-            send(server, client, data[at : at + 1], 80_000 + second + 1)
-            at += 1
-        send(server, other, data[40_000 : 40_000 + PROGRESS_BYTES - 1], 80_000 + 29 + PROGRESS_BYTES - 1)
-        server.advance(SECOND)
-        assert client.is_closed_by_server()
-        assert other.is_closed_by_server()
-
-
 def test_a_slow_broker_registers(timed_server: TimedServerFactory, names: Names) -> None:
     """16 KiB in 29 s are enough, however long the whole takes; so is the rest of a frame."""
     server, data = timed_server(), registration(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -12,11 +11,9 @@ from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.jobs import Jobs
 from rocketns.server.publishing.delivery import EventDelivery
 from rocketns.server.stall import Stall, StallWatch
-from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
 from tests.behaviour.views import group
-from tests.journal.files import records_of
 from tests.support.ended import is_ended
 from tests.support.inprocess import FakeClock, TimedServer
 from tests.timed.conftest import TimedServerFactory
@@ -40,7 +37,8 @@ def is_known(client: Client, names: Names) -> bool:
 def test_a_stall_expires_no_broker(
     timed_server: TimedServerFactory, names: Names, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Longer than the heartbeat time-out and the idle limit: both still have their remaining time afterwards."""
+    """Longer than the heartbeat time-out and the idle limit: both still have their remaining time afterwards. A broker
+    that died in it expires then: its deadline moves once."""
     server = timed_server()
     with server.connect() as broker, server.connect() as client:
         registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
@@ -50,16 +48,7 @@ def test_a_stall_expires_no_broker(
         pass_time(server, TIMEOUT // 2)
         assert is_known(client, names)
         assert is_open(broker)
-
-
-def test_a_broker_that_died_in_a_stall_expires_later(timed_server: TimedServerFactory, names: Names) -> None:
-    """Its deadline is moved once, by the length of the stall and at most a second more."""
-    server = timed_server(serverChannelMaxIdleTimeSeconds=0)
-    with server.connect() as broker, server.connect() as client:
-        registered(broker, names, heartbeatTimeoutMillis=TIMEOUT)
-        pass_time(server, TIMEOUT // 2)
-        server.advance(STALL)
-        pass_time(server, TIMEOUT // 2 + 6 * SECOND)
+        pass_time(server, 6 * SECOND)
         assert not is_known(client, names)
         assert broker.is_closed_by_server()
 
@@ -94,18 +83,6 @@ def test_an_overdue_broker_is_heard_before_it_expires(timed_server: TimedServerF
         assert heartbeat(broker, names).code == 0
         settle(server)
         assert is_known(client, names)
-
-
-def test_a_job_that_is_late_by_a_second_is_no_stall(
-    timed_server: TimedServerFactory, caplog: pytest.LogCaptureFixture
-) -> None:
-    server = timed_server()
-    with server.connect() as client:
-        assert is_open(client)
-        server.advance(SECOND)
-        assert not [one for one in caplog.records if one.name == "rocketns.stall"]
-        server.advance(WATCH_INTERVAL_MS + SECOND + 1)
-        assert [one for one in caplog.records if one.name == "rocketns.stall"]
 
 
 def test_idle_connections_get_the_missed_time(timed_server: TimedServerFactory) -> None:
@@ -198,24 +175,6 @@ def test_the_wall_clock_decides_nothing(
     assert not [one for one in caplog.records if one.name == "rocketns.stall"]
 
 
-def test_a_stall_is_in_the_journal(timed_server: TimedServerFactory, names: Names, tmp_path: Path) -> None:
-    """With its length, and before what is read after it."""
-    server = timed_server(journalPath=tmp_path / "journal", journalNs="n1")
-    with server.connect() as broker:
-        registered(broker, names)
-        server.advance(STALL)
-        heartbeat(broker, names)
-        server.call(lambda: server.clock.suspend(2 * SECOND))
-        pass_time(server, SECOND)
-    server.stop()
-    records = records_of(tmp_path / "journal")
-    [stall, suspended] = [one for one in records if one["ev"] == "stall"]
-    assert stall["ms"] == STALL
-    assert stall["ts"] // 1000 == 1_700_000_000_000 + STALL
-    assert suspended["ms"] == 2 * SECOND
-    assert [one["ev"] for one in records if one["seq"] > stall["seq"]][:2] == ["hb", "stall"]
-
-
 class Watched:
     """A watch whose stalls are kept, over a clock that the test moves and a job that is due when it says."""
 
@@ -241,31 +200,18 @@ class Watched:
         return list(self.stalls)
 
 
-def test_a_second_is_the_bound_of_lateness() -> None:
+def test_more_than_a_second_by_either_clock_is_one_stall() -> None:
+    """It may be noticed first by the end of a connection, and then by the jobs, which have not run yet."""
     watched = Watched()
-    assert watched.after(2 * SECOND) == []
-    assert watched.after(2 * SECOND) == []
+    assert [watched.after(2 * SECOND), watched.after(2 * SECOND)] == [[], []]
     assert watched.after(2 * SECOND + 1) == [Stall(watched.clock.now().ms, 2 * SECOND + 1)]
     assert watched.after(0) == []
-
-
-def test_one_stall_is_noticed_once() -> None:
-    """First by the end of a connection, and then by the jobs, which have not run yet."""
-    watched = Watched()
+    assert watched.after(1, suspended_ms=SECOND) == []
+    assert watched.after(1, suspended_ms=SECOND + 1) == [Stall(watched.clock.now().ms, 0, SECOND + 1)]
+    [stall] = watched.after(5 * SECOND, suspended_ms=7 * SECOND)
+    assert stall.length_ms == stall.missed_ms + stall.suspended_ms == 12 * SECOND
+    watched.stalls.clear()
     watched.clock.advance(STALL)
     watched.watch.check()
     watched.watch.check()
     assert len(watched.stalls) == 1
-
-
-def test_a_second_is_the_bound_of_suspension() -> None:
-    watched = Watched()
-    assert watched.after(1, suspended_ms=SECOND) == []
-    assert watched.after(1, suspended_ms=SECOND + 1) == [Stall(watched.clock.now().ms, 0, SECOND + 1)]
-    assert watched.after(1) == []
-
-
-def test_both_clocks_may_tell_of_one_stall() -> None:
-    watched = Watched()
-    [stall] = watched.after(5 * SECOND, suspended_ms=7 * SECOND)
-    assert (stall.missed_ms, stall.suspended_ms, stall.length_ms) == (5 * SECOND, 7 * SECOND, 12 * SECOND)
