@@ -1,6 +1,6 @@
-"""The compiled parts one by one, as no Python of the product calls them: lookups, bodies, hashes, a reactor's clock."""
+"""The compiled parts one by one, as no Python of the product calls them: lookups, bodies, a reactor's clock."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
 from rocketns._fast.codec.refusing.request_head cimport RequestHead, read_head
@@ -13,7 +13,6 @@ from rocketns._fast.codec.route_request cimport (
     recognise_request,
 )
 from rocketns._fast.reactor.reactors cimport Reactors
-from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport ABSENT, DEFAULT, STANDARD, Slot, body_size, find_slot, write_body
@@ -85,23 +84,6 @@ def busy(int32_t opaque, int serialize_type, int version):
     return bytes(out[:put_busy(start, opaque, serialize_type, version) - start])
 
 
-def answer_often(RouteSlots slots, const unsigned char[::1] frame, int64_t times):
-    """For benchmarks: recognise and answer one lookup so often; the bytes of all answers."""
-    cdef RouteRequest request
-    cdef Answer written
-    cdef bytearray out = bytearray(1 << 20)
-    cdef uint8_t *start = <uint8_t *>out
-    cdef int64_t each, total = 0
-    if frame.shape[0] < HEAD_BYTES:
-        raise ValueError("no frame")
-    with nogil:
-        for each in range(times):
-            if recognise_request(&frame[0], <size_t>frame.shape[0], &request):
-                write_answer(&slots.routes, &request, 0, 513, start, 1 << 20, &written)
-                total += written.size
-    return total
-
-
 def body_of(RouteSlots slots, bytes topic, bint standard):
     """The topic's body, None where it has no route, HANDED_OVER where control composes it."""
     cdef const uint8_t *key = topic
@@ -119,13 +101,6 @@ def body_of(RouteSlots slots, bytes topic, bint standard):
 def topic_count(RouteSlots slots):
     """How many topics have a slot."""
     return slots.routes.used
-
-
-def siphash(const unsigned char[::1] data, uint64_t first, uint64_t second):
-    """The hash of topics in the slots, with this key."""
-    cdef HashKey key
-    key.first, key.second = first, second
-    return hash_bytes(&data[0] if data.shape[0] else NULL, <size_t>data.shape[0], &key)
 
 
 def set_clock(Reactors reactors, int64_t now_ms):

@@ -16,7 +16,6 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame
 from rocketns._fast.access.networks import NETWORK_TABLE_MAX, Networks
 from rocketns.config.texts.networks import Network, packed, packed_address
 from tests.compiled.access import DecisionTable, lookup_digest, peer_of, siphash128
-from tests.compiled.parts import siphash
 from tests.fast.lookups import CLIENTS, KEYS, SIGNATURE, look_up, signed, signed_binary, valid_frames
 
 VECTORS = Path(__file__).with_name("siphash128.hex")
@@ -199,26 +198,6 @@ def test_an_announced_address_is_read_like_ipaddress_does(address: IPv4Address |
 def test_a_text_that_is_no_address_has_none(text: str) -> None:
     """Of ``::1`` the last part is the port."""
     assert peer_of(text.encode()) is None
-
-
-# The hash of topics is SipHash-1-3: CPython's own hash of bytes, which has the key 0 where PYTHONHASHSEED is 0.
-
-SAMPLES = [bytes(range(length)) for length in range(1, 80)] + [b"\xff" * length for length in range(1, 300, 7)]
-HASHES = "import sys; print(*[hash(bytes.fromhex(line)) for line in sys.stdin.read().split()])"
-
-
-@pytest.mark.skipif(sys.hash_info.algorithm != "siphash13", reason=f"CPython has {sys.hash_info.algorithm} here")
-def test_a_hash_equals_that_of_cpython() -> None:
-    environment = os.environ | {"PYTHONHASHSEED": "0"}
-    text = "\n".join(sample.hex() for sample in SAMPLES)
-    done = subprocess.run([sys.executable, "-c", HASHES], input=text, env=environment, capture_output=True, text=True,
-                          check=True)  # fmt: skip
-    expected = [int(word) % 2**64 for word in done.stdout.split()]
-    assert [siphash(sample, 0, 0) for sample in SAMPLES] == expected
-
-
-def test_each_half_of_the_key_counts() -> None:
-    assert len({siphash(b"TopicTest", first, second) for first in range(8) for second in range(8)}) == 64
 
 
 # keep_secrets_out_of_core_dumps: what the kernel then refuses.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -22,7 +21,6 @@ from tests.fast.test_moving import (
     carried,
     connection_of,
     move,
-    moved_about,
     reactors_of,
     settle,
     still,
@@ -222,27 +220,3 @@ def test_behind_a_proxy_the_announced_address_counts(server: LiveServer, address
     with server.connect() as client:
         client.send(v1("TCP4", address, "192.0.2.1", 56324, 9876))
         assert by_lane(server, client, look_up(CLIENTS[0], "T")) is stays
-
-
-def test_no_lookup_passes_while_policies_and_reactors_change(server: LiveServer) -> None:
-    """All policies refuse the peer. It is asked for between their changes, its moves, and what others are allowed."""
-    guard(server)
-    before, ends = server.answered_by_reactors(), threading.Event()
-    moves = moved_about(server)
-
-    def change() -> None:
-        while not ends.is_set():
-            guard(server, (OTHERS, MAY_LOOK_UP))
-            server.call(lambda: reactors_of(server).remember_allowed(signed("U")))
-            next(moves)
-
-    thread = threading.Thread(target=change)
-    thread.start()
-    try:
-        with server.connect() as client:
-            for opaque in range(300):
-                assert b'"code":0' in ask(client, look_up(CLIENTS[opaque % len(CLIENTS)], "T", opaque))
-    finally:
-        ends.set()
-        thread.join()
-    assert server.answered_by_reactors() == before

@@ -322,18 +322,6 @@ def test_a_host_has_one_second_s_worth_at_once_and_so_much_again_in_each_second(
 
 
 @BOTH
-def test_the_refused_are_told_by_host_once(kind: type[Rates]) -> None:
-    rates = limited(kind, requests=1, connections=1)
-    asked(rates, FLOODER, 4)
-    asked(rates, QUIET, 1)
-    rates.may_connect("20010db800000000", NOW_MS)
-    rates.may_connect("20010db800000000", NOW_MS)
-    assert sorted(rates.take_refused()) == [(FLOODER, 3, 0), ("20010db800000000", 0, 1)]
-    assert rates.take_refused() == []
-    assert (rates.refused_requests, rates.refused_connections) == (3, 1)
-
-
-@BOTH
 def test_more_hosts_than_there_are_places_do_not_free_the_one_that_floods(kind: type[Rates]) -> None:
     """They forget hosts whose tokens are back before: whoever asked once, not who asked for all."""
     rates = limited(kind, 100)
@@ -341,12 +329,6 @@ def test_more_hosts_than_there_are_places_do_not_free_the_one_that_floods(kind: 
     for number in range(5 * reference.SETS * reference.PLACES):
         rates.may_ask(f"h{number}", False, NOW_MS)
     assert asked(rates, FLOODER, 100) == 0
-
-
-@pytest.mark.parametrize("wrong", [(-1, 0), (0, -1)])
-def test_a_negative_rate_is_an_error(wrong: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="a second"):
-        CompiledRates().limit(*wrong)
 
 
 steps = st.lists(

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns._fast.reactor.reactors import Reactors
@@ -145,28 +144,6 @@ def moved_about(server: LiveServer) -> Iterator[None]:
     for source, target in itertools.cycle([(0, 1), (1, 0)]):
         server.call(partial(reactors_of(server).give, source, target, ALL, 0))
         yield
-
-
-def test_the_requests_of_a_connection_are_known_while_it_moves_and_after_its_end(
-    server: LiveServer, clients: list[Client]
-) -> None:
-    connection, other = (connection_of(server, client) for client in clients[:2])
-    reactors = reactors_of(server)
-
-    def moving() -> int:
-        reactors.give(0, 1, ALL, 0)
-        eventually(lambda: reactors.carried() == [0, CLIENTS_AT_ONCE], every_s=0.001)
-        return connection.requests  # control does not know the new number yet
-
-    assert connection.requests == 1
-    assert server.call(moving) == 1
-    settle(server)
-    answer(clients[0])
-    clients[0].request(codes.GET_NAMESRV_CONFIG)
-    assert (connection.requests, other.requests) == (3, 1)
-    clients[1].close()
-    eventually(lambda: other.has_ended)
-    assert other.requests == 1
 
 
 @given(st.lists(st.sampled_from(["lookup", "other", "half", "move"]), min_size=2, max_size=25))

@@ -102,18 +102,6 @@ def test_a_slave_that_leaves_is_in_no_route_any_more(world: PublishedWorld) -> N
     assert b"10.0.0.2:1" not in shown
 
 
-def test_a_broker_that_left_and_comes_back_as_it_was_is_in_its_routes_again(world: PublishedWorld) -> None:
-    register(world, "10.0.0.1:1", 8, 1)
-    world.publish()
-    before = body_of(world.slots, b"T0", False)
-    world.ask(104, {"clusterName": "C1", "brokerName": "ba", "brokerAddr": "10.0.0.1:1", "brokerId": 0})
-    world.publish()
-    assert body_of(world.slots, b"T0", False) is None
-    register(world, "10.0.0.1:1", 8, 1)
-    world.publish()
-    assert body_of(world.slots, b"T0", False) == before
-
-
 # Routes do not change while a reactor reads them: control holds the mutex of every reader.
 
 BROKERS = 8
@@ -169,25 +157,8 @@ def topic_goes_and_comes(slots: RouteSlots, n: int) -> None:
         put_topic(slots, "b3", "other")
 
 
-def topics_come(slots: RouteSlots, n: int) -> None:
-    put_topic(slots, "b3", f"topic {n}")
-
-
-def brokers_come_and_go(slots: RouteSlots, n: int) -> None:
-    """Before all others in the order of names."""
-    if n % 50 < 25:
-        put_broker(slots, f"a{100 - n % 50}")
-    else:
-        slots.remove_broker(f"a{100 - (n % 50 - 25)}")
-
-
-def queues_of_another_kind_come(slots: RouteSlots, n: int) -> None:
-    put_topic(slots, "b3", "other", queues=n + 1)
-
-
 CHANGES_OF = (
     queues_change, addresses_change, broker_goes_and_comes, topic_leaves_a_broker_and_comes_back, topic_goes_and_comes,
-    topics_come, brokers_come_and_go, queues_of_another_kind_come,
 )  # fmt: skip
 
 

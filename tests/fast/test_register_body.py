@@ -16,7 +16,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
-from rocketns._fast.codec import register_body as compiled
 from rocketns._fast.codec import registration_blocks
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
@@ -335,14 +334,6 @@ def test_queues_that_differ_in_one_number_are_not_one_object(number: str) -> Non
     """For every kind of difference. The parser's cache has few places, so some values share one."""
     for difference in range(1, 65):
         check(register_body([topic_config("T", **{number: 1}), topic_config("U", **{number: 1 + difference})]))
-
-
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_takes_any_buffer_of_bytes(kind: type) -> None:
-    assert compiled.parse_json(kind(BROKER_5_5_0), queue_data) is not None
-    assert compiled.parse_json(kind(b""), queue_data) is None
-    assert compiled.parse_compressed(kind(BLOCKS[0]), True, queue_data) is not None
-    assert compiled.parse_compressed(kind(b""), True, queue_data) is None
 
 
 # The blocks of a compressed registration: topic lines, and how many bytes their reader needs.

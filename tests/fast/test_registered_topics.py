@@ -16,12 +16,7 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import compressed_body, data_version, register_body, register_ext, topic_config
 from rocketns._fast.routes.queue_table import (
-    add_changes,
-    change_queues,
-    keep_unit_topics,
-    put_known,
     put_queues,
-    remove_queues,
 )
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
@@ -247,59 +242,9 @@ def test_equal_queues_are_no_change_even_as_another_object() -> None:
     assert topics["T"]["ba"] is old is not equal
 
 
-def test_changes_that_are_no_tuples_are_refused() -> None:
-    with pytest.raises(TypeError):
-        put_queues({}, "ba", {"T": queue_data(1, 1, 6, 0)}, {}, True, list, [])  # type: ignore[type-var]
-
-
-@given(tables, broker_names, st.dictionaries(names, queues, max_size=4))
-def test_known_queues_are_written_as_a_registration_writes_them(
-    topics: Topics, broker: str, new: dict[str, QueueData]
-) -> None:
-    expected = copy.deepcopy(topics)
-    reference(expected, broker, new, {}, True)
-    put_known(topics, broker, new)
-    assert topics == expected
-    assert list(topics) == list(expected)
-
-
-@given(tables)
-def test_a_whole_table_is_listed_as_changes_of_its_brokers(topics: Topics) -> None:
-    piece: dict[str, list[TopicChange]] = {}
-    for topic, of_topic in topics.items():
-        add_changes(piece, topic, of_topic, TopicChange)
-    assert piece == {
-        broker: [TopicChange(topic, None, of_topic[broker]) for topic, of_topic in topics.items() if broker in of_topic]
-        for broker in {name for of_topic in topics.values() for name in of_topic}
-    }
-
-
-@given(tables, broker_names)
-def test_queues_are_changed_as_a_loop_would(topics: Topics, broker: str) -> None:
-    names = [topic for topic, of_topic in topics.items() if broker in of_topic]
-    expected = [TopicChange(topic, topics[topic][broker], topics[topic][broker].with_perm(4)) for topic in names]
-    others = {topic: {name: of for name, of in some.items() if name != broker} for topic, some in topics.items()}
-    half = names[::2]
-    assert change_queues(topics, broker, half, lambda old: old.with_perm(4), TopicChange) == expected[::2]
-    assert change_queues(topics, broker, names, lambda old: old.with_perm(4), TopicChange) == expected[1::2]
-    remove_queues(topics, broker, names)
-    assert topics == {topic: some for topic, some in others.items() if some}
-
-
-@given(st.lists(st.dictionaries(names, st.integers(0, 5), max_size=5), max_size=4))
-def test_unit_topics_are_those_whose_last_queues_have_a_flag(registrations: list[dict[str, int]]) -> None:
-    topics: Topics = {}
-    unit_topics: dict[str, None] = {}
-    for flags in registrations:
-        new = {topic: queue_data(8, 8, 6, flag) for topic, flag in flags.items()}
-        keep_unit_topics(put_queues(topics, "ba", new, {}, True, TopicChange, []), unit_topics, 3)
-    assert unit_topics.keys() == {topic for topic, brokers in topics.items() if brokers["ba"].topic_sys_flag & 3}
-
-
 # The compiled reader of a journal record's topics, compared with orjson and Python.
 
 START = b'{"topics":['
-NUMBERS = b'","r":8,"w":4,"p":6,"s":0'
 recorded_topics = st.dictionaries(
     st.text(max_size=8), st.builds(queue_data, *[st.integers(-(2**31), 2**31 - 1)] * 4), min_size=1, max_size=5
 )
@@ -341,16 +286,3 @@ def test_damaged_bytes_are_declined_or_mean_what_orjson_reads(queues: dict[str, 
     if found is not None:
         listed = orjson.loads(data)["topics"]
         assert found == {one["t"]: queue_data(one["r"], one["w"], one["p"], one["s"]) for one in listed}
-
-
-ENTRY = b'{"t":"T' + NUMBERS + b"}"
-
-
-@pytest.mark.parametrize("data", [
-    b"", START, START + b"]}\n", START + ENTRY, START + ENTRY + b"]}", START + ENTRY + b",]}\n",
-    START + ENTRY + b'],"x":1}\n', START + b'{"t":"T"}]}\n', START + b'{"t":"\\u0041' + NUMBERS + b"}]}\n",
-    START + b'{"t":"\x01' + NUMBERS + b"}]}\n", START + b'{"t":"\xff' + NUMBERS + b"}]}\n",
-    START + b'{"t":"T", "r":8' + b" " * 64 + b"}]}\n",
-])  # fmt: skip
-def test_everything_else_is_declined(data: bytes) -> None:
-    assert read(data) is None

@@ -34,7 +34,6 @@ def body(wrapper: str, before: str = "", after: str = "") -> bytes:
     return f'{{{before}"topicConfigSerializeWrapper":{{{wrapper}}}{after}}}'.encode()
 
 
-VERSION = '"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1700000000000},'
 STAMP = '"mappingDataVersion":{"counter":0,"stateVersion":0,"timestamp":%s}'
 LEFT_OUT = {
     "5.5.0": STAMPED.decode(),
@@ -47,31 +46,21 @@ LEFT_OUT = {
 COUNTED = {
     "dataVersion": body('"dataVersion":{"counter":1,"stateVersion":0,"timestamp":%s},"topicConfigTable":{}'),
     "a topic of that name": body('"topicConfigTable":{' + STAMP + "}"),
-    "a member of a topic": body('"topicConfigTable":{"T":{"topicName":"T",' + STAMP + "}}"),
     "in a string": body(r'"x":"{\"mappingDataVersion\":{\"timestamp\":%s}}"'),
     "one level too low": body('"x":{' + STAMP + "}"),
-    "one level too high": b"{" + STAMP.encode() + b"}",
-    "the wrapper alone": b'{"dataVersion":{},' + STAMP.encode() + b"}",
     "the second timestamp": body('"mappingDataVersion":{"timestamp":1795254380051,"timestamp":%s}'),
-    "the second version": body('"mappingDataVersion":{"timestamp":1795254380051},' + STAMP),
     "the second wrapper": body("", after="," + body(STAMP).decode()[1:-1]),
     "an escaped key": body(STAMP.replace("timestamp", r"times\u0074amp")),
-    "an escape before it": body(STAMP, r'"x":"\n",'),
     "a key beyond ASCII before it": body(STAMP, '"ü":1,'),
     "a blank before it": body(STAMP.replace(":%s", ": %s")),
-    "a blank behind it": body(STAMP.replace("%s", "%s ")),
     "a comment": body(STAMP, "/**/"),
     "a key that begins like it": body(STAMP.replace('"timestamp"', '"timestamps"')),
     "a text": body(STAMP.replace("%s", '"%s"')),
-    "an object": body(STAMP.replace("%s", '{"timestamp":%s}')),
     "a negative number": body(STAMP.replace("%s", "-%s")),
-    "a fraction": body(STAMP.replace("%s", "%s.5")),
-    "a suffix": body(STAMP.replace("%s", "%sL")),
     "one digit more": body(STAMP.replace("%s", "%s0")),
     "a zero in front": body(STAMP.replace("%s", "0%s")),
     "no end": body(STAMP).partition(b"%s")[0] + b"%s",
     "behind the part that is searched": body(STAMP, '"x":"' + "x" * WITHIN_BYTES + '",'),
-    "a missing comma": body(VERSION[:-1] + STAMP),
     "compressed": b"\x78\x9c" + body(STAMP),
 }
 

@@ -65,19 +65,6 @@ def test_a_stream_may_be_cut_anywhere(server: LiveServer, frames: list[bytes], c
     assert sorted(answers) == sorted(expected)
 
 
-def test_lookups_alone_are_answered_in_their_order_by_reactors(server: LiveServer) -> None:
-    frames = [look_up(CLIENTS[opaque % len(CLIENTS)], TOPICS[opaque % 3], opaque) for opaque in range(1500)]
-    before = server.answered_by_reactors()
-    with server.connect() as client:
-        expected = [server.reference(one) for one in frames[:30]]
-        client.socket.setblocking(True)
-        client.send(b"".join(frames))
-        answers = [client.receive_frame() for _ in frames]
-    assert answers[:30] == expected
-    assert [b'"opaque":%d,' % opaque in answer for opaque, answer in enumerate(answers)] == [True] * 1500
-    assert server.answered_by_reactors() - before == 1500
-
-
 # Connections that come and go: entries of the table are reused, and no answer reaches a later connection.
 
 PLACES_MIN = 64
