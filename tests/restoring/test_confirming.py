@@ -89,6 +89,16 @@ def test_a_broker_silent_for_too_long_is_not_restored(serve: Serve, names: Names
         assert is_known(client, other)
 
 
+def test_restarts_in_a_row_do_not_make_a_silent_broker_younger(serve: Serve, names: Names) -> None:
+    register_and_stop(serve(), names)
+    for _ in range(3):
+        server = serve(40 * SECOND, **{"rocketns.restoreMaxSeconds": 100})
+        with server.connect() as client:
+            known = is_known(client, names)
+        server.stop()
+    assert not known
+
+
 def test_the_first_registration_replaces_the_topics(serve: Serve, names: Names, tmp_path: Path) -> None:
     """Also with an unchanged data version, as in Java. Later ones of the same version change nothing."""
     register_and_stop(serve(), names, "T", "U", "V")

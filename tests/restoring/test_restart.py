@@ -55,6 +55,19 @@ def test_routes_are_as_before(start: Callable[..., RocketnsServer], names: Names
         assert set(perms(client, other.topic("V")).values()) <= {4}
 
 
+@pytest.mark.slow
+def test_ten_kills_in_a_row_lose_nothing(start: Callable[..., RocketnsServer], names: Names) -> None:
+    """Each right after a change, and most of them before the snapshot of the restart is on disk."""
+    server = start()
+    for number in range(10):
+        with server.connect() as client:
+            registered(client, names, [f"T{one}" for one in range(number + 2)])
+            server.kill()
+        server.start()
+    with server.connect() as client:
+        assert all(route(client, names.topic(f"T{one}")) for one in range(11))
+
+
 @pytest.fixture
 def port_nobody_listens_at() -> Iterator[int]:
     with socket.socket() as bound:
