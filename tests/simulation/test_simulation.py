@@ -1,10 +1,9 @@
-"""A share of ``make simulate`` in every run of all tests; what a run depends on; and the disk that loses power."""
+"""A share of ``make simulate`` in every run of all tests, and what a run depends on."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,6 @@ from tests.check.source import ROOT
 from tests.simulation.simulation import Case, Outcome, shrink
 
 SEEDS = 10
-HOME = Path("/sim/host")
 
 
 def simulate(*arguments: object) -> str:

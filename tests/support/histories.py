@@ -252,6 +252,18 @@ def register(maker: Maker) -> Steps:
     return (*first, maker.registration(who, count))
 
 
+def register_again(maker: Maker) -> Steps:
+    """A broker as it always is, with one other field."""
+    peers, addr = maker.peers, maker.one(list(maker.peers.homes))
+    cluster, name, broker_id = peers.homes[addr]
+    who = {"brokerAddr": addr, "clusterName": cluster, "brokerName": name, "brokerId": broker_id or peers.ids[0]}
+    other = maker.one((("enableActingMaster", peers.acting), ("__ZONE_NAME", peers.zones),
+                       ("heartbeatTimeoutMillis", peers.timeouts), ("haServerAddr", peers.ha_addrs)))  # fmt: skip
+    usual = Maker(random.Random(addr), replace(peers, odd=0.0, crowds=0.0)).registration(who, 2)
+    value = maker.one(other[1])
+    return (replace(usual, ext={**(usual.ext or {}), **({} if value is None else {other[0]: value})}),)
+
+
 def unregister(maker: Maker) -> Steps:
     return (maker.ask(UNREGISTER, maker.broker()),)
 
@@ -362,8 +374,8 @@ def odd(maker: Maker) -> Steps:
 
 Kinds = Mapping[Callable[[Maker], Steps], int]
 REQUESTS: Kinds = {
-    register: 34, unregister: 10, heartbeat: 3, query: 5, delete_topic: 5, register_topic: 6, permission: 6, kv: 6,
-    route: 8, look: 4, switch: 2,
+    register: 28, register_again: 10, unregister: 10, heartbeat: 3, query: 5, delete_topic: 5, register_topic: 6,
+    permission: 6, kv: 6, route: 8, look: 4, switch: 2,
 }  # fmt: skip
 WHOLE: Kinds = {**REQUESTS, route: 1, look: 1, odd: 3, close: 6, overdue: 2, pass_time: 9, restart: 4}
 
