@@ -1,121 +1,142 @@
 """What two real Java consumers of one group do while name servers differ, and what `rocketns audit` says of it.
 
-One broker is cut off from one name server. c1 asks a name server that has both brokers, c2 the one that has lost
-broker-b: the worked example of docs/audit.md, with real clients.
+Three rocketns with journals, two real brokers, a producer, and consumers with addresses of their own, as on two hosts.
+c1 asks n1, which has both brokers; c2 asks n2. Only broker-b reaches n2 through a relay. A cut there removes broker-b
+from c2's view alone: the worked example of docs/audit.md, with real clients.
 
-Where reality leaves the model, read in the 5.5.0 client and broker, and asserted here:
-
-- At first nothing differs. RebalanceImpl.rebalanceByTopic takes the queues from the client's own route and the members
-  from MQClientInstance.findConsumerIdList, which asks a broker of that route, chosen at random each time. c2 no longer
-  sees broker-b, but it is still in broker-b's list, so both lists are the same and the model's assumption holds.
-- Then broker-b forgets c2. With the route c2 drops the broker (cleanOfflineBroker, before each heartbeat, 30 s by
-  default) and sends it no more heartbeats, and ConsumerManager.scanNotActiveChannel drops a member that was not heard
-  of for channelExpiredTimeout (120 s by default, looked at every 10 s). From then on c1 gets, by chance, a list of two
-  from broker-a or a list of itself alone from broker-b, and at each rebalance (every 20 s by default) takes either its
-  part or every queue it sees. Orphaned queues are consumed by turns; c2's own queues stay taken twice.
-
-So orphaned queue-seconds of the audit are an upper bound in windows that last for longer than about two and a half
-minutes with default settings, and right in shorter ones. The settings of `interop.audit.consumers` bring this to 20 s.
+Where reality leaves the model, read in the 5.5.0 client and broker: at first both get the same list of members, since
+c2 is still in broker-b's list. Then broker-b forgets c2, which drops the broker with the route and sends it no more
+heartbeats (channelExpiredTimeout, 120 s by default). From then on c1 gets, by chance, a list of two from broker-a or of
+itself alone from broker-b, and takes either its part or every queue that it sees. So orphaned queue-seconds of the
+audit are an upper bound in windows that last for longer than about two and a half minutes with default settings.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import NamedTuple
+
 import pytest
 
-from interop.audit.consumers import (
-    ADDRESSES,
-    ALL,
-    ASKS,
-    BROKER_TIMEOUT_S,
-    GROUP,
-    MEMBER_TIMEOUT_S,
-    SHARED,
-    A,
-    B,
-    Compared,
-    dup_seconds,
-    orphaned_seconds,
-    play,
-)  # fmt: skip
+from interop.audit.audited import Audit, audited
+from interop.audit.watched import BROKER, BROKER_TIMEOUT_S, JOURNAL, SCAN, TOPIC, VERSIONS, WITHIN_S, A, B, now_ms
+from interop.harness.sending.clients import TELLS_QUEUES, JavaClient
+from interop.harness.sending.fleet import Fleet
+from interop.harness.servers import NameServer, RocketnsServer
+from interop.harness.topics import create_topic
+from interop.harness.views import brokers, have_registered
+from interop.harness.wire import eventually
 
-# Against hangs: about 90 s on a quiet machine; the whole story is played before the first test.
-pytestmark = pytest.mark.timeout(2400)
-# How far a time that the test polled, or a client printed, may be from the journal's. A busy machine stops for seconds.
-NEAR_MS = 10_000
-JITTER_MS = 1_000
+pytestmark = pytest.mark.timeout(2400)  # the whole story is played before the first test
+NAME_SERVERS = ("n1", "n2", "n3")
+GROUP = "order_group"
+ADDRESSES = {"c1": "127.0.0.11", "c2": "127.0.0.12"}
+ASKS = {"c1": "n1", "c2": "n2"}
+# What c1 and c2 have while c2 sees broker-a alone: each takes half of what it sees.
+SHARED = frozenset({"broker-a:2", "broker-a:3"})
+# Instead of 120 s: how long a broker remembers a consumer.
+FORGETS = {"channelExpiredTimeout": 20_000}
+# Of the clocks of the audit and of the test, which are the same.
+SKEW_MS = 1_000
+Queues = frozenset[str]
+
+
+class Story(NamedTuple):
+    """Times are epoch ms: the cut, and n2 without broker-b; the healing, and n2 with it. ``shown``: the name servers
+    that had it during the cut."""
+
+    cut: int
+    gone: int
+    shown: dict[str, bool]
+    healed: int
+    back: int
+    audit: Audit
+
+
+def has(client: JavaClient) -> list[Queues]:
+    """The queues that a consumer had, one after the other."""
+    return [frozenset(line.split()[1:]) for line in client.values("HAS")]
+
+
+def texts(client: JavaClient, word: str) -> set[str]:
+    """Of lines: GOT or SENT, time, queue, text."""
+    return {line.split(" ")[2] for line in client.values(word)}
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
-    return Compared(play(tmp_path_factory.mktemp("truth")))
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    home = tmp_path_factory.mktemp("truth")
+    with Fleet(RocketnsServer, home) as fleet:
+        journal = fleet.folder("journal")
+        settings = SCAN | JOURNAL | {"journalLookupClients": "true", "journalPath": journal}
+        servers = {ns: fleet.name_server(settings | {"journalNs": ns}) for ns in NAME_SERVERS}
+        return played(fleet, servers, journal)
 
 
-def test_the_audit_finds_the_cut_and_says_when_where_and_why(compared: Compared) -> None:
-    story, window = compared.story, compared.window
+def played(fleet: Fleet, servers: dict[str, NameServer], journal: Path) -> Story:
+    between, properties = fleet.relay(servers["n2"].port), BROKER | FORGETS
+    broker_a = fleet.broker("broker-a", *servers.values(), properties=properties, topics=[TOPIC])
+    relayed = (servers | {"n2": between}).values()
+    have_registered(fleet.unregistered("broker-b", relayed, properties=properties, topics=[TOPIC]), *servers.values())
+    for number in range(VERSIONS):
+        create_topic(broker_a.port, f"changed_{number}")
+    c1, c2 = (consumer(fleet, ADDRESSES[name], servers[ns]) for name, ns in ASKS.items())
+    producer = fleet.producer([servers["n3"]], TOPIC, 1_000_000, pause_ms=20, options=TELLS_QUEUES)
+
+    def spread(*wanted: Queues) -> None:
+        """Wait until each consumer has exactly these queues."""
+        eventually(lambda: [has(one)[-1:] for one in (c1, c2)] == [[queues] for queues in wanted], WITHIN_S)
+
+    def shows(names: set[str]) -> int:
+        """Wait until n2 shows exactly these brokers; returns when. No lookup is sent, as lookups are counted."""
+        eventually(lambda: set(brokers(servers["n2"])) == names, WITHIN_S, every_s=0.1)
+        return now_ms()
+
+    spread(A, B)
+    cut = now_ms()
+    between.cut()
+    gone = shows({"broker-a"})
+    spread(A, SHARED)
+    seen = len(has(c1))
+    eventually(lambda: A | B in has(c1)[seen:], WITHIN_S, every_s=0.2)  # broker-b has forgotten c2
+    shown = {ns: "broker-b" in brokers(server) for ns, server in servers.items()}
+    healed = now_ms()
+    between.heal()
+    back = shows({"broker-a", "broker-b"})
+    spread(A, B)
+    producer.stop()
+    assert producer.values("DONE")
+    assert not producer.values("FAILED")
+    eventually(lambda: texts(producer, "SENT") <= texts(c1, "GOT") | texts(c2, "GOT"), WITHIN_S, every_s=0.2)
+    for server in servers.values():  # before the brokers, so that no client fails
+        assert server.stop() == 0
+    (found,) = audited((journal, fleet.folder("audit")))
+    return Story(cut, gone, shown, healed, back, found)
+
+
+def consumer(fleet: Fleet, address: str, server: NameServer) -> JavaClient:
+    relay, options = fleet.relay(server.port, address), (f"-Dinterop.clientIP={address}",)
+    return fleet.consumer([relay], TOPIC, GROUP, main="QueueConsumer", options=options)
+
+
+def test_the_audit_finds_the_cut_and_says_when_where_why_and_what_it_did_to_consumers(story: Story) -> None:
+    """The consumers had these queues; lookups show which of them asked which name server."""
+    rows = {name: story.audit.rows(name) for name in ("key_windows", "impact", "group_members", "departures")}
     assert story.audit.status == 1, story.audit.said
-    assert (window["broker"], window["cause"], window["opened_by"]) == ("broker-b", "expired", "n2")
+    window = next(row for row in rows["key_windows"] if row["topic"] == TOPIC and row["cause"] == "expired")
+    assert (window["broker"], window["opened_by"]) == ("broker-b", "n2")
     assert {v["ns"]: v["present"] for v in window["values"]} == story.shown == {"n1": True, "n2": False, "n3": True}
-    assert abs(compared.opened - story.gone) < NEAR_MS
-    assert abs(compared.closed - story.back) < NEAR_MS
+    assert story.cut - SKEW_MS <= window["t1"] / 1000 <= story.gone + SKEW_MS
+    assert story.healed - SKEW_MS <= window["t2"] / 1000 <= story.back + SKEW_MS
     assert window["gap"] >= BROKER_TIMEOUT_S * 1000
-    assert abs(compared.opened - window["gap"] - story.cut) < NEAR_MS, "the gap reaches back to the cut"
-    assert [row["kind"] for row in compared.departures] == ["partition"]
+    assert [row["kind"] for row in rows["departures"] if row["broker"] == "broker-b"] == ["partition"]
 
-
-def test_lookups_show_which_consumer_asks_which_name_server(compared: Compared) -> None:
-    found = {(row["client"].split(":")[0], row["ns"], row["group"]) for row in compared.members}
-    assert found == {(ADDRESSES[name], ns, GROUP) for name, ns in ASKS.items()}
-    assert compared.real["c"] == 2
-
-
-def test_consumers_have_the_queues_of_the_audit_while_brokers_know_all_members(compared: Compared) -> None:
-    orphaned, dup = compared.lasting()
-    assert (orphaned, dup) == (B, SHARED)
-    assert set(compared.real["orphaned_ids"]) == orphaned
-    assert set(compared.real["dup_ids"]) == dup
-    assert compared.switched >= compared.opened - JITTER_MS
+    asked = {(row["client"].split(":")[0], row["ns"], row["group"]) for row in rows["group_members"]
+             if row["topic"] == TOPIC}  # fmt: skip
+    assert asked == {(ADDRESSES[name], ns, GROUP) for name, ns in ASKS.items()}
+    impact = {row["assignments"]: row for row in rows["impact"]
+              if (row["topic"], row["t1"], row["strategy"]) == (TOPIC, window["t1"], "averagely")}  # fmt: skip
+    real, model = impact["real"], impact["model"]
+    assert (real["c"], frozenset(real["orphaned_ids"]), frozenset(real["dup_ids"])) == (2, B, SHARED)
     # The model of the same views without lookups: the worst way is this one, the mean is over both ways.
-    model = compared.impact["model"]
     assert (model["orphaned_mean"], model["orphaned_max"], model["dup_mean"], model["dup_max"]) == (3, 4, 1, 2)
-
-
-def test_then_the_consumer_that_sees_both_brokers_takes_the_orphaned_queues_by_turns(compared: Compared) -> None:
-    """Where the model ends: broker-b has forgotten c2, and c1 asks it or broker-a by chance."""
-    assert compared.until_forgotten() > MEMBER_TIMEOUT_S - NEAR_MS / 1000
-    parts = compared.parts(compared.forgotten, compared.story.healed)
-    assert any(part.has["c1"] == ALL and not part.orphaned(ALL) for part in parts)
-    assert any(part.has["c1"] == A and part.orphaned(ALL) == B for part in parts)
-    assert all(part.dup(ALL) == SHARED for part in parts), "whoever has the rest, these two stay taken twice"
-
-
-def test_queue_seconds_of_the_audit_bound_those_of_orphaned_queues_and_fit_those_taken_twice(
-    compared: Compared,
-) -> None:
-    whole = compared.parts(compared.opened, compared.closed)
-    late = compared.switched - compared.opened + NEAR_MS
-    taken_twice = compared.real["dup_qs_max"]
-    assert taken_twice - len(SHARED) * late / 1000 <= dup_seconds(whole, ALL) <= taken_twice + 1
-    before = compared.parts(compared.opened, compared.forgotten)
-    assert orphaned_seconds(before, ALL) <= orphaned_seconds(whole, ALL) < compared.real["orphaned_qs_max"]
-    assert orphaned_seconds(before, ALL) > 0
-
-
-def test_messages_of_orphaned_queues_wait_and_those_taken_twice_are_consumed_twice(compared: Compared) -> None:
-    story = compared.story
-    during = [m for m in story.sent if compared.switched + JITTER_MS < m.ms < compared.forgotten - JITTER_MS]
-    waiting = {m.text for m in during if m.queue in B}
-    shared = {m.text for m in during if m.queue in SHARED}
-    assert waiting
-    assert shared
-    got = [m for of_one in story.got.values() for m in of_one if m.text in waiting]
-    assert min(m.ms for m in got) > compared.forgotten - JITTER_MS
-    for name in ADDRESSES:
-        assert shared <= {m.text for m in story.got[name]}, f"{name} got what the other got too"
-
-
-def test_after_healing_each_queue_has_one_consumer_and_no_message_was_lost(compared: Compared) -> None:
-    story = compared.story
-    after = compared.parts(story.ended - 1, story.ended)[0]
-    assert (after.has["c1"], after.has["c2"]) == (A, B)
-    assert not story.failed
-    assert {m.text for m in story.sent} == {m.text for got in story.got.values() for m in got}

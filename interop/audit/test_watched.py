@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from interop.audit.audited import Audit, audited
-from interop.audit.consumers import A, B
 from interop.audit.watched import (
     A_READS,
     BOTH,
-    INTERVAL_S,
     JAVA,
     ONLY_A,
     OWN,
     TOPIC,
+    A,
+    B,
     Moment,
     Story,
     Window,
@@ -35,8 +35,6 @@ from interop.audit.watched import (
 pytestmark = pytest.mark.timeout(2400)
 
 SHARED = frozenset({"broker-a:2", "broker-a:3"})
-# A look may be late on a busy machine, and a change that comes while a round goes on is seen by the next one.
-EARLY_MAX_MS = 4 * INTERVAL_S * 1000
 # Which audits there are, and of which name servers; the last one was cut off. j1 and n1 saw the same.
 KINDS = {"java": JAVA, "own": OWN, "watched": OWN, "mixed": ("j1", *OWN)}
 Audits = dict[str, Audit]
@@ -83,7 +81,6 @@ def test_windows_are_those_of_the_truth_within_their_uncertainty(story: Story, a
     found = (lost.opened, lost.closed, permission.opened, permission.closed)
     for real, said in zip(truth, found, strict=True):
         assert said.meets(real, clocks), (real, said, clocks)
-        assert said.until - said.after <= EARLY_MAX_MS
     assert len(windows(audit)) == 2
 
 
@@ -120,7 +117,8 @@ def test_both_kinds_of_journal_of_the_same_servers_say_the_same(audits: Audits) 
     mine, theirs = impact(own, cut_off(own, "own")), impact(watched, cut_off(watched, "watched"))
     same = ("queues", "orphaned_mean", "orphaned_max", "dup_mean", "dup_max", "orphaned_ids", "dup_ids")
     assert {name: mine[name] for name in same} == {name: theirs[name] for name in same}
-    left_open_s = 2 * EARLY_MAX_MS / 1000
+    window = cut_off(watched, "watched")
+    left_open_s = (sum(at.until - at.after for at in (window.opened, window.closed)) + clocks) / 1000
     assert abs(mine["orphaned_qs_max"] - theirs["orphaned_qs_max"]) <= len(A) * left_open_s
 
 
@@ -133,4 +131,5 @@ def test_departures_are_the_same_by_both_kinds_of_journal(audits: Audits) -> Non
     for one, other in zip(own, watched, strict=True):
         seen = moment(other, "t1")
         assert seen.meets(Moment(one["t1"] / 1000, one["t2"] / 1000), apart_ms(audits["own"], OWN))
-    assert watched[0]["asked"] == ["answered"], "broker-b was well, and the link was cut"
+    assert "refused" not in watched[0]["asked"], "broker-b was well, and the link was cut"
+    assert watched[2]["asked"] == ["refused"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interop.audit.audited import Audit, Row
-from interop.audit.consumers import now_ms
 from interop.harness import codes
 from interop.harness.frames import frames
 from interop.harness.payloads import register_body, register_ext
@@ -26,7 +26,7 @@ from interop.harness.relay import Relay
 from interop.harness.rocketmq.brokers import Broker
 from interop.harness.sending.fleet import Fleet, Listening
 from interop.harness.servers import NameServer, RocketnsServer
-from interop.harness.topics import create_topic
+from interop.harness.topics import QUEUES, create_topic
 from interop.harness.views import have_registered
 from interop.harness.wire import Client, eventually
 from tests.behaviour import views
@@ -36,6 +36,8 @@ NAMES = (*JAVA, *OWN)
 # The server of each kind that broker-b is cut off from.
 CUT_OFF = ("j2", "n2")
 TOPIC = "order_topic"
+# Its queues.
+A, B = (frozenset(f"{broker}:{q}" for q in range(QUEUES)) for broker in ("broker-a", "broker-b"))
 # Instead of 120 s: only a broker of a group that may have an acting master tells its timeout, to Java too.
 BROKER_TIMEOUT_S = 15
 BROKER = {
@@ -69,6 +71,11 @@ class Cluster:
     def _beats(self) -> int:
         passed = (one for sent in self.pulse.sent for one in frames(bytes(sent)))
         return sum(one.header["code"] in (codes.BROKER_HEARTBEAT, codes.QUERY_DATA_VERSION) for one in passed)
+
+
+def now_ms() -> int:
+    """The clock that name servers and the test note times by."""
+    return time.time_ns() // 1_000_000
 
 
 def started(fleet: Fleet) -> Cluster:
@@ -112,6 +119,16 @@ class Collector:
     def kill(self) -> int:
         return self.process.kill()
 
+    def has_seen(self, names: Iterable[str], *texts: str, times: int = 1) -> None:
+        """Wait until the journal of each of these name servers has so many lines with all of these texts."""
+
+        def seen(name: str) -> bool:
+            paths = self.journal.glob(f"v=1/dt=*/ns={name}/*")
+            lines = (line for path in paths for line in path.read_text("utf-8").splitlines())
+            return sum(all(text in line for text in texts) for line in lines) >= times
+
+        eventually(lambda: all(map(seen, names)), WITHIN_S, every_s=0.2)
+
 
 def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
     """Watch these name servers under these names; it has read each of them once."""
@@ -120,17 +137,9 @@ def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
     command = [sys.executable, "-m", "rocketns", "collect", "--name-servers", listed, "--journal", home / "journal",
                "--interval", f"{INTERVAL_S}s", "--brokers"]  # fmt: skip
     process = Process([*map(str, command)], home / "stdout.log")
-    eventually(lambda: telling(home / "journal", '"ev":"start"') == set(servers), WITHIN_S, every_s=0.1)
-    return Collector(process, home / "journal")
-
-
-def telling(journal: Path, *texts: str) -> set[str]:
-    """The name servers whose journals have a line with these texts."""
-    found = set()
-    for path in journal.glob("v=1/dt=*/ns=*/*"):
-        if any(all(text in line for text in texts) for line in path.read_text("utf-8").splitlines()):
-            found.add(path.parent.name.removeprefix("ns="))
-    return found
+    collector = Collector(process, home / "journal")
+    collector.has_seen(servers, '"ev":"start"')
+    return collector
 
 
 def together(home: Path, *journals: tuple[Path, Iterable[str]]) -> Path:
@@ -297,68 +306,80 @@ def play(home: Path) -> Story:
         truth = fleet.closes(Truth(cluster.servers))
         shows(truth, NAMES, BOTH)
         collector = fleet.kills(collected(fleet, cluster.servers))
-        brokers_come_and_go(cluster)
-        cut = links_are_cut(cluster, truth)
-        permission_is_wiped(cluster, truth)
-        brokers_leave(cluster, truth, collector.journal)
+        brokers_come_and_go(cluster, collector)
+        cut = links_are_cut(cluster, truth, collector)
+        permission_is_wiped(cluster, truth, collector)
+        brokers_leave(cluster, truth, collector)
         truth.stop()
-        ended(collector, cluster)
+        # A journal ends when the last request was sent, so what its answer showed comes after the end: the departures
+        # count if there is one more answer.
+        with ExitStack() as connections:
+            comes(cluster, collector, connections, REGISTRATIONS)
+        assert collector.stop() == 0, collector.process.text()
+        for server in cluster.servers.values():
+            server.stop()
         return Story(cut, truth.changes, cluster.own, collector.journal)
 
 
-def brokers_come_and_go(cluster: Cluster) -> None:
+def brokers_come_and_go(cluster: Cluster, collector: Collector) -> None:
     """Some brokers register everywhere: the audit compares the collector's clock by what both kinds of journal show."""
     with ExitStack() as connections:
         for number in range(REGISTRATIONS):
-            fields = register_ext(broker=f"short-{number}", addr=f"10.0.0.{number}:10911", body=REGISTERED)
-            for server in cluster.servers.values():
-                client = connections.enter_context(server.connect())
-                assert client.request(codes.REGISTER_BROKER, fields, REGISTERED).code == codes.SUCCESS
-            cluster.lasts(INTERVAL_S)
+            comes(cluster, collector, connections, number)
 
 
-def links_are_cut(cluster: Cluster, truth: Truth) -> int:
+def comes(cluster: Cluster, collector: Collector, connections: ExitStack, number: int) -> None:
+    """A broker registers at all name servers, and the collector sees it at each."""
+    fields = register_ext(broker=f"short-{number}", addr=f"10.0.0.{number}:10911", body=REGISTERED)
+    for server in cluster.servers.values():
+        client = connections.enter_context(server.connect())
+        assert client.request(codes.REGISTER_BROKER, fields, REGISTERED).code == codes.SUCCESS
+    collector.has_seen(NAMES, '"ev":"reg"', f'"short-{number}"')
+
+
+def links_are_cut(cluster: Cluster, truth: Truth, collector: Collector) -> int:
     """Returns when the links were cut; at the end every name server has both brokers again."""
     cut = now_ms()
     for link in cluster.links:
         link.cut()
     shows(truth, CUT_OFF, ONLY_A)
+    collector.has_seen(CUT_OFF, '"ev":"tdel"', '"broker-b"', f'"{TOPIC}"')
     cluster.lasts(LASTS_BEATS)
     for link in cluster.links:
         link.heal()
     shows(truth, CUT_OFF, BOTH)
+    collector.has_seen(CUT_OFF, '"ev":"tput"', '"broker-b"', f'"{TOPIC}"')
     cluster.lasts(LASTS_BEATS)
     return cut
 
 
-def permission_is_wiped(cluster: Cluster, truth: Truth) -> None:
+def permission_is_wiped(cluster: Cluster, truth: Truth, collector: Collector) -> None:
     """broker-a may not be written to at j2 and n2 for a while (mqadmin wipeWritePerm, addWritePerm)."""
-    for code, shown in ((codes.WIPE_WRITE_PERM_OF_BROKER, A_READS), (codes.ADD_WRITE_PERM_OF_BROKER, BOTH)):
+    for code, shown, times in (
+        (codes.WIPE_WRITE_PERM_OF_BROKER, A_READS, 1),
+        (codes.ADD_WRITE_PERM_OF_BROKER, BOTH, 2),
+    ):
         for name in CUT_OFF:
             with cluster.servers[name].connect() as client:
                 assert client.request(code, {"brokerName": "broker-a"}).code == codes.SUCCESS
         shows(truth, CUT_OFF, shown)
+        collector.has_seen(CUT_OFF, '"ev":"tput"', '"broker-a"', f'"{TOPIC}"', times=times)
         cluster.lasts(LASTS_BEATS)
 
 
-def brokers_leave(cluster: Cluster, truth: Truth, collected: Path) -> None:
-    """broker-b stops in good order, then broker-a is killed; each is seen by the next poll."""
+def brokers_leave(cluster: Cluster, truth: Truth, collector: Collector) -> None:
+    """broker-b stops in good order, then broker-a is killed."""
     cluster.brokers["broker-b"].ask_to_stop()
     shows(truth, NAMES, ONLY_A)
+    for name in NAMES:
+        collector.has_seen([name], '"ev":"down"', '"broker-b"', times=2 if name in CUT_OFF else 1)
     cluster.lasts(LASTS_BEATS)
     cluster.brokers["broker-a"].kill()
     shows(truth, NAMES, {})
-    eventually(lambda: telling(collected, '"ev":"down"', '"broker-a"') == set(NAMES), WITHIN_S, every_s=0.2)
+    collector.has_seen(NAMES, '"ev":"down"', '"broker-a"')
 
 
 def shows(truth: Truth, names: Iterable[str], shown: Shown) -> None:
     """Wait until each of the name servers shows exactly this."""
     wanted = tuple(names)
     eventually(lambda: all(truth.shown(name) == shown for name in wanted), WITHIN_S)
-
-
-def ended(collector: Collector, cluster: Cluster) -> None:
-    """Stop what writes journals; each ends in good order."""
-    assert collector.stop() == 0, collector.process.text()
-    for server in cluster.servers.values():
-        server.stop()

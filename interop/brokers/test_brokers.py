@@ -22,12 +22,6 @@ from interop.harness.topics import QUEUES
 from interop.harness.wire import eventually
 from tests.support.needs import not_run
 
-# Only a broker with acting master on tells its time-out; the others get 120 s.
-QUICK_EXPIRY = {
-    "enableSlaveActingMaster": "true",
-    "brokerHeartbeatInterval": 1000,
-    "brokerNotActiveTimeoutMillis": 5000,
-}
 # Against hangs.
 WITHIN_S = 240.0
 TOPIC = "Carried"
@@ -46,18 +40,6 @@ def test_stopped_broker_is_gone_while_it_still_shuts_down(fleet: Fleet) -> None:
     eventually(lambda: views.brokers(server) == {"broker-b": {0: other.address}}, WITHIN_S)
     assert {q["brokerName"] for r in views.routes(server).values() for q in r["queueDatas"]} == {"broker-b"}
     eventually(lambda: "unregisterBroker OK" in stopped.log(), WITHIN_S)
-
-
-def test_frozen_broker_expires_and_returns_when_it_thaws(fleet: Fleet) -> None:
-    """B190: its connection stays open, only the heartbeats stop."""
-    server = fleet.name_server({"scanNotActiveBrokerInterval": 500})
-    broker = fleet.broker("broker-a", server, properties=QUICK_EXPIRY)
-    broker.freeze()
-    eventually(lambda: not views.brokers(server), WITHIN_S)
-    assert not views.routes(server)
-    assert broker.is_running()
-    broker.thaw()
-    eventually(lambda: views.brokers(server) == {"broker-a": {0: broker.address}}, WITHIN_S)
 
 
 def test_messages_arrive_where_all_addresses_are_of_ipv6(fleet: Fleet) -> None:

@@ -15,7 +15,6 @@ import pytest
 from interop.docker import containers, images
 from interop.docker.base import base
 from interop.docker.containers import Container
-from interop.docker.deployments import Project
 from interop.docker.engine import Engine, NoEngine
 from interop.docker.engine import engine as any_engine
 from interop.docker.images import Images
@@ -70,14 +69,3 @@ def start(engine: Engine, built: Images) -> Iterator[Callable[..., Container]]:
     yield run
     for one in started:
         one.remove()
-
-
-@pytest.fixture(scope="module")
-def project(engine: Engine, built: Images) -> Iterator[Project]:
-    """The deployment of the Compose file, without waiting for its broker."""
-    one = Project(engine, "one-broker", {"ROCKETNS_IMAGE": built.rocketns, "ROCKETMQ_IMAGE": built.rocketmq})
-    try:
-        one.up()
-        yield one
-    finally:
-        one.down()

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interop.docker.engine import Engine
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from tests.behaviour import views
 
@@ -97,3 +99,21 @@ def run(engine: Engine, image: str, *command: str, options: tuple[str, ...] = ()
     """``docker run --detach options image command``, with the name server's port published."""
     words = ["run", "--detach", f"--publish=127.0.0.1::{listen_port}", *options, image, *command]
     return Container(engine, engine.docker(*words).split()[-1], listen_port)
+
+
+TOPIC = "Orders"
+
+
+def announce(client: Client, broker: str, topics: list[str], *, address: str = "10.0.0.1:10911") -> None:
+    """Register a broker; it stays as long as the connection."""
+    body = register_body([topic_config(topic) for topic in topics])
+    answer = client.request(codes.REGISTER_BROKER, register_ext(broker=broker, addr=address, body=body), body)
+    assert answer.code == 0, answer.remark
+
+
+def assert_registers_and_finds(container: Container) -> None:
+    """A broker registers, and a client gets its route and the cluster's."""
+    with container.connect() as broker, container.connect() as client:
+        announce(broker, "broker-a", [TOPIC, "Payments"])  # a first registration of a single topic is refused
+        assert views.route(client, TOPIC)["brokerDatas"][0]["brokerAddrs"] == {"0": "10.0.0.1:10911"}
+        assert views.addrs(client, "broker-a") == {"0": "10.0.0.1:10911"}

@@ -6,8 +6,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from interop.docker.containers import Container
-from interop.docker.deployments import assert_registers_and_finds
+from interop.docker.containers import Container, assert_registers_and_finds
 from interop.docker.engine import Engine
 from interop.docker.images import Images
 from interop.harness.wire import eventually

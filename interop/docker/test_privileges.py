@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from interop.docker import containers
-from interop.docker.containers import Container
-from interop.docker.deployments import announce, assert_registers_and_finds
+from interop.docker.containers import Container, announce, assert_registers_and_finds
 from interop.docker.engine import Engine
 from interop.docker.images import ROOT, Images
 from interop.harness.wire import eventually

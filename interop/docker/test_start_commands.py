@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from interop.docker import containers
-from interop.docker.containers import PORT, Container
-from interop.docker.deployments import assert_registers_and_finds
+from interop.docker.containers import PORT, Container, assert_registers_and_finds
 from interop.docker.engine import CommandFailed, Engine
 from interop.docker.images import Images
 

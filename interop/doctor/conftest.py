@@ -23,10 +23,3 @@ def _networks() -> None:
 def site(_networks: None, tmp_path: Path) -> Iterator[Site]:
     with opened(tmp_path) as one:
         yield one
-
-
-@pytest.fixture(scope="module")
-def shared_site(_networks: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One for all tests of a file."""
-    with opened(tmp_path_factory.mktemp("site")) as one:
-        yield one

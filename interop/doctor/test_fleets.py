@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from interop.doctor.diagnosis import Cause, examine
+from interop.doctor.diagnosis import WELL, Cause, doctor, examine
 from interop.doctor.site import Site, address_of
 from interop.harness import views
-from interop.harness.wire import eventually
+from interop.harness.wire import Client, eventually
 from tests.support.certificates import Files, authority
 
 TOPIC = "Orders"
+NO_ROUTE = "No route info of this topic: "
 NOBODY = "10.20.0.99"
 # The switch drops what is sent there.
 QUICK = ("--timeout", "2")
@@ -31,6 +32,43 @@ def test_an_address_that_no_machine_has_is_named(site: Site) -> None:
             cause = Cause(("broker-address",), ("broker-a", "cannot be reached"), (f"{NOBODY}:10911",), ("brokerIP1",))
             said.names_first(cause)
     assert UNSENT.search(site.error_of_producer(servers, TOPIC, tries=1))
+
+
+# What a broker is asked for all that it keeps: topics, consumer groups, offsets.
+KEPT = (21, 201, 43)
+
+
+def test_asking_leaves_no_trace_and_a_wiped_permission_is_given_back_by_the_command_that_is_printed(site: Site) -> None:
+    """First nothing is wrong. Then `mqadmin wipeWritePerm`, which operators use before they stop a broker, and
+    forget."""
+    servers = site.name_servers()
+    broker = site.running("broker-a", servers, topics=[TOPIC])
+
+    def traces() -> list[object]:
+        with site.client.inside(), Client(broker.port, broker.host) as client:
+            return [*map(views.routes, servers), *(client.request(code).body for code in KEPT)]
+
+    def until_permission(permission: int) -> None:
+        wanted = {"broker-a": permission}
+        with site.client.inside():
+            eventually(lambda: all(views.perms(one, TOPIC) == wanted for one in servers), 240.0)
+
+    before, every = traces(), ((servers.java,), (servers.rocketns,), servers)
+    for each in every:
+        for words in ((), ("--topic", TOPIC, "--from-client", "--client-version", "5.5.0")):
+            said = examine(site.client, each, *words)
+            said.is_well()
+    assert traces() == before
+
+    site.runs(f"mqadmin wipeWritePerm -b broker-a -n {servers}")
+    until_permission(4)
+    assert NO_ROUTE + TOPIC in site.error_of_producer(servers, TOPIC)
+    for each in every:
+        said = examine(site.client, each, "--topic", TOPIC)
+        said.names_first(Cause(("permission-wiped",), ("broker-a", "permission"), (), ("addWritePerm", "-b broker-a")))
+    site.runs(*said.commands())
+    until_permission(6)
+    examine(site.client, servers, "--topic", TOPIC).is_well()
 
 
 SLAVE = {"brokerRole": "SLAVE", "brokerId": 1}
@@ -66,7 +104,6 @@ def test_a_slave_that_is_lost_and_a_slave_without_its_master_are_named(site: Sit
 
 
 ABSENT = "Invoices"
-NO_ROUTE = "No route info of this topic: "
 # A broker reads its list of name servers again each two minutes; these more often.
 READS_LIST_EACH_MS = 1000
 AT_SOME = ("topic-on-some-name-servers", "broker-registers-elsewhere")
@@ -121,12 +158,13 @@ def certificate(tmp_path: Path) -> tuple[str, ...]:
 def test_name_servers_that_take_tls_alone_are_named(site: Site, certificate: tuple[str, ...]) -> None:
     """The client speaks plain. With the option that is printed all is well."""
     servers = site.name_servers(["-Dtls.server.mode=enforcing", *certificate])
-    site.broker("broker-a", servers, topics=[TOPIC], options=(TLS,))
+    broker = site.broker("broker-a", servers, topics=[TOPIC], options=(TLS,))
     for server in servers:
         said = examine(site.client, [server], "--topic", TOPIC)
         said.names_first(Cause(("tls",), (address_of(server), "TLS"), (), (TLS,)))
     assert ".remoting.exception.Remoting" in site.error_of_producer(servers, TOPIC)
     for server in servers:
-        eventually(lambda server=server: not examine(site.client, [server], "--topic", TOPIC, TLS).of("ill"), 240.0)
+        words = (address_of(server), "--topic", TOPIC, TLS)
+        eventually(lambda words=words: doctor(site.client, *words).returncode == WELL, broker.registered_within_s)
         said = examine(site.client, [server], "--topic", TOPIC, TLS)
         said.is_well()
