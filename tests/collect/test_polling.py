@@ -177,6 +177,19 @@ def test_an_answer_that_is_older_than_a_change_is_asked_for_again() -> None:
     on(lambda: Bench(script()), test)
 
 
+def test_a_topic_that_is_gone_does_not_come_back_with_an_older_answer() -> None:
+    async def test(bench: Bench) -> None:
+        await unchanged(bench)
+        bench.server.latencies[105] = 7.0
+        await asyncio.sleep(6)  # the answers to lookups are on their way, and a list of topics comes before them
+        del bench.server.script.topics["U"]
+        await asyncio.sleep(40)
+        assert [event.topics for event, _, _ in bench.told(TopicsDeleted)] == [["U"]]
+        assert bench.told(TopicsPut) == []
+
+    on(lambda: Bench(script()), test)
+
+
 TOPICS = {f"T{number}": {"a": {}} for number in range(400)}
 A_TICK_S = 1e-6
 
