@@ -73,7 +73,6 @@ def live_addresses(simulation: WildSimulation) -> set[str]:
 
 
 NOTHING: tuple[object, object] = ({}, {})
-A_1 = ({"b": {0: "a:1"}}, {"C": {"b"}})
 LONG = {"heartbeatTimeoutMillis": str(10 * DAY_MS)}
 
 
@@ -101,12 +100,6 @@ def write_groups_without_a_broker(simulation: WildSimulation) -> None:
 PIECES_MS = 2  # one piece
 HEARTBEATS = tuple(Ask(0, codes.BROKER_HEARTBEAT, who(addr)) for addr in ("a:1", "a:2"))
 HISTORIES_OF: dict[str, tuple[Step | Act, ...]] = {
-    "a group whose only id left": (
-        register("a:1", "T", "U"), register("a:1", "T", broker_id=1), shows(A_1, groups_and_names), KILL,
-        shows(A_1, groups_and_names)),
-    "a name that a cluster lists": (
-        register("a:1", "T", "U"), unregister("a:1", cluster="D"), shows(NOTHING, groups_and_names), KILL,
-        shows(NOTHING, groups_and_names)),
     "the switches of a registration that was not accepted": (
         register("a:1", "T", "U"), register("a:2", "T", broker_id=1, enableActingMaster="true", __ZONE_NAME="z"),
         shows(True, is_acting), KILL, shows(True, is_acting), STOP),
@@ -119,13 +112,6 @@ HISTORIES_OF: dict[str, tuple[Step | Act, ...]] = {
         hold_snapshot, register("a:2", broker_id=1, enableActingMaster="true"), unregister("a:2", broker_id=1),
         go_on_with_snapshot, Pass(1_000),
         shows(True, is_acting), KILL, shows(True, is_acting)),
-    "a name that two clusters list": (
-        register("a:1", "T", "U"), register("a:2", "T", "U", broker_id=1, cluster="D"), KILL, unregister("a:1"),
-        shows({"C": {"b"}, "D": {"b"}}, lambda simulation: simulation.tables.cluster_addr_table), STOP,
-        unregister("a:2", broker_id=1, cluster="D"), shows(NOTHING, groups_and_names), KILL),
-    "filter servers of an address that changed its cluster": (
-        register("a:1", "T", "U", filters=["f:1"]), register("a:1", "T", "U", cluster="D"),
-        shows({("C", "a:1"): ["f:1"]}, lambda simulation: simulation.tables.filter_server_table), KILL, STOP),
     "an address in no group that is heard": (
         register("a:1", "T", "U", **LONG), register("a:2", "T", "U", state=5, **LONG),
         hold_snapshot, *(Pass(400 * DAY_MS), *HEARTBEATS) * 3,

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from tests.check.source import ROOT
-from tests.simulation.simulation import Case, Outcome, shrink
 
 SEEDS = 10
 
@@ -37,17 +36,3 @@ def test_a_seed_gives_the_same_run_in_another_process() -> None:
     first, second = simulate("--seed", 5), simulate("--seed", 5)
     assert "digest" in first
     assert first == second
-
-
-def test_only_the_faults_that_a_violation_needs_are_kept() -> None:
-    needed = {1, 3}
-
-    def run(case: Case) -> Outcome:
-        is_bad = not needed & case.without and (case.seconds is None or case.seconds > 50)
-        return Outcome(case, "(a) gone" if is_bad else None, 50.5, 1, 1)
-
-    case = next(case for case in map(Case, range(100)) if len(case.plan()[1]) > max(needed))
-    _, plan = case.plan()
-    small = shrink(run(case), run)
-    assert small.case.without == frozenset(range(len(plan))) - needed
-    assert small.case.seconds == 51

@@ -160,7 +160,7 @@ class Honest:
         self._small, self._large = HonestNames(port), HonestNames(port)
         self._history, self._numbers = self._peers(), itertools.count()
         self._over = threading.Event()
-        self._peers_of_server = (self._stays, self._sends_parts, self._comes, self._changes, self._looks, self._asks)
+        self._peers_of_server = (self._stays, self._sends_parts, self._changes, self._looks, self._asks)
         self._threads = [threading.Thread(target=self._go_on, args=(one,)) for one in self._peers_of_server]
         self.known = contextlib.ExitStack()  # what outlasts the strangers
         self._clients: dict[str, Client] = {}
@@ -219,12 +219,6 @@ class Honest:
             client.send(part)
             self._over.wait(PAUSE_S)
         succeeds(client.receive().code)
-
-    def _comes(self) -> None:
-        names = HonestNames(self._port)
-        with Client(self._ports["server"], timeout_s=ANSWER_S_MAX) as client:
-            registered(client, names)
-            succeeds(ask_route(client, names.topic("T")).code)
 
     def _changes(self) -> None:
         """A history of a group, whose state differs each time. Some of its requests are refused."""
