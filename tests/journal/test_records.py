@@ -200,6 +200,16 @@ def test_a_broker_that_goes_takes_its_topics(told: Told, cause: Cause) -> None:
     ]
 
 
+def test_an_address_that_takes_an_id_displaces_the_one_that_had_it(told: Told) -> None:
+    told.manager.register(MASTER, table_of("a", "b"))
+    told.of()
+    told.manager.now_ms += 7
+    taken = MASTER.but(addr=OTHER, version=VERSION._replace(state_version=1))
+    down, reg, *_ = told.of(told.manager.register(taken, table_of("a", "b")))
+    assert down == {"ev": "down"} | KEY | {"gap": 7, "cause": "conflict"}
+    assert (reg["ev"], reg["addr"]) == ("reg", OTHER)
+
+
 def test_tools_change_topics(told: Told) -> None:
     told.manager.register(MASTER, table_of("a", "b"))
     told.of()

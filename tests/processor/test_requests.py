@@ -23,6 +23,7 @@ from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.events import AdminRequested, KvChanged
+from rocketns.routeinfo.tables import RouteTables
 from tests.processor.asking import START, World, crc
 from tests.protocol.strategies import any_bytes, ints
 from tests.routeinfo.manager import check_tables
@@ -98,12 +99,23 @@ def test_any_request_gets_a_reply_that_can_be_sent(
     check_tables(shared.context.tables, shared.now.ms)
 
 
-# Requests of tools: cluster info, topic lists, deletion, permissions.
+# Topic lists.
 
 
-# Route lookups: readiness, JSON mode by client, order configuration, zones.
+def test_the_list_of_all_topics_may_be_switched_off(world: World) -> None:
+    """B221."""
+    world.register("T2", "T1")
+    assert world.ask(206) == Reply(body=b'{"topicList":["T1","T2"]}')
+    world.configuration.namesrv.enable_all_topic_list = False
+    assert world.ask(206) == Reply(1, "disable")
 
-QUOTED, BARE = b'"brokerAddrs":{"0":', b'"brokerAddrs":{0:'
+
+@pytest.mark.parametrize("code", [224, 311, 312, 313])
+def test_the_other_topic_lists_may_be_switched_off(world: World, code: int) -> None:
+    """B230, B231, B233."""
+    assert world.ask(code) == world.ask(code, {"cluster": "C9"}) == Reply(body=b'{"topicList":[]}')
+    world.configuration.namesrv.enable_topic_list = False
+    assert world.ask(code) == Reply(1, "disable")
 
 
 # The table of requests: what it says of each code is what its processor does.
@@ -211,6 +223,12 @@ def test_a_file_that_cannot_be_written_is_an_error(
 # Requests of brokers.
 
 KEY = {"clusterName": "C1", "brokerAddr": "10.0.0.1:10911"}
+
+
+def test_a_wrong_checksum_changes_nothing(world: World) -> None:
+    """B121."""
+    assert world.ask(103, register_ext() | {"bodyCrc32": 1}) == Reply(1, "crc32 not match", {})
+    assert world.context.tables == RouteTables()
 
 
 def test_a_full_queue_is_an_error_without_a_remark(tmp_path: Path) -> None:
