@@ -21,6 +21,7 @@ from rocketns.journal import journal as journals
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.encoding import unescaped
 from rocketns.journal.reading.verifying import check as verify
+from rocketns.journal.restore.restoring import restore
 from rocketns.journal.segments import Store
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.routeinfo.events import Event
@@ -421,6 +422,9 @@ def test_a_restart_does_not_continue_from_half_a_first_snapshot(
     journal.begin(LATER_MS, restored=False)
     journal.tick(LATER_MS)
     kill(journal)
+    known = restore(tmp_path, NS, LATER_MS, seconds_max=60)
+    assert known is not None
+    assert not known.begins_known
     assert restored(tmp_path, LATER_MS)[0] is None
 
 
