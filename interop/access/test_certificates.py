@@ -10,8 +10,8 @@ import pytest
 
 from interop.access.guarded import TOPIC, Guarded, Way, has_registered, was_registered, write_policy
 from interop.harness.rocketmq.java import OLD
+from interop.harness.sending.clients import assert_each_arrives_once
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
 from tests.support.certificates import Files, Identity, authority
@@ -98,17 +98,15 @@ def test_clients_and_brokers_with_certificates_use_tls_alone(verifying: Guarded,
     assert_each_arrives_once(producer, consumer, MESSAGES)
 
 
-@pytest.mark.parametrize("name", [NOBODY, "somebody"])
-def test_client_without_a_known_certificate_sends_nothing(name: str, way: Way, signer: Signer, fleet: Fleet) -> None:
-    producer = fleet.producer([way.relay], TOPIC, 1, options=signer.peer(name))
-    producer.wait_for("DONE")
-    way.was_refused("lookup")
-    assert not producer.values("SENT")
-
-
-def test_broker_with_the_certificate_of_a_client_is_not_registered(
+def test_who_shows_no_fitting_certificate_is_refused(
     verifying: Guarded, way: Way, signer: Signer, fleet: Fleet
 ) -> None:
+    """Clients with none and with an unknown one; a broker with that of a client."""
+    for name in (NOBODY, "somebody"):
+        producer = fleet.producer([way.relay], TOPIC, 1, options=signer.peer(name))
+        producer.wait_for("DONE")
+        way.was_refused("lookup")
+        assert not producer.values("SENT")
     broker = fleet.unregistered("broker-c", [way.relay], options=signer.peer("client-1"))
     way.was_refused("broker", "not_granted")
     assert not was_registered(broker, verifying.server)

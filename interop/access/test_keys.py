@@ -16,8 +16,8 @@ from interop.access.guarded import (
     was_registered,
 )
 from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.clients import assert_each_arrives_once
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import assert_each_arrives_once
 
 MESSAGES = 100
 

@@ -6,8 +6,6 @@ killed. Two Java name servers and two rocketns see the same, and rocketns writes
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from interop.audit.audited import Audit, audited
@@ -24,19 +22,19 @@ from interop.audit.watched import (
     Story,
     Window,
     apart_ms,
+    copied,
     departures,
     impact,
     moment,
     play,
-    together,
     windows,
 )  # fmt: skip
 
 pytestmark = pytest.mark.timeout(2400)
 
 SHARED = frozenset({"broker-a:2", "broker-a:3"})
-# Which audits there are, and of which name servers; the last one was cut off. j1 and n1 saw the same.
-KINDS = {"java": JAVA, "own": OWN, "watched": OWN, "mixed": ("j1", *OWN)}
+# Which audits there are, and of which name servers; the last one was cut off.
+KINDS = {"java": JAVA, "own": OWN, "watched": OWN}
 Audits = dict[str, Audit]
 
 
@@ -48,9 +46,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 @pytest.fixture(scope="module")
 def audits(story: Story, tmp_path_factory: pytest.TempPathFactory) -> Audits:
     """By the names of KINDS."""
-    home, own, seen = tmp_path_factory.mktemp("audits"), story.own, story.collected
-    parts: dict[str, list[tuple[Path, tuple[str, ...]]]] = {"own": [(own, OWN)], "mixed": [(seen, ("j1",)), (own, OWN)]}
-    journals = {kind: together(home / kind, *parts.get(kind, [(seen, names)])) for kind, names in KINDS.items()}
+    home = tmp_path_factory.mktemp("audits")
+    folders = {"own": story.own}
+    journals = {kind: copied(home / kind, folders.get(kind, story.collected), names) for kind, names in KINDS.items()}
     found = audited(*((journal, home / "out" / kind) for kind, journal in journals.items()))
     return dict(zip(journals, found, strict=True))
 

@@ -142,12 +142,11 @@ def collected(fleet: Fleet, servers: Mapping[str, NameServer]) -> Collector:
     return collector
 
 
-def together(home: Path, *journals: tuple[Path, Iterable[str]]) -> Path:
-    """A folder with the journals of these name servers from these folders."""
-    for folder, names in journals:
-        for name in names:
-            for day in folder.glob(f"v=1/dt=*/ns={name}"):
-                shutil.copytree(day, home / day.relative_to(folder))
+def copied(home: Path, journals: Path, names: Iterable[str]) -> Path:
+    """A folder with the journals of these name servers."""
+    for name in names:
+        for day in journals.glob(f"v=1/dt=*/ns={name}"):
+            shutil.copytree(day, home / day.relative_to(journals))
     return home
 
 

@@ -16,8 +16,8 @@ from interop.harness.ports import IPV6, has_ipv6
 from interop.harness.relay import Relay
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.maven import NEWEST, classpath
+from interop.harness.sending.clients import assert_each_arrives_once
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import QUEUES
 from interop.harness.wire import eventually
 from tests.support.needs import not_run

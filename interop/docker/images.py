@@ -1,4 +1,4 @@
-"""The images of the tests: rocketns, the same in the operator's layout, and RocketMQ 5.5.0 with clients."""
+"""The images of the tests: rocketns, the same in the operator's layout, and RocketMQ 5.5.0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pathlib import Path
 from interop.docker.engine import Engine
 from interop.harness.rocketmq.archive import archive_of
 from interop.harness.rocketmq.archive import sharing as archive_options
-from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.rocketmq.keeping import keep
 from interop.harness.rocketmq.maven import classpath
@@ -45,7 +44,6 @@ class Images:
 
     @cached_property
     def rocketmq(self) -> str:
-        """RocketMQ with the tests' Java clients."""
         options = _rocketmq_context(self.folder / "rocketmq")
         arguments = [f"--build-arg={name}={value}" for name, value in (options | {"BASE": self.base}).items()]
         return _build(self.engine, self.folder / "rocketmq", "rocketns-test/rocketmq", HOST_NETWORK, *arguments)
@@ -99,7 +97,7 @@ def _wheel(folder: Path) -> None:
 
 
 def _rocketmq_context(folder: Path) -> dict[str, str]:
-    """RocketMQ's jars, this machine's Java runtime, the tests' Java clients, and the archive of loaded classes, which
+    """RocketMQ's jars, this machine's Java runtime, and the archive of loaded classes, which
     halves the time of a start. It holds only for these paths and this order of jars. Returns the build's arguments."""
     shutil.copytree(HERE / "rocketmq", folder)
     jars = Path(classpath(CURRENT).removesuffix("/*"))
@@ -110,7 +108,6 @@ def _rocketmq_context(folder: Path) -> dict[str, str]:
     if (archive := archive_of(classpath(CURRENT))) and archive.exists():
         shutil.copy2(archive, folder / "kept")
     _link_or_copy(_java_home(), folder / "jvm", without=("jmods", "include", "man", "src.zip", "demo", "legal"))
-    _link_or_copy(compiled(CURRENT), folder / "classes")
     sharing = " ".join(archive_options(classpath(CURRENT)))
     return {"KEPT": str(jars.parent), "JVM": str(_java_home()), "SHARING": sharing}
 

@@ -63,14 +63,19 @@ class Relay:
         self._sockets.add(far)
         self.sent.append(bytearray())
         self.received.append(bytearray())
-        for source, sink, passed in ((near, far, self.sent[-1]), (far, near, self.received[-1])):
-            threading.Thread(target=self._pass, args=(source, sink, passed), daemon=True).start()
+        number = len(self.sent) - 1
+        for source, sink, passed in ((near, far, self.sent), (far, near, self.received)):
+            threading.Thread(target=self._pass, args=(source, sink, passed, number), daemon=True).start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket, passed: bytearray) -> None:
+    def note(self, passed: list[bytearray], number: int, data: bytes) -> None:
+        """Bytes of a connection pass on: ``passed`` is ``sent`` or ``received``."""
+        passed[number] += data
+
+    def _pass(self, source: socket.socket, sink: socket.socket, passed: list[bytearray], number: int) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(CHUNK):
                 if not self._is_cut.is_set():
-                    passed += data
+                    self.note(passed, number, data)
                     sink.sendall(data)
         with self._lock:
             if not self._is_cut.is_set():

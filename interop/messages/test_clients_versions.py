@@ -1,18 +1,19 @@
-"""Brokers of three releases side by side in one cluster, and classic Java clients of two."""
+"""Brokers of three releases side by side in one cluster, classic Java clients of two, and ordered messages."""
 
 from __future__ import annotations
 
-from interop.harness import views
+from interop.harness import codes, views
 from interop.harness.rocketmq.brokers import CLUSTER, Broker
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.rocketmq.maven import classpath
+from interop.harness.sending.clients import IN_ORDER, assert_each_arrives_once
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import assert_each_arrives_once
-from interop.harness.topics import stored
+from interop.harness.topics import QUEUES, stored
 
 BETWEEN = "5.3.3"
 VERSIONS = (OLD, BETWEEN, CURRENT)
 MESSAGES = 150
+ORDERED_QUEUES = 3
 
 
 def build() -> None:
@@ -46,3 +47,23 @@ def test_clients_of_two_releases_use_brokers_of_three(fleet: Fleet) -> None:
 
 def _printed_version(broker: Broker) -> str:
     return "V" + broker.version.replace(".", "_")
+
+
+def test_ordered_messages_use_the_queues_of_the_order_configuration(fleet: Fleet) -> None:
+    """B094, B203: the topic has four queues, the order configuration names three, and the producer keeps to those."""
+    server = fleet.name_server({"orderMessageEnable": "true"})
+    fleet.broker("broker-a", server, topics=["Ordered"])
+    item = {"namespace": "ORDER_TOPIC_CONFIG", "key": "Ordered", "value": f"broker-a:{ORDERED_QUEUES}"}
+    with server.connect() as client:
+        assert client.request(codes.PUT_KV_CONFIG, item).code == codes.SUCCESS
+    consumer = fleet.consumer([server], "Ordered", "readers", options=IN_ORDER)
+    producer = fleet.producer([server], "Ordered", MESSAGES, main="OrderedProducer")
+    producer.wait_for("DONE")
+    assert producer.values("QUEUES") == [str(ORDERED_QUEUES)]
+    assert producer.values("SENT") == [f"{n} SEND_OK" for n in range(MESSAGES)]
+    consumer.wait_for("GOT", MESSAGES)
+    consumer.stop()
+    received = [tuple(map(int, value.split())) for value in consumer.values("GOT")]
+    for queue in range(QUEUES):
+        sent = list(range(queue, MESSAGES, ORDERED_QUEUES)) if queue < ORDERED_QUEUES else []
+        assert [n for q, n in received if q == queue] == sent

@@ -8,8 +8,8 @@ import sys
 from interop.harness import views
 from interop.harness.rocketmq.admin import Admin
 from interop.harness.rocketmq.brokers import Broker
+from interop.harness.sending.clients import stop_and_check
 from interop.harness.sending.fleet import Fleet, name_server_list
-from interop.harness.sending.flow import stop_and_check
 from interop.harness.wire import eventually
 
 TOPIC = "Tried"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interop.harness import codes, views
+from interop.harness.sending.clients import stop_and_check
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import stop_and_check
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import eventually
 

@@ -21,9 +21,9 @@ import psutil
 from interop.harness import codes
 from interop.harness.payloads import register_ext
 from interop.harness.ports import free_port
+from interop.harness.rocketmq.classes import name_server_classpath
 from interop.harness.rocketmq.java import CURRENT, SHORT_KEY
 from interop.harness.rocketmq.maven import classpath
-from interop.harness.rocketmq.newest import name_server_classpath
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import ROCKETMQ, Client, decode_binary_header, eventually, frame, json_header
 from interop.parity.language import Setup

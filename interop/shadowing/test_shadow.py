@@ -1,4 +1,4 @@
-"""`rocketns shadow` in front of a Java name server, before real brokers of three releases, clients and mqadmin."""
+"""`rocketns shadow` in front of a Java name server, before a real broker, clients and mqadmin."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,19 +16,12 @@ import pytest
 from interop.harness import codes, views
 from interop.harness.ports import free_port
 from interop.harness.process import Process
-from interop.harness.rocketmq.brokers import Broker
-from interop.harness.rocketmq.java import CURRENT, OLD
+from interop.harness.sending.clients import assert_each_arrives_once, stop_and_check
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import assert_each_arrives_once, stop_and_check
-from interop.harness.servers import NameServer, RocketnsServer
+from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
-from interop.messages.test_clients_versions import BETWEEN
-from interop.operating.test_mqadmin import DELETES_TOPICS
 
-VERSIONS = (OLD, BETWEEN, CURRENT)
-TOPICS = {sender: f"From-{sender.replace('.', '-')}" for sender in (CURRENT, OLD)}
-STEADY = "Steady"
-BROKER = f"broker-{CURRENT}"
+STEADY, BROKER = "Steady", "broker-a"
 MESSAGES, MESSAGES_BETWEEN = 150, 100
 UNWANTED = ("different", "missing", "skipped")
 ANSWER_WITHIN_S = 60.0
@@ -120,11 +111,10 @@ def _listening(process: psutil.Process) -> list[int]:
 
 @dataclass
 class Scene:
-    """The running processes; brokers by version. ``seen``: the outcomes that tests have looked at already."""
+    """The running processes. ``seen``: the outcomes that tests have looked at already."""
 
     fleet: Fleet
     shadow: Shadow
-    brokers: dict[str, Broker]
     seen: Counter[str] = field(default_factory=Counter)
 
     def new_outcomes(self) -> Counter[str]:
@@ -142,88 +132,38 @@ class Scene:
         return new
 
 
-@contextmanager
-def opened(home: Path, versions: tuple[str, ...]) -> Iterator[Scene]:
-    """A Java name server, the shadow in front of it, and a broker of each version."""
-    with Fleet(RocketnsServer, home) as fleet:
-        java = fleet.java()
-        shadow = fleet.kills(Shadow(fleet.folder("shadow"), java))
-        topics = {version: [STEADY, *TOPICS.values()] for version in versions}
-        brokers = {
-            version: fleet.broker(
-                f"broker-{version}", shadow, version=version, topics=topics[version], properties=DELETES_TOPICS
-            )
-            for version in versions
-        }
-        yield Scene(fleet, shadow, brokers)
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with opened(tmp_path_factory.mktemp("shadow"), VERSIONS) as one:
-        yield one
-
-
 @pytest.fixture
-def without_difference(scene: Scene) -> Iterator[Scene]:
-    """The scene; what the test did was compared, and no pair differed but by what is listed, or went unanswered."""
-    eventually(lambda: scene.shadow.status()["half"] == "runs", WITHIN_S, every_s=0.2)
+def scene(fleet: Fleet) -> Scene:
+    """A Java name server, the shadow in front of it, and a broker. Its half runs."""
+    shadow = fleet.kills(Shadow(fleet.folder("shadow"), fleet.java()))
+    fleet.broker(BROKER, shadow, topics=[STEADY])
+    eventually(lambda: shadow.status()["half"] == "runs", WITHIN_S, every_s=0.2)
+    return Scene(fleet, shadow)
+
+
+def test_real_clients_see_no_difference_and_a_planted_one_is_found_until_it_is_taken_back(scene: Scene) -> None:
+    """A permission that was wiped in the half alone is what a fault of rocketns would look like."""
+    fleet, shadow = scene.fleet, scene.shadow
     scene.new_outcomes()
-    yield scene
+    producer = fleet.producer([shadow], STEADY, MESSAGES)
+    assert_each_arrives_once(producer, fleet.consumer([shadow], STEADY, "readers"), MESSAGES)
+    fleet.admin(shadow).run("updateKvConfig", "-s", "interop", "-k", "colour", "-v", "green").prints("success")
     found = scene.new_outcomes()
     assert found.total(), "nothing was compared"
-    assert {name: found[name] for name in UNWANTED if found[name]} == {}, scene.shadow.status()
-
-
-def test_java_clients_of_two_releases_and_brokers_of_three_see_no_difference(without_difference: Scene) -> None:
-    fleet, shadow = without_difference.fleet, without_difference.shadow
-    assert set(views.brokers(shadow)) == {broker.name for broker in without_difference.brokers.values()}
-    for sender, receiver in ((CURRENT, OLD), (OLD, CURRENT)):
-        producer = fleet.producer([shadow], TOPICS[sender], MESSAGES, version=sender)
-        consumer = fleet.consumer([shadow], TOPICS[sender], f"readers-of-{TOPICS[sender]}", version=receiver)
-        assert_each_arrives_once(producer, consumer, MESSAGES)
-
-
-def test_mqadmin_sees_no_difference(without_difference: Scene) -> None:
-    """Reads, and writes that reach both: KV, permission, topics."""
-    admin = without_difference.fleet.admin(without_difference.shadow)
-    address = without_difference.brokers[CURRENT].address
-    for words, printed in (
-        (("clusterList",), BROKER),
-        (("topicRoute", "-t", STEADY), BROKER),
-        (("updateTopic", "-b", address, "-t", "Managed", "-r", "3", "-w", "3"), "create topic to .* success"),
-        (("updateOrderConf", "-t", "Managed", "-m", "put", "-v", f"{BROKER}:3"), "update orderConf success"),
-        (("wipeWritePerm", "-b", BROKER), "OK, "),
-        (("addWritePerm", "-b", BROKER), "OK, "),
-        (("deleteTopic", "-c", "InteropCluster", "-t", "Managed"), "delete topic .* from NameServer success"),
-    ):
-        admin.run(*words).prints(printed)
-
-
-def test_a_planted_difference_is_found_and_is_gone_when_it_is_taken_back(without_difference: Scene) -> None:
-    """A permission that was wiped in the half alone is what a fault of rocketns would look like."""
-    scene, shadow = without_difference, without_difference.shadow
-    shadow.wiped_in_half(codes.WIPE_WRITE_PERM_OF_BROKER)
+    assert {name: found[name] for name in UNWANTED if found[name]} == {}, shadow.status()
 
     def differs() -> bool:
         assert views.perms(shadow, STEADY)[BROKER] == 6, "clients get the upstream's answer"
         return scene.new_outcomes()["different"] > 0
 
+    shadow.wiped_in_half(codes.WIPE_WRITE_PERM_OF_BROKER)
     eventually(differs, WITHIN_S)
     shadow.wiped_in_half(codes.ADD_WRITE_PERM_OF_BROKER)
     eventually(lambda: not differs(), WITHIN_S)
 
 
-def test_killed_parts_disturb_no_client_and_come_back(tmp_path: Path) -> None:
-    """The half, the judge, and last the relay, with which all three end: clients connect again to the next one.
-
-    What a killed judge had not judged has no outcome, so this shadow is its own.
-    """
-    with opened(tmp_path, (CURRENT,)) as scene:
-        kill_parts(scene)
-
-
-def kill_parts(scene: Scene) -> None:
+def test_killed_parts_disturb_no_client_and_come_back(scene: Scene) -> None:
+    """The half, the judge, and last the relay, with which all three end: clients connect again to the next one."""
     shadow = scene.shadow
     producer = scene.fleet.producer([shadow], STEADY, 1_000_000, pause_ms=20)
     consumer = scene.fleet.consumer([shadow], STEADY, "readers-of-killed")
@@ -231,13 +171,13 @@ def kill_parts(scene: Scene) -> None:
     for which in ("half", "judge"):
         killed = eventually(lambda which=which: getattr(shadow, which), WITHIN_S)
         killed.kill()
-        assert len(views.perms(shadow, STEADY)) == len(scene.brokers)
+        assert len(views.perms(shadow, STEADY)) == 1
         eventually(lambda w=which, k=killed: (now := getattr(shadow, w)) and now.pid != k.pid, WITHIN_S, every_s=0.2)
         consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
     children = shadow.children
     shadow.kill()
     eventually(lambda: not any(child.is_running() for child in children), WITHIN_S)
     shadow.start()
-    eventually(lambda: len(views.brokers(shadow)) == len(scene.brokers), WITHIN_S)
+    eventually(lambda: len(views.brokers(shadow)) == 1, WITHIN_S)
     consumer.wait_for_more("GOT", MESSAGES_BETWEEN)
     stop_and_check(producer, consumer)

@@ -57,13 +57,13 @@ def main() -> int:
         server = fleet.java()
         recorded = Recorded(fleet, server)
         recorded.play()
-    pairs = cut(recorded.heard.pairs, server.home)
+    pairs = cut(recorded.heard, server.home)
     CORPUS.unlink(missing_ok=True)
     with Recorder(CORPUS, note=NOTE) as recorder:
         for pair in pairs:
             recorder.record(pair)
     CORPUS.chmod(0o644)
-    print(f"{recorder.recorded} of {len(recorded.heard.pairs)} pairs, {CORPUS.stat().st_size} bytes: {CORPUS}")
+    print(f"{recorder.recorded} of {len(recorded.heard)} pairs, {CORPUS.stat().st_size} bytes: {CORPUS}")
     return 0
 
 

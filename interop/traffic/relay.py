@@ -5,106 +5,50 @@ Its ``label`` stands for the client's address.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import socket
-import threading
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from interop.harness.relay import Relay
 from interop.harness.wire import ROCKETMQ, decode_binary_header
 from interop.parity.compare import settled
-from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.protocol.command import decode
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
 from rocketns.shadow.pairs import Pair
 from rocketns.shadow.recording.frames import split
 
-CHUNK = 1 << 16
+_connections = itertools.count(1)
 
 
-class Heard:
-    """The pairs of all relays, in the order in which they were answered."""
+class Listener(Relay):
+    """The name server at ``to_port`` for one client, behind a port of its own. ``heard``: the pairs of all clients, in
+    the order in which they were answered."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self.pairs: list[Pair] = []
+    def __init__(self, label: str, to_port: int, heard: list[Pair]) -> None:
+        self._label, self._heard = label, heard
+        self._numbers: defaultdict[int, int] = defaultdict(lambda: next(_connections))
+        self._waiting: dict[tuple[int, int], tuple[int, bytes]] = {}
+        super().__init__(to_port)
 
-    def connection(self) -> int:
-        return next(self._numbers)
+    def note(self, passed: list[bytearray], number: int, data: bytes) -> None:
+        """Each frame is noted before it goes on, so that an answer never overtakes its request."""
+        super().note(passed, number, data)
+        for frame in _frames(passed[number]):
+            command = decode(frame)
+            key = number, command.opaque
+            if passed is self.sent and not command.is_response:
+                self._waiting[key] = int(time.time() * 1000), frame
+                if command.is_oneway:
+                    self._answered(key, None)
+            elif passed is self.received and command.is_response and key in self._waiting:
+                self._answered(key, frame)
 
-    def note(self, pair: Pair) -> None:
-        with self._lock:
-            self.pairs.append(pair)
-
-
-class Listener:
-    """The name server at ``to_port`` for one client, behind a port of its own."""
-
-    def __init__(self, label: str, to_port: int, heard: Heard) -> None:
-        self._label, self._to_port, self._heard = label, to_port, heard
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                far = socket.create_connection(("127.0.0.1", self._to_port))
-                talk = _Talk(self._label, self._heard)
-                for source, sink, note in ((near, far, talk.asked), (far, near, talk.answered)):
-                    threading.Thread(target=_pass, args=(source, sink, note), daemon=True).start()
-
-
-class _Talk:
-    """One connection: the requests that wait for their answers."""
-
-    def __init__(self, label: str, heard: Heard) -> None:
-        self._label, self._heard, self._number = label, heard, heard.connection()
-        self._waiting: dict[int, tuple[int, bytes]] = {}
-        self._lock = threading.Lock()
-
-    def asked(self, frame: bytes, command: RemotingCommand) -> None:
-        if command.is_response:
-            return
-        at_ms = int(time.time() * 1000)
-        if command.is_oneway:
-            self._note(at_ms, frame, None)
-        else:
-            with self._lock:
-                self._waiting[command.opaque] = (at_ms, frame)
-
-    def answered(self, frame: bytes, command: RemotingCommand) -> None:
-        with self._lock:
-            found = self._waiting.pop(command.opaque, None) if command.is_response else None
-        if found is not None:
-            self._note(*found, frame)
-
-    def _note(self, at_ms: int, request: bytes, answer: bytes | None) -> None:
-        self._heard.note(Pair(self._number, self._label, at_ms, request, answer, None, None, None))
-
-
-def _pass(source: socket.socket, sink: socket.socket, note: object) -> None:
-    """Note each frame before it goes on, so that an answer never overtakes its request."""
-    assert callable(note)
-    buffer = bytearray()
-    with contextlib.suppress(OSError):
-        while data := source.recv(CHUNK):
-            buffer += data
-            for frame in _frames(buffer):
-                note(frame, decode(frame))
-            sink.sendall(data)
-    for one in (source, sink):
-        with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+    def _answered(self, key: tuple[int, int], answer: bytes | None) -> None:
+        at_ms, request = self._waiting.pop(key)
+        self._heard.append(Pair(self._numbers[key[0]], self._label, at_ms, request, answer, None, None, None))
 
 
 def _frames(buffer: bytearray) -> Iterator[bytes]:

@@ -21,7 +21,8 @@ from interop.messages.test_clients_grpc import MEMORY, POPPABLE
 from interop.messages.test_clients_languages import PROGRAMS
 from interop.messages.test_clients_versions import BETWEEN
 from interop.operating.test_mqadmin import DELETES_TOPICS
-from interop.traffic.relay import Heard, Listener
+from interop.traffic.relay import Listener
+from rocketns.shadow.pairs import Pair
 
 MESSAGES = 4
 JAVA_VERSIONS = (OLD, CURRENT)
@@ -33,7 +34,8 @@ class Recorded:
     """The name server ``server`` with a way of its own to it for each client."""
 
     def __init__(self, fleet: Fleet, server: NameServer, tell: Callable[[str], None] = print) -> None:
-        self.heard, self._fleet, self._server, self._tell = Heard(), fleet, server, tell
+        self.heard: list[Pair] = []
+        self._fleet, self._server, self._tell = fleet, server, tell
 
     def way(self, label: str) -> Listener:
         self._tell(label)

@@ -7,7 +7,8 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 MAVEN_TIMEOUT_S = 900
@@ -63,6 +64,18 @@ def jars(name: str, version: str, *artifacts: str, group: str = ROCKETMQ, withou
         with alone():
             _resolve(folder, [_dependency(artifact, version, group, without) for artifact in artifacts])
     return f"{folder / 'lib'}/*"
+
+
+def kept(folder: Path, make: Callable[[Path], object]) -> Path:
+    """A folder of the cache. ``make`` fills it where it is missing: whole or not at all, also beside another run."""
+    if not folder.exists():
+        with alone():
+            if not folder.exists():
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+                make(fresh)
+                fresh.rename(folder)
+    return folder
 
 
 @contextlib.contextmanager

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from interop.harness.rocketmq.brokers import Broker
-from interop.harness.sending.builds import built
-from interop.harness.sending.clients import JavaClient
+from interop.harness.rocketmq.maven import cache_folder, kept
+from interop.harness.sending.clients import JavaClient, assert_each_arrives_once
 from interop.harness.sending.fleet import Fleet
-from interop.harness.sending.flow import assert_each_arrives_once
 from interop.harness.topics import create_group
 
 MESSAGES = 100
+CLIENTS = Path(__file__).parents[2] / "clients"
+BUILD_TIMEOUT_S = 1800
 NPM_INSTALL = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts")
 PIP_INSTALL = (sys.executable, "-m", "pip", "install", "-q", "--target", "lib", "-r", "requirements.txt")
 
@@ -36,7 +40,18 @@ class Program:
         return f"From-{self.folder}"
 
     def prepare(self) -> Path:
-        return built(self.folder, *self.build)
+        """A copy of its sources, built once, and again when they change. CalledProcessError if a command fails."""
+        sources = CLIENTS / self.folder
+        files = sorted(path for path in sources.rglob("*") if path.is_file())
+        parts = [path.relative_to(sources).as_posix().encode() + b"\0" + path.read_bytes() for path in files]
+        digest = hashlib.sha256(b"\0".join([*parts, repr(self.build).encode()])).hexdigest()[:16]
+
+        def make(fresh: Path) -> None:
+            shutil.copytree(sources, fresh, dirs_exist_ok=True)
+            for command in self.build:
+                subprocess.run(command, cwd=fresh, check=True, timeout=BUILD_TIMEOUT_S)
+
+        return kept(cache_folder() / "clients" / f"{self.folder}-{digest}", make)
 
     def start(
         self, mode: str, server: str, topic: str, last: object, fleet: Fleet, more_env: Mapping[str, str] = {}
