@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,6 @@ def test_a_duration_is_seconds_unless_it_has_a_unit(text: str, us: int) -> None:
         ("demo --events 99999999999999", "write a number from 1 to 100000000"),
         ("run --journal j --out o --groups 1", "from 2 to 64, such as 2,3,4"),
         ("run --journal j --out o --conf a=b", "write spark.NAME=VALUE"),
-        ("run --journal j --out o --remote sc://host", "--remote"),
     ],
 )
 def test_an_error_prints_the_usage(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,19 +77,6 @@ RUN = ("run", "--out", "o")
 TWO = ("--name-servers", "a=ns-1:9876,ns-2:9876")
 
 
-def collecting(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[bool, list[str], str]:
-    """Whether all were read, the collector's command line, and the progress."""
-    asked: list[str] = []
-
-    def collect(words: Sequence[str]) -> int:
-        asked.extend(words)
-        return status
-
-    options = parse([*RUN, *words])
-    is_read = collected(options, journal_of(options), Progress(lambda: 0.0), collect)
-    return is_read, asked, capsys.readouterr().err
-
-
 def test_the_collector_takes_the_options_as_they_are_written() -> None:
     given = (*TWO, "--for", "90s", "--interval", "2s", "--requests-per-second", "200", "--brokers")
     settings = collector_parse(arguments(parse([*RUN, *given]), "j"), {})
@@ -101,8 +86,9 @@ def test_the_collector_takes_the_options_as_they_are_written() -> None:
     )  # fmt: skip
 
 
-def test_a_name_server_that_was_never_read_makes_the_run_incomplete(capsys: pytest.CaptureFixture[str]) -> None:
-    assert collecting(capsys, *TWO, status=1)[0] is False
+def test_a_name_server_that_was_never_read_makes_the_run_incomplete() -> None:
+    options = parse([*RUN, *TWO])
+    assert not collected(options, journal_of(options), Progress(lambda: 0.0), lambda _words: 1)
     assert [with_unread(status) for status in (0, 1, 2, 3, 70)] == [3, 3, 2, 3, 70]
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import ArrayType, IntegerType
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, GROUP_MEMBERS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.earlier.tallies import callers
-from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, owner
+from rocketns.pipeline.jobs.queues.allocation import STRATEGIES
 from rocketns.pipeline.jobs.queues.assignments import ASSIGNMENTS_MAX, model_outcome
 from rocketns.pipeline.jobs.queues.consumers import group_members
 from rocketns.pipeline.jobs.queues.imbalance import imbalance
@@ -119,18 +119,6 @@ def random_cases(seed: int, count: int) -> list[Case]:
         c = chance.randint(2, {2: 8, 3: 5, 4: 4}[views])
         cases.append((random_shape(chance, views), c, chance.choice(STRATEGIES)))
     return cases
-
-
-def test_each_queue_has_the_owner_that_the_client_gives_it(spark: SparkSession) -> None:
-    sizes = [(n, c, strategy) for n in range(26) for c in range(1, 13) for strategy in STRATEGIES]
-    told = frame_of(spark, sizes, columns("n:int c:int strategy:string")).where("n > 0")
-    owners = F.transform(
-        F.sequence(F.lit(0), F.col("n") - 1), lambda at: owner(at, F.col("n"), F.col("c"), F.col("strategy"))
-    )
-    for n, c, strategy, found in told.select("n", "c", "strategy", owners).collect():
-        queues = queues_of([n])
-        given_to = {queue: i for i in range(c) for queue in ALLOCATE[strategy](i, queues, c)}
-        assert found == [given_to[queue] for queue in queues], (n, c, strategy)
 
 
 @pytest.mark.parametrize("seed", seeds(1))

@@ -116,16 +116,10 @@ def _after_start(row: dict[str, Any], truth: dict[str, Any]) -> bool:
 
 def _says_nothing_of_causes(results: Results, observed: tuple[int, ...], out: Path) -> None:
     watched = {f"ns-{ns + 1}" for ns in observed}
-    ends = {(row["ns"], row["end_cause"]) for row in plain_rows(results.frame("ns_uptime"))}
-    assert {cause for ns, cause in ends if ns in watched} <= {"open", "unwatched"}
     kinds = {row["kind"] for row in plain_rows(results.frame("departures")) if set(row["ns"]) <= watched}
     assert kinds <= {"observed", "partition", "unclear"}
     clocks = {row["ns"]: row["clock"] for row in plain_rows(results.frame("sources"))}
     assert {clocks[ns] for ns in watched} == {"observed"}
     listed = [json.loads(line) for line in (out / "incidents.jsonl").read_text("utf-8").splitlines()]
     assert not {one["kind"] for one in listed} & {"killed", "stopped", "silent"}
-    page = (out / "report.html").read_text("utf-8")
-    for ns in watched:
-        assert f"{ns} was watched from outside" in page
-    assert "never called an expiry or a graceful stop" in page
     assert "seen from outside: it began between" in (out / "report.md").read_text("utf-8")
