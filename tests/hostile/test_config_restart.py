@@ -19,8 +19,8 @@ EVERY = properties.declared(NamesrvConfig) | properties.declared(NettyServerConf
 NAMES = [name for name in EVERY if name not in BLACK_LIST]
 
 NASTY = (
-    "", "0", "-1", "1", "true", "false", "70000", "2147483647", "-2147483648", "9223372036854775807", "no.such.host",
-    "255.255.255.255", "x" * 1_000, "\\u2028tls.server.mode\\=enforcing", "\\ud800", "# a", "a\\\\", "é日😀",
+    "", "0", "-1", "true", "70000", "a\\\\", "9223372036854775807", "no.such.host", "x" * 1_000,
+    "\\u2028tls.server.mode\\=enforcing", "\\ud800", "é日😀",
 )  # fmt: skip
 
 AT_ONCE = 6  # values for one server, each set after a restart with the value before
