@@ -374,14 +374,6 @@ def test_no_request_touches_a_broker_of_another_name(some: list[tuple[int, dict[
         assert of_b(world) == before
 
 
-@pytest.mark.parametrize("code", [103, 104, 322, 904])
-@pytest.mark.parametrize("name", ["b", "a1"])
-def test_the_address_of_another_broker_is_refused_by_its_name(tmp_path: Path, code: int, name: str) -> None:
-    """Also where the request names a group that its sender may register."""
-    ext = {"brokerName": name, "brokerAddr": OTHER, "clusterName": "c", "brokerId": 0}
-    assert ask(restricted(tmp_path), code, ext, register_body([]) if code == 103 else None) == 16
-
-
 def test_nobody_bars_a_broker_by_registering_its_address_first(tmp_path: Path) -> None:
     """The address is that of its own host, whatever groups list it."""
     world = World(tmp_path)

@@ -12,18 +12,17 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketns.access import standing
 from rocketns.access.asked import Asked
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
-from rocketns.access.decision import Decision, Evidence, Reason, decide, is_known, known
+from rocketns.access.decision import Decision, Evidence, Reason, decide, known
 from rocketns.access.policy import OPEN, Policy
-from rocketns.access.principal import Globs, Network, Principal
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.signing.signature import Signed
-from rocketns.addresses import Address, literal
+from rocketns.addresses import literal
 from rocketns.processor.requests import request_of
 
 CLASSES = ("lookup", "read", "scan", "config", "broker", "admin")
@@ -255,64 +254,3 @@ def test_a_refusal_says_what_is_missing(reason: Reason, given: dict[str, Any], r
     who = Who("p1", networks=["10.0.0.1"], **given)
     made = decision([who, Who("p2", [], ["10.0.0.1"])], dict.fromkeys(CLASSES, "enforce"), request_)
     assert (made.reason, made.principal and made.principal.name) == (reason, "p1")
-
-
-# The index of a policy's principals gives those that a look at each of them gives.
-
-# Few bits differ, so that networks often contain an address, and each other.
-ADDRESSES = st.one_of(
-    st.integers(0, 15).map(lambda low: ip_address("10.0.0.0") + low),
-    st.integers(0, 15).map(lambda low: ip_address("2001:db8::") + (low << 62)),
-    st.sampled_from([ip_address("255.255.255.255"), ip_address("0.0.0.0"), ip_address("::"), ip_address("::1")]),
-)
-CERTIFICATE_NAMES = st.text("ab*?[]!-", max_size=4)
-KEY_NAMES = st.sampled_from("kl")
-
-
-@st.composite
-def networks(draw: st.DrawFn) -> Network:
-    address = draw(ADDRESSES)
-    return ip_network((address, draw(st.integers(0, address.max_prefixlen))), strict=False)
-
-
-PRINCIPALS = st.lists(
-    st.builds(
-        Principal, name=st.text("pq", min_size=1, max_size=3), may=st.just(frozenset({Access.LOOKUP})),
-        networks=st.lists(networks(), max_size=4).map(tuple), keys=st.frozensets(KEY_NAMES),
-        certificates=st.none() | st.lists(CERTIFICATE_NAMES, max_size=3).map(Globs),
-    ),
-    max_size=6, unique_by=lambda principal: principal.name,
-)  # fmt: skip
-
-
-@given(PRINCIPALS, st.none() | ADDRESSES, st.lists(CERTIFICATE_NAMES, max_size=3))
-@example([Principal("p", frozenset(), certificates=Globs(["a[b"]))], None, ["a[b"])
-def test_the_index_finds_whoever_has_the_network_or_names_the_certificate(
-    principals: list[Principal], address: Address | None, names: list[str]
-) -> None:
-    by_network = {
-        one.name for one in principals for network in one.networks
-        if address is not None and address.version == network.version and address in network
-    }  # fmt: skip
-    by_certificate = {
-        one.name for one in principals if one.certificates is not None
-        for glob in one.certificates.globs for name in names if fnmatchcase(name, glob)
-    }  # fmt: skip
-    index = Policy(tuple(principals)).index
-    assert (index.networks.of(address), index.certificates.of(names)) == (by_network, by_certificate)
-
-
-@given(
-    PRINCIPALS,
-    st.none() | ADDRESSES,
-    st.lists(CERTIFICATE_NAMES, max_size=2),
-    st.none() | KEY_NAMES,
-    st.sampled_from(Signed),
-)
-def test_a_peer_is_known_as_those_that_it_is(
-    principals: list[Principal], address: Address | None, names: list[str], key: str | None, signed: Signed
-) -> None:
-    policy = Policy(tuple(principals))
-    index = policy.index
-    evidence = Evidence(address, index.networks.of(address), index.certificates.of(names), key, signed)
-    assert known(policy, evidence) == [one for one in principals if is_known(one, evidence)]

@@ -15,7 +15,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
-from interop.harness.wire import Client, eventually, frame, json_header
+from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
 from rocketns.access.guard import Guard, Verdict
 from rocketns.access.policy import OPEN
@@ -28,8 +28,8 @@ from tests.access.signing import signed
 from tests.processor.asking import Connection
 from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer
-from tests.support.tlsclient import TlsClient, TlsPeer, any_server
-from tests.support.tlsfiles import as_options, tls_properties, write_properties
+from tests.support.tlsclient import TlsClient, any_server
+from tests.support.tlsfiles import as_options, tls_properties
 
 POLICY = """
 [modes]
@@ -150,7 +150,6 @@ def test_a_signed_request_beyond_the_rate_is_told_so(tmp_path: Path) -> None:
 
 # What a server answers with a policy, by the mode of a request's class.
 
-EVERY_CLASS = {105: "lookup", 106: "read", 224: "scan", 319: "config", 901: "broker", 205: "admin"}
 FLEET = """
     [modes]
     lookup = "{mode}"
@@ -168,19 +167,6 @@ FLEET = """
 def stranger(server: NameServer) -> Client:
     """A peer from an address of which the policy says nothing."""
     return Client(server.port, source="127.0.0.2")
-
-
-def answer_codes(client: Client) -> dict[int, int]:
-    """The answers' codes by request code."""
-    ext = {"topic": "T", "cluster": "C", "brokerName": "b", "clusterName": "C"}
-    return {code: client.request(code, ext).code for code in EVERY_CLASS}
-
-
-def test_stranger_is_answered_and_counted_where_classes_are_observed(start_guarded: StartGuarded) -> None:
-    server = start_guarded(FLEET.format(mode="observe"))
-    with server.connect() as known, stranger(server) as unknown:
-        assert answer_codes(known) == answer_codes(unknown)
-    server.process.wait_for("127.0.0.2")
 
 
 def test_lookup_of_a_stranger_is_refused_though_its_route_is_published(start_guarded: StartGuarded) -> None:
@@ -222,7 +208,6 @@ def test_an_ipv4_peer_is_in_networks_of_ipv4_alone(start_guarded: StartGuarded, 
 
 # Principals that are known by the certificate of their TLS connection.
 
-RECEIVED_MAX = 64 * 1024
 POLICY_CERTIFICATES = """
     [modes]
     admin = "enforce"
@@ -262,33 +247,6 @@ def test_holder_of_a_verified_certificate_may_what_its_subject_may(
     assert wipe(server, None) == REFUSED
     if auth == "false":
         assert wipe(server, Files.write(tmp_path / "c", authority("others").issue("operator-1"))) == REFUSED
-
-
-def test_certificate_of_a_handshake_that_began_unverified_is_no_evidence(
-    start_guarded: StartGuarded, tmp_path: Path, ours: Identity
-) -> None:
-    """The operator begins to verify certificates while the peer is between two messages of its handshake."""
-    trust, config = tmp_path / "trust.pem", tmp_path / "tls.properties"
-    trust.write_bytes(ours.certificate_pem())
-    files = Files.write(tmp_path / "server", ours.issue("server"))
-    more = {"need.client.auth": "optional", "trustCertPath": str(trust)}
-    write_properties(config, tls_properties(files, authClient="false", **more))
-    server = start_guarded(POLICY_CERTIFICATES, options=[f"-Dtls.config.file={config}"])
-    peer = TlsPeer(any_server(Files.write(tmp_path / "forged", authority("others").issue("operator-1"))))
-    with Client(server.port) as client:
-        client.send(peer.shake_hands())
-        received = client.socket.recv(RECEIVED_MAX)
-        write_properties(config, tls_properties(files, authClient="true", **more))
-        os.kill(server.pid, signal.SIGHUP)
-        server.process.wait_for("SIGHUP, reload the ssl context[\\s\\S]*SslContext created")
-        while not peer.handshaken:
-            client.send(peer.shake_hands(received))
-            received = b"" if peer.handshaken else client.socket.recv(RECEIVED_MAX)
-        client.send(peer.encrypt(frame(json_header(205, {"brokerName": "b"}))))
-        answer = b""
-        while b'"code":' not in answer:
-            answer += peer.decrypt(client.socket.recv(RECEIVED_MAX))
-    assert b'"code":16,' in answer
 
 
 # The rate of a principal: how many of its requests are answered in a second.

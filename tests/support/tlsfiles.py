@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from interop.harness.servers import NameServer
 from tests.support.certificates import Files
 from tests.support.tlsclient import TlsClient, answers
@@ -18,12 +16,6 @@ def tls_properties(files: Files, **more: str) -> dict[str, str]:
 def as_options(given: dict[str, str]) -> list[str]:
     """The properties as -D options of the command line."""
     return [f"-D{name}={value}" for name, value in given.items()]
-
-
-def write_properties(path: Path, given: dict[str, str]) -> Path:
-    """Write the properties into a file for ``tls.config.file``."""
-    path.write_text("".join(f"{name}={value}\n" for name, value in given.items()), "utf-8")
-    return path
 
 
 def served_certificate(server: NameServer) -> bytes:
