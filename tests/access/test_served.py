@@ -121,14 +121,6 @@ def test_a_frame_that_says_it_is_an_answer_is_not_a_request(
     assert refused(server) == 1
 
 
-def test_a_refused_request_of_a_peer_that_left_changes_nothing(server: TimedServer) -> None:
-    """It has an effect, so it would be carried out although nobody gets the answer."""
-    with server.connect() as client:
-        client.post(codes.PUT_KV_CONFIG, KV)
-    eventually(lambda: refused(server) == 1)
-    assert server.call(lambda: server.controller.core.context.kv_config.namespace("n")) is None
-
-
 def test_in_cluster_test_mode_every_code_asks_for_a_route(start_guarded: StartGuarded) -> None:
     with start_guarded(ONE_PRINCIPAL.format(networks=["192.0.2.0/24"]), {"clusterTest": "true"}).connect() as client:
         assert [client.request(code, {"topic": "T"}).code for code in (105, 106, 205, 9_999)] == [REFUSED] * 4

@@ -47,10 +47,6 @@ def refuses(addr: str, resolver: Resolve = resolve) -> bool:
     return asyncio.run(ask())
 
 
-def test_a_refused_connection_is_proof(free_port: int) -> None:
-    assert refuses(f"127.0.0.1:{free_port}")
-
-
 def test_a_host_name_refuses_if_all_its_addresses_do(free_port: int) -> None:
     one = (socket.AF_INET, ("127.0.0.1", free_port))
     with socket.create_server(("127.0.0.1", 0)) as listening:
