@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,12 +173,13 @@ def at_once(acts: list[Callable[[], None]], for_s: float) -> None:
 @pytest.mark.timeout(SOAK_S * 4 + 600)
 def test_every_answer_is_true_while_everything_changes(tmp_path: Path) -> None:
     """Brokers read what they wrote, over every reactor; no answer is torn or goes back; servers stop and start."""
-    counting = {"journalLookupClients": "true", "journalLookupSeconds": 86_400}
+    counting: dict[str, Any] = {"journalLookupClients": "true", "journalLookupSeconds": 86_400}
     for number in range(2):
         with LiveServer(tmp_path / str(number), journalPath=tmp_path / f"journal{number}", **counting) as server:
             brokers = [Broker(server, host) for host in (1, 2)]
             for broker in brokers:
                 broker.act()
             others = [Peers(server, f"{number}/{seed}") for seed in range(4)]
-            at_once([one.act for one in (*brokers, *others, Mover(server))], SOAK_S / 2)
+            acts = [*(one.act for one in brokers), *(one.act for one in others), Mover(server).act]
+            at_once(acts, SOAK_S / 2)
             assert server.answered_by_reactors()

@@ -47,6 +47,7 @@ LISTS = (
     codes.GET_UNIT_TOPIC_LIST, codes.GET_HAS_UNIT_SUB_TOPIC_LIST, codes.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,
     codes.GET_ROUTE_DIGESTS,
 )  # fmt: skip
+PEER: Any = Connection()
 Question = tuple[int, dict[str, str], int]
 
 
@@ -81,8 +82,11 @@ def entries_of(tables: RouteTables) -> dict[tuple[str, str], Entry]:
     found = {}
     for key in tables.broker_live_table.keys() | tables.filter_server_table.keys():
         live, filters = tables.broker_live_table.get(key), tables.filter_server_table.get(key, [])
-        told = (live.data_version, live.ha_server_addr, live.timeout_ms, live.announced_by) if live else (None,) * 4
-        found[key.cluster, key.addr] = Entry(*told, filters)
+        found[key.cluster, key.addr] = (
+            Entry(None, None, None, None, filters)
+            if live is None
+            else Entry(live.data_version, live.ha_server_addr, live.timeout_ms, live.announced_by, filters)
+        )
     return found
 
 
@@ -253,7 +257,7 @@ class WildSimulation(Simulation):
         for config.support_acting_master in (False, True):
             for code, ext, version in self._asked:
                 command = RemotingCommand(code, version, 1, 0, dict(ext), None)
-                reply = dispatch.process(controller.core.context, command, Connection(), self.server.clock.now())
+                reply = dispatch.process(controller.core.context, command, PEER, self.server.clock.now())
                 found[f"{code} {ext} version {version} acting {config.support_acting_master}"] = reply
         config.support_acting_master = was
         return found

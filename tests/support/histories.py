@@ -186,7 +186,8 @@ class Maker:
     def broker(self) -> dict[str, str | None]:
         peers, addr = self.peers, self.one(list(self.peers.homes))
         cluster, name, broker_id = peers.homes[addr]
-        home = {"clusterName": cluster, "brokerName": name, "brokerId": broker_id or self.one(peers.ids)}
+        home: dict[str, str | None] = {"clusterName": cluster, "brokerName": name,
+                                       "brokerId": broker_id or self.one(peers.ids)}  # fmt: skip
         away = {"clusterName": peers.clusters, "brokerName": peers.names, "brokerId": peers.ids}
         strays = {field: self.one(values) for field, values in away.items() if self.random.random() < peers.strays}
         return {"brokerAddr": addr} | home | strays
@@ -226,15 +227,18 @@ class Maker:
         filters, dated = self.one(peers.filters), self.data_version()
         deflated = version >= FIRST_WITH_BODY and self.random.random() < 0.06
         if deflated:
-            plain = [name for number, name in enumerate(peers.topics)
-                     if name.isascii() and name.isprintable() and " " not in name and name and number % 4 == 0]
+            plain = [
+                name
+                for number, name in enumerate(peers.topics)
+                if name.isascii() and name.isprintable() and " " not in name and name and number % 4 == 0
+            ]
             table = [self.topic(name) | {"topicName": name} for name in self.topics(plain or ["T"], count)]
             mappings = () if version >= FIRST_WITH_MAPPINGS else None
             some = tuple(one for one in filters or () if one and one.isascii())
             body = zlib.decompress(compressed_body(table, dated, filters=some, mapping=mappings))  # type: ignore[arg-type]
         else:
-            table = {name: self.topic(name) for name in self.topics(peers.topics, count)}
-            wrapper = {"dataVersion": dated, "topicConfigTable": None if self.rarely(0.05) else table,
+            by_name = {name: self.topic(name) for name in self.topics(peers.topics, count)}
+            wrapper = {"dataVersion": dated, "topicConfigTable": None if self.rarely(0.05) else by_name,
                        "topicQueueMappingInfoMap": self.mappings()}  # fmt: skip
             whole = {"filterServerList": filters, "topicConfigSerializeWrapper": wrapper}
             body = dumps(wrapper if version < FIRST_WITH_BODY else whole)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import Any
 
 from interop.harness import codes
 from interop.harness.payloads import dumps, register_body, register_ext, topic_config
@@ -130,7 +131,7 @@ class Outcome:
     seed: int
     failures: list[tuple[str, float]] = field(default_factory=list)
     steps: list[tuple[str, float, float]] = field(default_factory=list)
-    totals: dict[str, object] = field(default_factory=dict)
+    totals: dict[str, Any] = field(default_factory=dict)
     gauges: Gauges = field(default_factory=Gauges)
     answers: int = 0
 
