@@ -1,4 +1,4 @@
-"""Brokers and Java clients that sign, those that do not, and those that are known by their network."""
+"""Brokers, Java clients and mqadmin that sign, those that do not, and those that are known by their network."""
 
 from __future__ import annotations
 
@@ -7,19 +7,31 @@ import pytest
 from interop.access.conftest import IN_A_ZONE
 from interop.access.guarded import (
     CLIENTS,
+    NAMESPACE,
     OLD_BROKERS_HOST,
     TOPIC,
     Guarded,
     Way,
+    give_keys,
     has_registered,
     signs_as,
     was_registered,
 )
+from interop.harness.rocketmq.brokers import CLUSTER
 from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.sending.clients import assert_each_arrives_once
 from interop.harness.sending.fleet import Fleet
+from interop.harness.wire import eventually
 
 MESSAGES = 100
+REFUSED = "CODE: 16 "
+# By the class of what it asks first: a command, and what it prints when it is answered.
+COMMANDS = {
+    "lookup": (("topicRoute", "-t", TOPIC, "-l"), f"{CLUSTER} +broker-a "),
+    "read": (("clusterList",), f"{CLUSTER} +broker-a "),
+    "config": (("getNamesrvConfig",), "bindAddress"),
+    "admin": (("updateKvConfig", "-s", NAMESPACE, "-k", "colour", "-v", "green"), "create or update kv config"),
+}
 
 
 def test_signed_clients_use_a_broker_that_signs(guarded: Guarded, fleet: Fleet) -> None:
@@ -67,3 +79,24 @@ def test_unsigned_broker_is_registered_only_where_brokers_are_observed(
     with guarded.observed():
         has_registered(broker, guarded.server)
         way.would_be_refused("broker")
+
+
+def test_operator_who_signs_is_answered_within_the_namespaces_of_the_policy(guarded: Guarded, fleet: Fleet) -> None:
+    operator = give_keys(fleet.admin(guarded.server))
+    for words, printed in COMMANDS.values():
+        operator.run(*words).prints(printed)
+    other = operator.run("updateKvConfig", "-s", "elsewhere", "-k", "colour", "-v", "green")
+    other.fails_with(f"{REFUSED}.*operators may not use this namespace")
+
+
+def test_operator_without_keys_is_refused_and_answered_where_all_is_observed(
+    guarded: Guarded, way: Way, fleet: Fleet
+) -> None:
+    admin = fleet.admin(way.relay)
+    for words, _ in COMMANDS.values():
+        admin.run(*words).says(REFUSED)
+    eventually(lambda: way.told("refused") == [*COMMANDS])
+    with guarded.observed():
+        for words, printed in COMMANDS.values():
+            admin.run(*words).prints(printed)
+        eventually(lambda: way.told("would refuse") == [*COMMANDS])

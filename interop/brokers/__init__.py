@@ -1,1 +1,1 @@
-"""How brokers come, register and leave."""
+"""How brokers come and register."""

@@ -75,12 +75,9 @@ def test_command_with_a_file_reads_it(command: list[str], place: Place) -> None:
     place.starts(*place.entry_point, *command, port=CONFIGURED_PORT)
 
 
-def test_role_in_the_environment_starts_the_name_server(place: Place) -> None:
-    place.starts(*place.entry_point, "dummy", options=("--env=NODE_ROLE=nameserver",))
-
-
-def test_entrypoint_replaced_by_a_chart(place: Place) -> None:
+def test_role_in_the_environment_and_an_entrypoint_that_a_chart_replaces(place: Place) -> None:
     """``command:`` of Kubernetes and ``entrypoint:`` of compose files replace the image's own."""
+    place.starts(*place.entry_point, "dummy", options=("--env=NODE_ROLE=nameserver",))
     place.starts("sh", "mqnamesrv")
 
 

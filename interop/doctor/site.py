@@ -18,7 +18,6 @@ from interop.harness.rocketmq.java import NO_TLS, Java
 from interop.harness.sending.clients import JavaClient
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
-from interop.harness.wire import eventually
 
 NAME_SERVER_PORT, BROKER_PORT = 9876, 10911
 CLUSTER = "Shop"
@@ -98,17 +97,8 @@ class Site:
     def registered(self, broker: Broker, servers: Iterable[NameServer], *, on: Machine | None = None,
                    announced: str = "") -> None:  # fmt: skip
         """Wait until the name servers show the broker, and have it register until then."""
-        address = f"{announced}:{BROKER_PORT}" if announced else broker.address
-        machine = on or self.machine(FIRST_BROKER)
-
-        def shown() -> bool:
-            found = [views.brokers(server).get(broker.name, {}).get(broker.broker_id) for server in servers]
-            if not (same := set(found) == {address}):
-                broker.ask_to_register()
-            return same
-
-        with machine.inside():
-            eventually(shown, broker.registered_within_s, every_s=0.2)
+        with (on or self.machine(FIRST_BROKER)).inside():
+            views.have_registered(broker, *servers, address=announced and f"{announced}:{BROKER_PORT}")
 
     def running(self, name: str, servers: Iterable[NameServer], **more: Any) -> Broker:
         """A broker that has registered."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from interop.harness import codes
@@ -19,24 +18,17 @@ def brokers(server: NameServer) -> dict[str, dict[int, str]]:
     return {name: _by_id(data["brokerAddrs"]) for name, data in table.items()}
 
 
-def wait_until_registered(broker: Broker, *servers: NameServer) -> None:
-    """Wait until each of the name servers shows the broker under its id."""
-    eventually(lambda: _shown(broker, servers), broker.registered_within_s)
-
-
-def have_registered(broker: Broker, *servers: NameServer) -> None:
-    """The same, but make the broker register until then: by itself it may wait ten seconds after its boot."""
+def have_registered(broker: Broker, *servers: NameServer, address: str = "") -> None:
+    """Wait until each of the name servers shows the broker under its id, with its own address unless one is given.
+    Make it register until then: by itself it may wait ten seconds after its boot."""
 
     def shown() -> bool:
-        if not (found := _shown(broker, servers)):
+        found = [brokers(server).get(broker.name, {}).get(broker.broker_id) for server in servers]
+        if not (same := set(found) == {address or broker.address}):
             broker.ask_to_register()
-        return found
+        return same
 
     eventually(shown, broker.registered_within_s, every_s=0.2)
-
-
-def _shown(broker: Broker, servers: Iterable[NameServer]) -> bool:
-    return all(brokers(s).get(broker.name, {}).get(broker.broker_id) == broker.address for s in servers)
 
 
 def addresses(server: NameServer, topic: str) -> dict[str, dict[int, str]]:
