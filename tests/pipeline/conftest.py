@@ -35,13 +35,13 @@ FAST = ("jobs", "pipeline", "test_findings.py")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use Spark, before each file becomes a group: they share its session. `make test` has one
-    whole run and what is compared with it, and the tests of ``FAST`` that do not say that they are slow."""
+    """Mark the tests that use Spark, before each file becomes a group: they share its session. `make test` has the run
+    over the worked example, and the tests of ``FAST`` that do not say that they are slow."""
     for item in items:
         if "spark" not in getattr(item, "fixturenames", ()) or HERE not in item.path.parents:
             continue
         marks = [pytest.mark.needs("java"), pytest.mark.timeout(TIMEOUT_S), pytest.mark.xdist_group("spark")]
-        if "whole" not in item.fixturenames and not {item.path.name, item.path.parent.name} & set(FAST):
+        if "example" not in item.fixturenames and not {item.path.name, item.path.parent.name} & set(FAST):
             marks.append(pytest.mark.slow)
         for mark in marks:
             item.add_marker(mark)

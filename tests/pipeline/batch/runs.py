@@ -76,24 +76,26 @@ def request_of(journal: Path, out: Path) -> Request:
 
 def eventful_journals() -> Journals:
     """Random journals of eight hours around midnight, with a hole in the first. A third name server hears what the
-    second one does, and its clock is ahead. At the end of each a consumer asks, a topic is put on one broker alone and
-    grows there twice, and five slaves register. Long after that the second one alone deletes two topics."""
+    second one does, and its clock is ahead. At the end of each a consumer asks, and slaves of two brokers come with a
+    topic each. Long after that the second one alone deletes these."""
     journals = random_journals(SEED, start_us=MIDNIGHT - 2 * HOUR, seconds=8 * 3600, watched=0)
     journals["n3"] = [ahead(record) for record in journals["n2"]]
     del journals["n1"][30:33]
+    alone = [("broker-a", "beside"), ("broker-b", "alone")]
     for ns, records in journals.items():
         last = records[-1]
-        added = [{"ev": "lookup", **_asked(name)} for name in ("T", "%RETRY%g")]
-        added += [{"ev": "tput", "after_s": 35 * n, **_alone(w)} for n, w in enumerate((4, 6, 8))]
-        added += [{"ev": "reg", "after_s": 80 + 2 * n, **_slave(n)} for n in range(5)]
-        added += [{"ev": "reg", "after_s": 95, **_slave(9), "broker": "broker-a"}]
-        added += [{"ev": "tput", "after_s": 95, "broker": "broker-a", "cause": "topic", "topics": [topic("beside")]}]
-        added += _moved() + _asked_for()
-        added += [{"ev": "lookup", "after_s": second, **_asked("T")} for second in range(100, 2 * QUIET_S, 100)]
+        added: list[Record] = []
+        for broker, name in alone:
+            added.append({"ev": "reg", "cluster": "c", "broker": broker, "bid": 9, "addr": f"{broker}:9"})
+            added.append({"ev": "tput", "broker": broker, "cause": "topic", "topics": [topic(name)]})
+        asked = {"ev": "lookup", "client": "10.0.9.1:4001", "n": 3, "miss": 0, "iv_ms": 60_000}
+        added += [asked | {"topic": name} for name in ("T", "%RETRY%g")]
         if ns == "n2":
-            for broker, name in (("broker-a", "beside"), ("broker-b", "alone")):
-                gone = {"broker": broker, "cause": "admin", "topics": [{"t": name}]}
-                added.append({"ev": "tdel", "after_s": QUIET_S, **gone})
+            added += [
+                {"ev": "tdel", "after_s": QUIET_S, "broker": broker, "cause": "admin", "topics": [{"t": name}]}
+                for broker, name in alone
+            ]
+        added += [asked | {"after_s": second, "topic": "T"} for second in range(100, 2 * QUIET_S, 100)]
         for number, record in enumerate(sorted(added, key=lambda record: record.get("after_s", 0)), 1):
             at = last["ts"] + record.pop("after_s", 0) * SECOND
             records.append({"boot": last["boot"], "seq": last["seq"] + number, "ts": at, **record})
@@ -105,36 +107,3 @@ def ahead(record: Record) -> Record:
     named = {"ns": "n3"} if "ns" in record else {}
     versions = {name: None for name in ("dvt", "dvc", "dvs") if name in record}
     return record | named | versions | {"boot": record["boot"] + AHEAD_MS, "ts": record["ts"] + AHEAD_MS * 1000}
-
-
-def _asked(name: str) -> Record:
-    return {"topic": name, "client": "10.0.9.1:4001", "n": 3, "miss": 0, "iv_ms": 60_000}
-
-
-def _alone(queues: int) -> Record:
-    return {"broker": "broker-b", "cause": "topic", "topics": [topic("alone", w=queues)]}
-
-
-def _moved() -> list[Record]:
-    """A slave that comes back from another host."""
-    went = {"ev": "down", "after_s": 98, **_slave(20), "cause": "unregister"}
-    came = {"ev": "reg", "after_s": 99, **_slave(20), "addr": "10.0.7.20:10911", "from_host": "10.0.7.20"}
-    return [{"ev": "reg", "after_s": 97, **_slave(20), "from_host": "10.0.8.20"}, went, came]
-
-
-def _asked_for() -> list[Record]:
-    """Requests of an administrator, and refused ones."""
-    by = {"from_host": "10.0.6.1", "principal": "ops", "access_key": "key-1", "n": 1}
-    fields = [{"k": "namespace", "v": "ns"}, {"k": "key"}]
-    put = {"ev": "admin", "code": 100, "result": 0, "client": "10.0.6.1:4", "fields": fields, "before": "v",
-           "after": "w"}  # fmt: skip
-    refused = {"ev": "refused", "code": 105, "access": "lookup", "reason": "no_evidence"}
-    return [
-        put | by, {"ev": "admin", "code": 216, "result": 0, "n": 40, "from_host": "10.0.6.2"},
-        *({**refused, **by, "after_s": second, "enforced": False, "n": second} for second in (1, 2)),
-        {**refused, "from_host": "10.0.6.3", "enforced": True, "n": 9},
-    ]  # fmt: skip
-
-
-def _slave(number: int) -> Record:
-    return {"cluster": "c", "broker": "broker-b", "bid": 9 + number, "addr": f"10.0.8.{number}:10911"}

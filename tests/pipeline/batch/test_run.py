@@ -4,7 +4,6 @@ worked example, whose hand-computed results come out exactly."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,13 @@ from rocketns.pipeline.incidents.model import Harm, Incident, Kind
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.batch.runs import Whole
-from tests.pipeline.journals import SECOND, Journals, Record
+from tests.pipeline.journals import SECOND, Journals, Record, worked_example
 
 
-@pytest.fixture(scope="module")
-def results(spark: SparkSession, whole: Whole) -> Results:
-    return Results(spark, folder_at(spark, whole.request.out), whole.tables.name)
-
-
-@pytest.mark.usefixtures("spark")
-def test_the_verdict_is_that_records_are_missing(whole: Whole) -> None:
-    """There is a hole in the journal of the first name server, and enough was found in what is there."""
+def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a hole in the journal of the first name server, and enough was found in what is there: with kills,
+    snapshots, two days, and a clock that is ahead. Incidents name records that are in the journal. The whole tables
+    tell what the list tells where it has all rows."""
     summary = json.loads((whole.folder / "out" / "summary.json").read_text("utf-8"))
     assert set(summary) == set(SUMMARY_KEYS)
     assert (whole.outcome.exit_status, summary["exit_status"], summary["verdict"]) == (3, 3, "incomplete")
@@ -39,15 +34,25 @@ def test_the_verdict_is_that_records_are_missing(whole: Whole) -> None:
     assert any("records of n1" in sentence for sentence in summary["incomplete"])
     assert whole.outcome.findings == summary["findings"]
     assert min(summary["findings"][kind] for kind in ("incidents", "departures", "killed", "missing_topics")) > 0
-    assert (summary["figures"]["name_servers"], summary["version"]) == (3, 2)
 
-
-@pytest.mark.usefixtures("spark")
-def test_incidents_name_records_that_are_in_the_journal(whole: Whole) -> None:
-    """With a hole, kills, snapshots, two days, and a clock that is ahead."""
     lines = (whole.folder / "out" / "incidents.jsonl").read_text("utf-8")
-    assert {record["ev"] for _, record in named_records(lines)} >= {"down", "reg", "start", "stop", "tput", "tdel"}
+    assert {record["ev"] for record in named_records(lines)} >= {"down", "reg", "start", "stop", "tput", "tdel"}
     assert invented(lines, whole.journals) == []
+
+    monkeypatch.setattr("rocketns.pipeline.storage.results.ROWS_COLLECTED_MAX", 1_000_000)
+    results = Results(spark, folder_at(spark, whole.request.out), whole.tables.name)
+    listed = incidents_of(results.tables(LISTED), *whole.observation)
+    made = [one for one in listed if one.rows and one.kind is not Kind.FLAP]  # of which the largest parts are told
+    assert {len(one.rows) > 1 for one in made} == {True, False}
+    assert any(one.harm.orphaned for one in made)
+    bare = [replace(one, harm=Harm(one.harm.topics if len(one.rows) == 1 else 0)) for one in made]
+    assert effects(counted(results, bare)) == effects(made)
+    lost = Incident(Kind.SILENT, 0, 1, going_on=True, ns=("n1",))
+    assert counted(results, [lost]) == [lost], "no difference shows it, so it stays as it is"
+
+
+def effects(incidents: list[Incident]) -> list[tuple[int, int, int]]:
+    return [(one.harm.topics, one.harm.orphaned, one.harm.twice) for one in incidents]
 
 
 def place(folder: Path) -> Path:
@@ -97,6 +102,10 @@ def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(exam
     assert (more[0], more[3]) == (("n1", "broker-a", None, 0, 0, 13), ("n2", "broker-b", 281, 0, 1, 2 + 3))
     gaps = [row[2:] for row in table(example, "broker_stats", "ns", "broker", "gap_p50", "gap_p95", "gap_p99")]
     assert gaps == [(30_000,) * 3] * 4
+    load = table(example, "broker_load", "broker", "topics", "user_topics", "queues", "topic_sample")
+    assert load == [(f"broker-{name}", 1, 1, 4, ["order_topic"]) for name in "ab"]
+    read = table(example, "sources", "ns", "files", "corrupt", "lost", "offset_us", "clock")
+    assert read == [("n1", 1, 0, 0, 0, "reference"), ("n2", 1, 0, 0, 0, "versions")]
     departures = table(example, "departures", "broker", "cluster", "kind", "ns", "t1", "t2", "bids", "stalled")
     assert departures == [("broker-b", "c", "partition", ["n2"], 185, 185, [0], [])]
 
@@ -121,7 +130,7 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
     page = (example / "out" / "report.html").read_text("utf-8")
     assert "order_topic" in page
     lines = (example / "out" / "incidents.jsonl").read_text("utf-8")
-    assert invented(lines, journals_in(example / "journal")) == []
+    assert invented(lines, worked_example()) == []
     told = json.loads(lines)
     assert (told["kind"], told["brokers"], told["ns"], told["since"]) == (
         "missing", ["broker-b"], ["n2"], "1970-01-01T00:03:05.000Z",
@@ -135,53 +144,23 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
     assert windows.read_text("utf-8").startswith("topic,broker,t1,t2,cause,")
 
 
-def effects(incidents: list[Incident]) -> list[tuple[int, int, int]]:
-    return [(one.harm.topics, one.harm.orphaned, one.harm.twice) for one in incidents]
-
-
-def test_the_whole_tables_tell_what_the_list_tells_where_it_has_all_rows(
-    results: Results, whole: Whole, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So do incidents that no difference shows: they stay as they are."""
-    monkeypatch.setattr("rocketns.pipeline.storage.results.ROWS_COLLECTED_MAX", 1_000_000)
-    listed = incidents_of(results.tables(LISTED), *whole.observation)
-    made = [one for one in listed if one.rows and one.kind is not Kind.FLAP]  # of which the largest parts are told
-    assert {len(one.rows) > 1 for one in made} == {True, False}
-    assert any(one.harm.orphaned for one in made)
-    assert effects(
-        counted(results, [replace(one, harm=Harm(one.harm.topics if len(one.rows) == 1 else 0)) for one in made])
-    ) == effects(made)
-    lost = Incident(Kind.SILENT, 0, 1, going_on=True, ns=("n1",))
-    assert counted(results, [lost]) == [lost]
-
-
 LAST = "last record"  # of a boot, whatever it is
 
 
-def journals_in(folder: Path) -> Journals:
-    """The records of each name server as its files hold them; lines that do not parse are left out."""
-    found: Journals = {}
-    for path in sorted(folder.glob("v=1/dt=*/ns=*/*.jsonl")):
-        records = found.setdefault(path.parent.name.removeprefix("ns="), [])
-        records.extend(_parsed(path.read_text("utf-8").splitlines()))
-    return found
+def named_records(lines: str) -> list[Record]:
+    """The records of every line of incidents.jsonl."""
+    return [record for line in lines.splitlines() for record in json.loads(line)["records"]]
 
 
-def named_records(lines: str) -> list[tuple[str, Record]]:
-    """Kind of the incident and record, of every line of incidents.jsonl."""
-    told = [json.loads(line) for line in lines.splitlines()]
-    return [(one["kind"], record) for one in told for record in one["records"]]
-
-
-def invented(lines: str, journals: Journals) -> list[tuple[str, Record]]:
+def invented(lines: str, journals: Journals) -> list[Record]:
     """The named records that no journal has."""
-    return [(kind, record) for kind, record in named_records(lines) if not _is_there(record, journals)]
+    return [record for record in named_records(lines) if not _is_there(record, journals)]
 
 
 def _is_there(named: Record, journals: Journals) -> bool:
     boot = [record for record in journals[named["ns"]] if record["boot"] == named["boot"]]
     if named["ev"] == LAST:
-        return max(record["ts"] for record in boot) == named["ts"]
+        return bool(max(record["ts"] for record in boot) == named["ts"])
     return any(_fits(named, record) for record in boot if record["ts"] == named["ts"])
 
 
@@ -189,11 +168,3 @@ def _fits(named: Record, record: Record) -> bool:
     """The end of a snapshot names no broker, though it shows that one is gone."""
     of_broker = record["ev"] == "snap" or named["broker"] in ("", record.get("broker"))
     return record["ev"] == named["ev"] and of_broker and named["cause"] in ("", record.get("cause"))
-
-
-def _parsed(lines: list[str]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        try:
-            yield json.loads(line)
-        except ValueError:
-            continue
