@@ -1,1 +1,1 @@
-"""Whole runs: their results, a second night, a live fleet, a cluster, and each job beside its twin in SQL."""
+"""Whole runs: their results, a second night, and a cluster."""
