@@ -222,17 +222,6 @@ class Client:
         finally:
             self.socket.settimeout(self.timeout_s)
 
-    def stays_silent(self, for_s: float = 0.3) -> bool:
-        """Whether nothing arrives and the connection stays open for the time."""
-        self.socket.settimeout(for_s)
-        try:
-            self.socket.recv(1, socket.MSG_PEEK)
-            return False
-        except TimeoutError:
-            return not self._buffer
-        finally:
-            self.socket.settimeout(self.timeout_s)
-
 
 def eventually(condition: Any, within_s: float = HAPPENS_WITHIN_S, every_s: float = 0.02) -> Any:
     """Poll until ``condition()`` is truthy and return its value; AssertionError when time is up."""

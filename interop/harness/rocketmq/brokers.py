@@ -104,15 +104,6 @@ class Broker:
     def kill(self) -> int:
         return self.process.kill()
 
-    def freeze(self) -> None:
-        self.process.signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self.process.signal(signal.SIGCONT)
-
-    def is_running(self) -> bool:
-        return self.process.popen.poll() is None
-
     def ask_to_register(self) -> None:
         """Have it register now (``mqadmin updateBrokerConfig -k brokerPermission -v 6``, which it has already).
 
