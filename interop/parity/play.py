@@ -21,7 +21,6 @@ from interop.parity.tape import Tape
 from rocketns.shadow.comparing.frames import split
 
 WITHIN_S = 60.0
-EQUAL_WITHIN_S = 10.0
 QUESTIONS = "questions"
 SHOWN_MAX = 600
 OPAQUE = re.compile(rb'"opaque":\d+')
@@ -124,7 +123,7 @@ class Play:
             return not self.differences
 
         try:
-            eventually(equal, 0 if before else min(self.within_s, EQUAL_WITHIN_S))
+            eventually(equal, 0 if before else self.within_s)
         except AssertionError:
             self.differences = before + self.differences
         else:

@@ -23,7 +23,8 @@ from interop.traffic import corpus
 from tests.support.histories import as_text, shrink
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("java", "javac", "mvn"), pytest.mark.timeout(1800)]
-TRIES_MAX = 30
+# Each may wait a minute for both to become equal.
+TRIES_MAX = 15
 
 
 def _of(group: str) -> pytest.param:  # type: ignore[valid-type]
