@@ -87,6 +87,7 @@ def leave_one_group(simulation: WildSimulation) -> None:
 
 
 def go_on_with_snapshot(simulation: WildSimulation) -> None:
+    del simulation.journal._want_step
     simulation.process.loop.call_soon(simulation.journal._step)
 
 
