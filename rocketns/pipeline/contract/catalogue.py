@@ -1,7 +1,7 @@
-"""Every job in one row. The run, the stored tables, the page, docs/audit.md and the twin tests all go over these rows.
+"""Every job in one row. The run, the stored tables, the page and docs/audit.md all go over these rows.
 
 Findings are listed in the order of the rows, and of the jobs that could run, the first one runs.
-To add a job: write its function below ``jobs``, a row here, and its SQL twin in tests/pipeline/duck.
+To add a job: write its function below ``jobs``, a row here, and a test on a few rows in tests/pipeline/jobs.
 tests/pipeline/contract/test_catalogue.py names the step that is missing.
 """
 
