@@ -1,6 +1,6 @@
 """Reads a binary request header (Java: RocketMQSerializable.rocketMQProtocolDecode).
 
-The compiled twin of ``rocketns.protocol.spec.BINARY_HEADER``; tests/fast/codec/test_binary_header.py holds the two
+The compiled twin of ``rocketns.protocol.spec.BINARY_HEADER``; tests/fast/test_codec.py holds the two
 together. It decides everything: what it refuses is refused, and nothing falls back to Construct, which takes 16 µs a
 field.
 """

@@ -1,6 +1,6 @@
 """The blocks of an inflated RegisterBrokerBody: how far they reach, and the topics in them.
 
-The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/codec/test_registration_blocks.py
+The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/test_register_body.py
 holds the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with
 the bytes that are there, and with limits.
 """

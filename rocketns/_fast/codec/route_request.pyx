@@ -1,7 +1,7 @@
 """GET_ROUTEINFO_BY_TOPIC as clients send it, in both header forms; everything else is for control.
 
 The compiled twin of ``rocketns.protocol.command.decode`` and ``headers.decode_header`` for this one request;
-tests/fast/codec/test_route_request.py holds them together. Fields that do not touch the answer may be there in any
+tests/fast/test_lookup.py holds them together. Fields that do not touch the answer may be there in any
 number.
 """
 

@@ -1,6 +1,6 @@
 """Writes queues into the table of topics, 10,000 at once, and lists them as changes.
 
-tests/fast/routes/test_queue_table.py compares it with a reference in Python.
+tests/fast/test_routes.py compares it with a reference in Python.
 """
 
 from cpython.ref cimport Py_INCREF

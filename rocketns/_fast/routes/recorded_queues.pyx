@@ -1,6 +1,6 @@
 """Reads the column ``topics`` of a journal's record, as the journal writes it. Everything else is declined.
 
-A start reads millions of them. tests/fast/routes/test_recorded_queues.py compares it with orjson and Python.
+A start reads millions of them. tests/fast/test_registered_topics.py compares it with orjson and Python.
 """
 
 from cpython.bytes cimport PyBytes_AsStringAndSize, PyBytes_FromStringAndSize

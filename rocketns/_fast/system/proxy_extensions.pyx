@@ -1,7 +1,7 @@
 """The extensions (type-length-values) of a PROXY header v2, checked as Netty's HAProxyMessage.readTlvs does.
 
 A header has room for 21,000 of them, and it is read before a connection's work is charged to its host. So this takes
-microseconds. tests/fast/system/test_proxy_extensions.py has the definition.
+microseconds. tests/fast/test_codec.py has the definition.
 """
 
 from libc.stddef cimport size_t

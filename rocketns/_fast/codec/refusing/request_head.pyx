@@ -1,7 +1,7 @@
 """The opaque and the flag of any request, in both header forms; whatever needs the reference is for control.
 
 The compiled twin of ``rocketns.protocol.command.decode`` for these two numbers: what is read here is well formed there,
-with the same numbers. tests/fast/codec/test_request_head.py holds them together.
+with the same numbers. tests/fast/test_lookup.py holds them together.
 """
 
 from libc.stdint cimport uint32_t
