@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from interop.access.guarded import SIGNING_BROKER, TOPIC, Guarded, Way, has_registered, write_policy
+from interop.access.guarded import SIGNING_BROKER, STRAY_TOPIC, TOPIC, Guarded, Way, has_registered, write_policy
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.messages.test_clients_grpc import JAVA, MEMORY, POPPABLE
 from interop.messages.test_clients_languages import PROGRAMS
 
-TOPICS = [TOPIC, *(program.topic for program in (*PROGRAMS, JAVA))]
+TOPICS = [TOPIC, STRAY_TOPIC, *(program.topic for program in (*PROGRAMS, JAVA))]
 # The broker is in this zone, and signs that it is.
 IN_A_ZONE = ("-Drocketmq.zone=zone-a", "-Drocketmq.zone.mode=true")
 

@@ -19,6 +19,8 @@ from interop.harness.servers import NameServer
 from interop.harness.wire import eventually
 
 TOPIC = "Guarded"
+# Of single messages: who counts those of TOPIC does not meet them.
+STRAY_TOPIC = "Guarded-stray"
 REGISTERED = "new broker registered, BrokerIdentityInfo .*brokerAddr={}]"
 _numbers = itertools.count(1)
 BROKERS, CLIENTS, PROXIES, OPERATORS = "inner-brokers", "clients", "proxies", "operators"

@@ -9,6 +9,7 @@ from interop.access.guarded import (
     CLIENTS,
     NAMESPACE,
     OLD_BROKERS_HOST,
+    STRAY_TOPIC,
     TOPIC,
     Guarded,
     Way,
@@ -58,12 +59,12 @@ def test_client_that_is_not_known_sends_nothing(
     version: str, options: tuple[str, ...], reason: str, guarded: Guarded, way: Way, fleet: Fleet
 ) -> None:
     """Where lookups are observed it is served."""
-    refused = fleet.producer([way.relay], TOPIC, 1, version=version, options=options)
+    refused = fleet.producer([way.relay], STRAY_TOPIC, 1, version=version, options=options)
     refused.wait_for("DONE")
     way.was_refused("lookup", reason)
     assert refused.values("FAILED")
     with guarded.observed():
-        served = fleet.producer([way.relay], TOPIC, 1, version=version, options=options)
+        served = fleet.producer([way.relay], STRAY_TOPIC, 1, version=version, options=options)
         served.wait_for("DONE")
         assert served.values("SENT") == ["0"]
         way.would_be_refused("lookup", reason)
