@@ -89,9 +89,10 @@ class NamesrvController:
         self._timer: asyncio.TimerHandle | None = None
 
         for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
-        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports)
         state = State(configuration)
-        self.reactors = make_reactors(configuration, state.publisher.slots, self.tls.mode)
+        self.reactors = make_reactors(configuration, state.publisher.slots, configuration.read_tls().mode)
+        use = None if self.reactors is None else self.reactors.use_context
+        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports, use=use)
         self.journal = self._make_journal(state)
         is_mute = configuration.discovery.mute
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max, is_mute=is_mute)
@@ -137,7 +138,7 @@ class NamesrvController:
         if reactors is None:
             return
         control = self.core.control
-        transport = ReactorTransport(self.configuration, reactors, control, self.clock, self.asyncio_transport)
+        transport = ReactorTransport(self.configuration, reactors, control, self.clock, self.asyncio_transport, self.tls)
         self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
         self._transports.append(transport)
         self.core.missing.take_from(transport.drain_missing)

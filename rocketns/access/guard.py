@@ -30,7 +30,8 @@ class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
     ``principal`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
-    its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may. ``is_observed``: it
+    its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may.
+    ``depends_on_peer_alone``: its peer may send others of the class, whatever is in them. ``is_observed``: it
     would be refused.
     """
 
@@ -39,6 +40,7 @@ class Verdict:
     principal: str | None = None
     access_key: str | None = None
     depends_on_bytes_alone: bool = False
+    depends_on_peer_alone: bool = False
     is_observed: bool = False
 
 
@@ -107,8 +109,11 @@ class Guard:
         )
         if decision.reason is None:
             one = decision.principal
-            by_key = one is not None and one.is_known_by_key_alone and one.requests_per_second is None
-            return replace(who, depends_on_bytes_alone=by_key)
+            if one is None or one.requests_per_second is not None:
+                return who
+            return replace(
+                who, depends_on_bytes_alone=one.is_known_by_key_alone, depends_on_peer_alone=not one.keys
+            )
         return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
 
     def _within_rate(self, decision: Decision, now_ms: int) -> Decision:

@@ -59,7 +59,7 @@ class Connection(Protocol):
     def note_known(self, is_known: bool) -> None:
         """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""
 
-    def allow_lookups(self) -> None:
+    def allow_lookups(self, *, is_observed: bool) -> None:
         """The policy would refuse its lookups, but is only observed: answer them until it changes, without control."""
 
     @property

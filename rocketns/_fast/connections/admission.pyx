@@ -66,10 +66,11 @@ cdef bint may_look_up(
     return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
 
 
-cdef void observe_lookups(Connection *connection, uint32_t generation) noexcept nogil:
-    """Reactor thread only. Control would refuse the connection's lookups, but only observes: answer them from now on.
+cdef void let_pass(Connection *connection, uint32_t generation, bint is_free) noexcept nogil:
+    """Reactor thread only. Answer the connection's lookups from now on.
 
-    That was decided by the policy of this generation. It has no effect if the connection was judged by another.
+    Control decided so: the peer may make them by its certificate (``is_free``), or control would refuse them, but only
+    observes. The policy of this generation was asked. There is no effect if the connection was judged by another.
     """
     if connection.lookups == GUARDED and connection.access_generation == generation:
-        connection.lookups = OBSERVED
+        connection.lookups = FREE if is_free else OBSERVED

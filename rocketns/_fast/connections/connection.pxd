@@ -1,10 +1,11 @@
-"""A plain connection of a reactor: its buffers, and what it may still do."""
+"""A connection of a reactor: its buffers, and what it may still do."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.connections.messages cimport Message
+from rocketns._fast.tls.openssl cimport SSL
 
 # Kinds of bytes that a connection holds: input that is not worked off, and answers that the peer has not taken.
 cdef enum:
@@ -17,33 +18,47 @@ cdef enum Lookups:
     OBSERVED = 1  # all, and counts them: control would refuse them if it enforced the policy
     GUARDED = 2  # the signed ones that control has allowed
 
+# Where a connection is. Only the handshake thread has connections that are not CARRIED.
+cdef enum Stage:
+    CARRIED = 0  # by a reactor. Its first bytes are known
+    UNDECIDED = 1  # its first bytes may be a PROXY header
+    BEHIND_HEADER = 2  # the next byte decides between plain and TLS
+    WITHOUT_CONTEXT = 3  # it begins with TLS, and control has not made the context yet
+    SHAKING_HANDS = 4
+
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
 # but where its comment says so. A MOVE message hands the whole connection to another reactor. The mutexes of the two
 # inboxes order the two threads' writes: the sender touches the connection no more after its push, and the receiver sees
 # all writes that came before it.
 #
 # `input` and `output` are NULL while nothing waits in them. Waiting input begins at input + input_start with the first
-# byte of a frame. The bytes before it are done with.
+# byte of a frame. The bytes before it are done with. Of a TLS connection the input is plain text, and the output records.
 cdef struct Connection:
     # Who it is.
     int fd
     uint32_t index  # in the reactor's connection table
     uint32_t generation
-    char *address  # where lookups are counted by client, or a trusted proxy announced it; else NULL
+    SSL *tls  # NULL: it is plain
+    char *address  # where lookups are counted by client, or a proxy announced it; else NULL
     uint64_t address_hash
     int64_t answered  # its lookups that reactors answered. Control reads it, see `Reactors.lookups_of`. By `count_one`
     Message *close_notice  # CLOSED, for control, which knows the connection. Made early, so memory cannot lack later
     # What it waits for.
     uint32_t armed  # the epoll events that are asked for
     uint32_t in_flight  # requests at control without an answer
-    bint is_new  # nothing was read yet: the first byte decides between plain, TLS and PROXY
+    uint32_t tls_held  # OpenSSL's memory for it, as counted in the total of INPUT
+    uint8_t stage  # one of Stage
+    uint8_t is_announced  # a PROXY header announced its address
+    uint8_t shows_names  # its certificate was verified by authorities that the operator chose
+    bint is_new  # nothing was read yet: the first byte decides whether it begins with a frame
     bint is_detecting  # plain, but Java waits for as many bytes as the start of a PROXY header has
-    bint is_stalled  # waits for control to catch up, in the reactor's list
+    bint is_stalled  # waits for control to catch up, in the reactor's list; or for its turn, in the handshake thread's
     bint is_awaited  # control wants TAKEN when the peer took its answers
     bint has_frames  # the turn ended before the input did
     bint is_let_through  # its next frame has its token of the rate, and waits for control
     Connection *next_stalled
     Connection *previous_stalled
+    int64_t began_ms  # when the handshake thread got it, or had a context for it
     int64_t active_ms  # the last byte in or out
     int64_t idle_ms_max
     # How it ends.

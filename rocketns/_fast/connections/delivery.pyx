@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 
 from rocketns._fast.connections.messages cimport (
-    ADOPTED, CLOSED, EXCESS, FRAME, HANDOFF, LOOKED_UP, MOVED, OPENED, TAKEN, Message, MessageKind, free_message
+    CLOSED, EXCESS, FRAME, LOOKED_UP, MOVED, OPENED, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
 )
 
 cdef enum:
@@ -37,6 +37,10 @@ cdef object frame_of(Message *message):
     return memoryview(frame)
 
 
+cdef str text_of(bytes text):
+    return text.decode("ascii", "replace")
+
+
 cdef int deliver_one(Message *message, receiver) except -1:
     """Control only. The message is freed before the receiver is called, which may raise."""
     cdef MessageKind kind = message.kind
@@ -46,15 +50,14 @@ cdef int deliver_one(Message *message, receiver) except -1:
     cdef object content = None
     if kind == FRAME:
         content = frame_of(message)
-    elif kind == OPENED or kind == ADOPTED:
-        content = message.data[:message.size].decode("ascii", "replace")
+    elif kind == OPENED or kind == REFUSED:
+        content = message.data[:message.size]
     free_message(message)
     if kind == FRAME:
         receiver.frame(connection, content, number != 0)
     elif kind == OPENED:
-        receiver.opened(connection, number, content)
-    elif kind == ADOPTED:
-        receiver.adopted(connection, number, *content.split("\0"))
+        address, socket_host, certificate = content.split(b"\0", 2)
+        receiver.opened(connection, number, text_of(address), text_of(socket_host) or None, moment != 0, certificate)
     elif kind == CLOSED:
         receiver.closed(connection, number)
     elif kind == TAKEN:
@@ -65,6 +68,9 @@ cdef int deliver_one(Message *message, receiver) except -1:
         receiver.too_much_held(number)
     elif kind == MOVED:
         receiver.moved(connection, <uint64_t>moment)
-    elif kind == HANDOFF:
-        receiver.handed_off(number)
+    elif kind == REFUSED:
+        address, reason = content.split(b"\0", 1)
+        receiver.refused(number, text_of(address), text_of(reason))
+    elif kind == TLS_WANTED:
+        receiver.tls_wanted()
     return 0

@@ -4,6 +4,7 @@ So the first of a list is the one without progress for the longest time, and eac
 connections there are. All functions are for the thread of the lists' reactor.
 """
 
+from rocketns._fast.connections.connection cimport INPUT
 from rocketns._fast.system.atomics cimport store
 
 
@@ -75,6 +76,9 @@ cdef void note_known(Holders *holders, Connection *connection, bint is_known, in
     for kind in range(2):
         held[kind] = connection.held[kind]
         hold(&holders[kind], kind, connection, 0, now_ms)
+    if connection.tls_held:
+        add_held(holders[INPUT].totals, connection.is_known, connection.host, -<int64_t>connection.tls_held)
+        add_held(holders[INPUT].totals, is_known, connection.host, connection.tls_held)
     connection.is_known = is_known
     for kind in range(2):
         if held[kind]:

@@ -13,18 +13,20 @@ from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
 cpdef enum MessageKind:
     # From a reactor to control.
-    OPENED = 1  # a plain connection [number: that of its host; data: the peer's address]
-    ADOPTED = 24  # the same, that came by ADOPT [data: the announced address, 0, its socket's host]
+    # A connection [number: that of its host; data: its address, 0, its socket's host if a PROXY header announced the
+    # address, 0, its verified certificate if it has one], `moment` 1 for TLS.
+    OPENED = 1
     FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
-    HANDOFF = 4  # a connection that begins with TLS or a PROXY header, nothing of it read [number: descriptor]
+    REFUSED = 4  # a connection ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]
+    TLS_WANTED = 25  # a connection begins with TLS, and there is no context
     MOVED = 15  # a connection that was OPENED has a new id, in `moment`
     TAKEN = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
     EXCESS = 22  # close connections of control's loop: too many bytes are held [number: kind of bytes]
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]
-    ADOPT = 6  # a connection without its PROXY header [number: descriptor; data: as of ADOPTED, 0, bytes behind the header]
+    CONTEXT_CHANGED = 6  # to the handshake thread: control has a context, or knows that there is none
     REPLY = 7  # [number: requests that are done; data: answers], `moment` of the bits and the number below
     END = 8  # close after the unsent answers
     ABORT = 9  # close at once
@@ -32,15 +34,16 @@ cpdef enum MessageKind:
     RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
     GIVE = 13  # move connections to the reactor `connection` [number: thousandths]; see `moving.give` for `moment`
-    MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
+    MOVE = 14  # a connection of another thread, with its former id [data: the Connection]
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 
-# The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass
-# observed, or 0.
+# The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass, or
+# 0.
 cdef enum:
     REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
     REPLY_TO_KNOWN = 2  # a broker registered from the connection
-    REPLY_GENERATION_SHIFT = 2
+    REPLY_FREES_LOOKUPS = 4  # the lookups pass because the peer may make them, not because the policy is observed
+    REPLY_GENERATION_SHIFT = 3
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:
@@ -55,6 +58,13 @@ cpdef enum Ending:
     STALLED_FRAME = 8
     STALLED_ANSWERS = 9
     STRANGER = 10
+    TLS_FAILED = 11
+    TLS_DISABLED = 12
+    NOT_TLS = 13
+    NO_CERTIFICATE = 14
+    STALLED_HANDSHAKE = 15
+    UNTRUSTED_PROXY = 16
+    WRONG_PROXY_HEADER = 17
 
 cdef struct Message:
     Message *next

@@ -5,8 +5,7 @@ Requests beyond the rate of their host are answered SYSTEM_BUSY here, so that co
 All functions are for the reactor's thread.
 """
 
-from libc.errno cimport EAGAIN, EINTR, errno
-from libc.string cimport memcpy
+from libc.stdlib cimport free, malloc
 
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport OBSERVED, output_space, unsent
@@ -16,6 +15,7 @@ from rocketns._fast.connections.rates cimport OF_KNOWN, OF_STRANGERS, take
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
 from rocketns._fast.routes.missing cimport note_missed
+from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
 from rocketns._fast.codec.refusing.request_head cimport UNANSWERED, RequestHead, read_head
@@ -24,7 +24,6 @@ from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WO
 from rocketns._fast.codec.route_request cimport RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM
 from rocketns._fast.system.counting cimport count_one
-from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
@@ -33,25 +32,14 @@ cdef enum:
 
 cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Send the answers written so far; what the peer does not take waits in the connection."""
-    cdef size_t sent = 0
-    cdef ssize_t taken
-    cdef uint8_t *space
-    while sent < reactor.out_size and not connection.is_failed:
-        taken = send(connection.fd, reactor.scratch_out + sent, reactor.out_size - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
-        if taken >= 0:
-            sent += <size_t>taken
-        elif errno == EAGAIN:
-            break
-        elif errno != EINTR:
-            connection.is_failed = True
-    if sent < reactor.out_size and not connection.is_failed:
-        space = output_space(connection, reactor.out_size - sent)
-        if space == NULL:
-            connection.is_failed = True
-        else:
-            memcpy(space, reactor.scratch_out + sent, reactor.out_size - sent)
-            connection.output_end += reactor.out_size - sent
+    send_answers(reactor, connection, reactor.scratch_out, reactor.out_size)
     reactor.out_size = 0
+
+
+cdef inline bint may_use_scratch(const Connection *connection) noexcept nogil:
+    """Reactor thread only. Whether answers go through the scratch. Those behind unsent ones are copied once less
+    without it, but records are made from the scratch."""
+    return connection.tls != NULL or unsent(connection) == 0
 
 
 cdef bint recognise(
@@ -135,7 +123,7 @@ cdef void answer_in_output(
     cdef uint8_t *space
     pthread_mutex_lock(&reactor.routes_mutex)
     room = answer_room(reactor.shared.routes, request)
-    space = output_space(connection, room)
+    space = output_space(connection, room) if connection.tls == NULL else <uint8_t *>malloc(room)
     if space != NULL:
         write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type,
                      reactor.shared.limits.version, space, room, answer)
@@ -144,8 +132,13 @@ cdef void answer_in_output(
     if space == NULL:
         connection.is_failed, answer.size = True, NO_ROOM
     elif answer.size > 0:
-        connection.output_end += <size_t>answer.size
+        if connection.tls == NULL:
+            connection.output_end += <size_t>answer.size
+        else:
+            send_answers(reactor, connection, space, <size_t>answer.size)
         reactor.turn_bytes += <size_t>answer.size
+    if connection.tls != NULL:
+        free(space)
 
 
 cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
@@ -163,11 +156,11 @@ cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame,
     if connection.lookups and not may_look_up(&reactor.known_policy, connection, &request):
         return False
     written.size = NO_ROOM
-    if unsent(connection) == 0:
+    if may_use_scratch(connection):
         answer_in_scratch(reactor, connection, &request, &written)
     if written.size == NO_ROOM and reactor.out_size:
         send_scratch(reactor, connection)
-        if unsent(connection) == 0 and not connection.is_failed:
+        if may_use_scratch(connection) and not connection.is_failed:
             answer_in_scratch(reactor, connection, &request, &written)
     if written.size == NO_ROOM and not connection.is_failed:
         answer_in_output(reactor, connection, &request, &written)
@@ -196,7 +189,7 @@ cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead
     cdef size_t size
     if reactor.out_size + HEAD_BYTES_MAX > SCRATCH_BYTES:
         send_scratch(reactor, connection)
-    if unsent(connection) == 0:
+    if may_use_scratch(connection):
         out = reactor.scratch_out + reactor.out_size
         size = <size_t>(put_busy(out, head.opaque, serialize_type, version) - out)
         reactor.out_size += size

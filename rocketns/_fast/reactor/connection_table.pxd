@@ -4,7 +4,6 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.messages cimport MessageKind
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 
 cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept nogil
@@ -12,6 +11,9 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
 cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
-cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind kind, const char *address) noexcept nogil
+cdef void know_host(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil
+cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil
+cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil
+cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending, const char *reason) noexcept nogil
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil
 cdef int64_t lookups_of(Reactor *reactor, uint64_t id) noexcept nogil

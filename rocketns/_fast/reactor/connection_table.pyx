@@ -5,23 +5,28 @@ closed connection finds another generation at the index, or none, and is dropped
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
+from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
-from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, host_number, write_peer
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host, host_hash, host_number, write_peer
 from rocketns._fast.connections.messages cimport (
-    ADOPTED, CLOSED, FAILED, HANDOFF, OPENED, PEER_CLOSED, MessageKind, Message, new_message, push
+    CLOSED, FAILED, MOVE, OPENED, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
 )
-from rocketns._fast.reactor.reactor_state cimport TABLE_MAX, Shared, assert_reactor, find_connection, id_of
+from rocketns._fast.reactor.host_turns cimport leave_turns
+from rocketns._fast.reactor.reactor_state cimport (
+    TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
+)
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
     EPOLLIN,
+    EPOLLONESHOT,
     MSG_DONTWAIT,
     MSG_PEEK,
     close,
@@ -31,6 +36,7 @@ from rocketns._fast.system.sockets cimport (
 )
 from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.tls.openssl cimport X509, openssl
 
 cdef enum:
     TABLE_MIN = 64
@@ -42,7 +48,9 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     assert_reactor(reactor, "remove_connection")
     for kind in range(2):
         count_held(&reactor.holders[kind], kind, connection, 0, reactor.now_ms)
-    if connection.is_stalled:
+    if reactor.turns != NULL:
+        leave_turns(reactor.turns, connection)
+    elif connection.is_stalled:
         unstall(reactor, connection)
     pthread_mutex_lock(&reactor.table_mutex)
     reactor.connections[connection.index] = NULL
@@ -53,7 +61,9 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
 
 
 cdef void free_connection(Connection *connection) noexcept nogil:
-    """The owner of the connection only. It is in no table; its descriptor is closed or belongs to another thread."""
+    """The owner of the connection only. It is in no table, and its descriptor is closed."""
+    if connection.tls != NULL:
+        openssl.SSL_free(connection.tls)
     drop_input(connection)
     drop_output(connection)
     free(connection.close_notice)
@@ -65,6 +75,8 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
     """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
     close(connection.fd)
     add(&shared.connections, -1)
+    if connection.tls_held:
+        hold_tls(shared, connection, 0)
     if connection.close_notice != NULL:
         connection.close_notice.number = ending
         push(&shared.to_control, connection.close_notice)
@@ -115,14 +127,14 @@ cdef bint make_table_room(Reactor *reactor) noexcept nogil:
 
 
 cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Give it an id and wait for its input; False where there is no room or no memory."""
+    """Reactor thread only. Give it an id and wait for its events; False where there is no room or no memory."""
     cdef epoll_event event
     assert_reactor(reactor, "insert_connection")
     if not make_table_room(reactor):
         return False
     reactor.generation += 1
     connection.generation = reactor.generation
-    connection.armed = EPOLLIN
+    connection.armed = EPOLLIN if reactor.turns == NULL else EPOLLONESHOT
     pthread_mutex_lock(&reactor.table_mutex)
     if reactor.free_count:
         reactor.free_count -= 1
@@ -133,7 +145,7 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     reactor.connections[connection.index] = connection
     pthread_mutex_unlock(&reactor.table_mutex)
     add(&reactor.carried, 1)
-    event.events, event.data.u64 = EPOLLIN, id_of(reactor, connection)
+    event.events, event.data.u64 = connection.armed, id_of(reactor, connection)
     if epoll_ctl(reactor.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) == 0:
         return True
     remove_connection(reactor, connection)
@@ -156,65 +168,137 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
     return connection
 
 
-cdef uint64_t rated_host(Reactor *reactor, MessageKind kind, const char *address) noexcept nogil:
-    """Reactor thread only. The host whose rate counts: that of the socket, unless only trusted proxies announce hosts."""
-    cdef const HashKey *key = &reactor.shared.rates.key
-    cdef const char *announced_by
-    if kind != ADOPTED or reactor.shared.limits.trusts_announced:
-        return host_hash(address, key)
-    announced_by = address + strlen(address) + 1
-    return hash_bytes(<const uint8_t *>announced_by, strlen(announced_by), key)
+cdef uint8_t *copy_certificate(const Connection *connection, size_t *size) noexcept nogil:
+    """The owner of the connection only. The peer's certificate (DER), if its names are proven; else NULL."""
+    cdef X509 *certificate
+    cdef unsigned char *end
+    cdef uint8_t *der = NULL
+    cdef int length
+    size[0] = 0
+    if connection.tls == NULL or not connection.shows_names:
+        return NULL
+    certificate = openssl.SSL_get1_peer_certificate(connection.tls)
+    if certificate == NULL:
+        return NULL
+    length = openssl.i2d_X509(certificate, NULL)
+    if length > 0:
+        der = <uint8_t *>malloc(<size_t>length)
+    if der != NULL:
+        end = der
+        size[0] = <size_t>openssl.i2d_X509(certificate, &end)
+    openssl.X509_free(certificate)
+    openssl.ERR_clear_error()
+    return der
 
 
-cdef bint report_opened(Reactor *reactor, Connection *connection, MessageKind kind, const char *address) noexcept nogil:
-    """Reactor thread only. Tell control of a plain connection and its peer; False where there is no memory.
+cdef Message *message_of_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
+    """Reactor thread only. NULL where there is no memory."""
+    cdef char room[TEXT_ROOM]
+    cdef const char *shown = connection.address if connection.is_announced else socket_address
+    cdef size_t length = strlen(shown), host_length, der_size, at
+    cdef const char *host = find_host(socket_address, room, &host_length)
+    cdef uint8_t *der = copy_certificate(connection, &der_size)
+    cdef Message *message = new_message(OPENED, id_of(reactor, connection))
+    if not connection.is_announced:
+        host_length = 0
+    if message != NULL:
+        message.size = length + 1 + host_length + 1 + der_size
+        message.data = <uint8_t *>malloc(message.size)
+    if message == NULL or message.data == NULL:
+        free(message)
+        free(der)
+        return NULL
+    memcpy(message.data, shown, length + 1)
+    at = length + 1
+    memcpy(message.data + at, host, host_length)
+    at += host_length
+    message.data[at] = 0
+    if der != NULL:
+        memcpy(message.data + at + 1, der, der_size)
+    free(der)
+    message.number, message.moment = connection.host, connection.tls != NULL
+    return message
 
-    ``kind`` is OPENED, or ADOPTED where a PROXY header announced the address. Then the socket's host is behind it.
+
+cdef void know_host(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
+    """The owner of the connection only, which holds no bytes. Whose it is, for the totals and the rates.
+
+    Bytes are counted for the announced host. Rates are the socket's, unless only trusted proxies announce hosts.
+    """
+    cdef const char *shown = connection.address if connection.is_announced else socket_address
+    connection.host = host_number(shown, &reactor.shared.routes.key)
+    if not reactor.shared.limits.trusts_announced:
+        shown = socket_address
+    connection.rated = host_hash(shown, &reactor.shared.rates.key)
+
+
+cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
+    """Reactor thread only. Tell control of a connection and its peer; False where there is no memory.
 
     The close notice is made here, so its allocation cannot fail later. Both are pushed by this thread to one queue, so
     control sees OPENED before any frame of the connection, and CLOSED after the last.
     """
-    cdef uint64_t id = id_of(reactor, connection)
-    cdef Message *message = new_message(kind, id)
-    cdef size_t length = strlen(address), told = length
-    if kind == ADOPTED:
-        told += 1 + strlen(address + length + 1)
-    connection.close_notice = new_message(CLOSED, id)
-    if message != NULL:
-        message.data = <uint8_t *>malloc(told + 1)
-    if message == NULL or message.data == NULL or connection.close_notice == NULL:
-        free(message)
+    cdef bint keeps_address = reactor.shared.counts_clients
+    cdef Message *message = message_of_opened(reactor, connection, socket_address)
+    connection.close_notice = new_message(CLOSED, id_of(reactor, connection))
+    if message == NULL or connection.close_notice == NULL:
+        if message != NULL:
+            free_message(message)
         free(connection.close_notice)
         connection.close_notice = NULL
         return False
-    memcpy(message.data, address, told)
-    message.size = told
-    message.number = connection.host = host_number(address, &reactor.shared.routes.key)
-    connection.rated = rated_host(reactor, kind, address)
-    if reactor.shared.counts_clients or (kind == ADOPTED and reactor.shared.limits.trusts_announced):
-        connection.address = strdup(address)
-        connection.address_hash = hash_bytes(<const uint8_t *>address, length, &reactor.shared.routes.key)
+    if connection.is_announced and not keeps_address and not reactor.shared.limits.trusts_announced:
+        free(connection.address)
+        connection.address = NULL
+    if keeps_address and not connection.is_announced:
+        connection.address = strdup(socket_address)
+    if connection.address != NULL:
+        connection.address_hash = hash_bytes(
+            <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
+        )
     push(&reactor.shared.to_control, message)
     return True
 
 
-cdef bint hand_off(Reactor *reactor, Connection *connection) noexcept nogil:
-    """Reactor thread only. Hand a connection, of which nothing was read, to control's loop; False = no memory."""
-    cdef Message *message = new_message(HANDOFF, 0)
+cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil:
+    """Reactor thread only. Give the connection to another thread; False where there is no memory."""
+    cdef Message *message = new_message(MOVE, id_of(reactor, connection))
     if message == NULL:
         return False
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
-    message.number = connection.fd
-    push(&reactor.shared.to_control, message)
     remove_connection(reactor, connection)
-    free_connection(connection)
+    message.data = <uint8_t *>connection
+    send_message(target, message)
     return True
+
+
+cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending, const char *reason) noexcept nogil:
+    """Reactor thread only. Close a connection that control does not know, and tell it why. It is gone afterwards."""
+    cdef char socket_address[ADDRESS_ROOM]
+    cdef Message *message = new_message(REFUSED, 0)
+    cdef const char *shown = connection.address
+    cdef size_t length
+    cdef Peer ignored
+    if shown == NULL:
+        write_peer(connection.fd, socket_address, &ignored)
+        shown = socket_address
+    length = strlen(shown)
+    if message != NULL:
+        message.number, message.size = ending, length + 1 + strlen(reason)
+        message.data = <uint8_t *>malloc(message.size + 1)
+    if message != NULL and message.data != NULL:
+        memcpy(message.data, shown, length + 1)
+        memcpy(message.data + length + 1, reason, strlen(reason) + 1)
+        push(&reactor.shared.to_control, message)
+    else:
+        free(message)
+    close_connection(reactor, connection, ending)
 
 
 cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. Look at the first byte of a new connection. True: it is plain, and still this reactor's.
 
-    False: nothing came yet, or it was handed to control's loop, or it was closed.
+    False: nothing came yet, or the handshake thread has it now, or it was closed.
     """
     cdef uint8_t first
     cdef char address[ADDRESS_ROOM]
@@ -224,9 +308,10 @@ cdef bint detect_plain(Reactor *reactor, Connection *connection) noexcept nogil:
     if got == 1 and first == 0 and reactor.shared.limits.takes_plain:
         connection.is_new, connection.is_detecting = False, True
         write_peer(connection.fd, address, &connection.peer)
-        if report_opened(reactor, connection, OPENED, address):
+        know_host(reactor, connection, address)
+        if report_opened(reactor, connection, address):
             return True
-    elif got == 1 and hand_off(reactor, connection):
+    elif got == 1 and move(reactor, connection, handshake_thread(reactor.shared)):
         return False
     close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
     return False

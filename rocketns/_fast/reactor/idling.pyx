@@ -3,12 +3,12 @@
 The whole connection table is checked, a part of it in each round of the loop. All functions are for the reactor's thread.
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection
-from rocketns._fast.connections.messages cimport IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME
+from rocketns._fast.connections.connection cimport CARRIED, INPUT, OUTPUT, WITHOUT_CONTEXT, Connection
+from rocketns._fast.connections.messages cimport IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE
 from rocketns._fast.reactor.accepting cimport listen_again
-from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.reactor.connection_table cimport close_connection, refuse_connection
 from rocketns._fast.system.sockets cimport EPOLLIN, EPOLLOUT
 
 cdef enum:
@@ -32,6 +32,14 @@ cdef inline int stalled(const Reactor *reactor, const Connection *connection, in
     return PEER_CLOSED
 
 
+cdef bint is_late(const Reactor *reactor, const Connection *connection, int64_t now_ms) noexcept nogil:
+    """Reactor thread only. Whether its handshake takes too long. Nobody is late while control makes the context."""
+    cdef int64_t most_ms = reactor.shared.limits.handshake_ms_max
+    if connection.stage == CARRIED or connection.stage == WITHOUT_CONTEXT or most_ms == 0:
+        return False
+    return now_ms - connection.began_ms >= most_ms
+
+
 cdef bint close_if_idle(Reactor *reactor, Connection *connection, int64_t now_ms) noexcept nogil:
     """Reactor thread only. Close it if no byte came for its limit, if it makes no progress, or if it could not finish
     closing for a round."""
@@ -40,6 +48,9 @@ cdef bint close_if_idle(Reactor *reactor, Connection *connection, int64_t now_ms
         if connection.ending_ms >= now_ms:
             return False
         close_connection(reactor, connection, connection.ending)
+        return True
+    if is_late(reactor, connection, now_ms):
+        refuse_connection(reactor, connection, STALLED_HANDSHAKE, b"")
         return True
     ending = IDLE if 0 < connection.idle_ms_max <= now_ms - connection.active_ms else stalled(reactor, connection, now_ms)
     if ending != PEER_CLOSED:

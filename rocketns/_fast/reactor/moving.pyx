@@ -12,11 +12,14 @@ END or ABORT, since no request waits, and control repeats them when it takes MOV
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, unsent
-from rocketns._fast.connections.messages cimport FAILED, MOVE, MOVED, Message, free_message, new_message, push
+from rocketns._fast.connections.messages cimport FAILED, MOVED, Message, free_message, push
 from rocketns._fast.access.policy cimport know_policy
-from rocketns._fast.reactor.connection_table cimport insert_connection, release_connection, remove_connection
-from rocketns._fast.reactor.reactor_state cimport assert_reactor, id_of, send_message
-from rocketns._fast.system.sockets cimport EPOLL_CTL_DEL, EPOLLIN, epoll_ctl
+from rocketns._fast.access.peers cimport Peer
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, write_peer
+from rocketns._fast.reactor.connection_table cimport insert_connection, move, release_connection, report_opened
+from rocketns._fast.reactor.reactor_state cimport assert_reactor, id_of
+from rocketns._fast.reactor.turns cimport finish_turn, resume, take_records
+from rocketns._fast.system.sockets cimport EPOLLIN
 
 cdef enum:
     MOVED_AT_ONCE_MAX = 512  # the reactor's other connections wait 2 ms for that
@@ -46,18 +49,6 @@ cdef bint may_move(const Reactor *reactor, const Connection *connection, int64_t
     return recent_ms == 0 or reactor.now_ms - connection.active_ms <= recent_ms
 
 
-cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil:
-    """Reactor thread only. False where there is no memory."""
-    cdef Message *message = new_message(MOVE, id_of(reactor, connection))
-    if message == NULL:
-        return False
-    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_DEL, connection.fd, NULL)
-    remove_connection(reactor, connection)
-    message.data = <uint8_t *>connection
-    send_message(target, message)
-    return True
-
-
 cdef void give(Reactor *reactor, const Message *message) noexcept nogil:
     """Reactor thread only. Move ``message.number`` thousandths of the connections that may move, at most
     MOVED_AT_ONCE_MAX, to the reactor ``message.connection``.
@@ -83,10 +74,27 @@ cdef void give(Reactor *reactor, const Message *message) noexcept nogil:
             wanted -= 1
 
 
+cdef void begin(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Control hears of a connection whose first bytes the handshake thread has read.
+
+    Its input is what came behind: records if it has TLS.
+    """
+    cdef char socket_address[ADDRESS_ROOM]
+    cdef Peer ignored
+    write_peer(connection.fd, socket_address, &ignored)
+    if not report_opened(reactor, connection, socket_address):
+        connection.is_failed = True
+    elif connection.tls == NULL:
+        resume(reactor, connection)
+    elif connection.input_size:
+        take_records(reactor, connection)
+    finish_turn(reactor, connection)
+
+
 cdef void take_moving(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. Carry the connection on, and tell control its new id if control knows the connection.
 
-    Control knows a connection once its first byte came: then it has a close notice.
+    Control knows a connection that has a close notice. Others come from the handshake thread: see `begin`.
     """
     cdef Connection *connection = <Connection *>message.data
     message.data = NULL
@@ -98,6 +106,7 @@ cdef void take_moving(Reactor *reactor, Message *message) noexcept nogil:
         free_message(message)
     elif connection.close_notice == NULL:
         free_message(message)
+        begin(reactor, connection)
     else:
         connection.close_notice.connection = id_of(reactor, connection)
         message.kind, message.moment = MOVED, <int64_t>connection.close_notice.connection

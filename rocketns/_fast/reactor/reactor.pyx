@@ -2,16 +2,13 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, strlen
+from libc.string cimport memcpy
 
-from rocketns._fast.access.peers cimport read_text
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, keep_input, output_space, send_output, unsent
+from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, output_space, send_output, unsent
 from rocketns._fast.connections.holders cimport note_known
 from rocketns._fast.connections.messages cimport (
     ABORT,
     ADD,
-    ADOPT,
-    ADOPTED,
     CLOSE_IDLE,
     END,
     ENDED,
@@ -19,6 +16,7 @@ from rocketns._fast.connections.messages cimport (
     MOVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
+    REPLY_FREES_LOOKUPS,
     REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
@@ -29,12 +27,15 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again
-from rocketns._fast.connections.admission cimport observe_lookups
-from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, report_opened
+from rocketns._fast.connections.admission cimport let_pass
+from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.latency cimport begin_sample, end_sample
 from rocketns._fast.reactor.moving cimport drop_moving, give, take_moving
-from rocketns._fast.reactor.reactor_state cimport REACTOR_SHIFT, SCRATCH_BYTES, find_connection, must_wait
+from rocketns._fast.reactor.reactor_state cimport (
+    REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Turns, find_connection, must_wait
+)
+from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.reactor.turns cimport end_connection, finish_turn, receive, resume, resume_stalled
@@ -103,32 +104,15 @@ cdef void measured_event(Reactor *reactor, Connection *connection, uint32_t even
         end_sample(reactor, began_ns, answered, absent)
 
 
-cdef void adopt(Reactor *reactor, Message *message) noexcept nogil:
-    """Reactor thread only. A connection comes from control's loop, which took its PROXY header off."""
-    cdef Connection *connection = add_connection(reactor, message.number)
-    cdef size_t input = strlen(<char *>message.data) + 1
-    input += strlen(<char *>message.data + input) + 1
-    if connection == NULL:
-        return
-    connection.is_new = False
-    connection.peer.is_known = False  # any peer may announce any address, unless only certain ones may announce
-    if reactor.shared.limits.trusts_announced:
-        read_text(<char *>message.data, &connection.peer)
-    if not report_opened(reactor, connection, ADOPTED, <char *>message.data):
-        connection.is_failed = True
-    elif keep_input(connection, message.data + input, message.size - input):
-        resume(reactor, connection)
-    else:
-        connection.is_failed = True
-    finish_turn(reactor, connection)
-
-
-cdef bint add_output(Connection *connection, Message *message) noexcept nogil:
+cdef bint add_output(Reactor *reactor, Connection *connection, Message *message) noexcept nogil:
     """Reactor thread only. Append answers to the output; False where there is no memory.
 
-    Where the output is empty, the message's memory becomes the output.
+    Where the output is empty, the message's memory becomes the output, unless records are made of it.
     """
     cdef uint8_t *space
+    if connection.tls != NULL:
+        send_answers(reactor, connection, message.data, message.size)
+        return not connection.is_failed
     if connection.output == NULL:
         connection.output, connection.output_room, connection.output_end = message.data, message.size, message.size
         message.data = NULL
@@ -147,10 +131,13 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
     if message.moment >> REPLY_GENERATION_SHIFT:
-        observe_lookups(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
+        let_pass(
+            connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT),
+            message.moment & REPLY_FREES_LOOKUPS != 0,
+        )
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
-        if add_output(connection, message):
+        if add_output(reactor, connection, message):
             connection.active_ms = reactor.now_ms
             connection.is_failed = not send_output(connection)
         else:
@@ -168,8 +155,6 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
         add_connection(reactor, message.number)
     elif message.kind == GIVE:
         give(reactor, message)
-    elif message.kind == ADOPT:
-        adopt(reactor, message)
     elif message.kind == CLOSE_IDLE:
         close_idle(reactor, message.moment)
     elif message.kind == RESUME:
@@ -300,6 +285,10 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
     reactor.scratch_in = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.scratch_out = <uint8_t *>malloc(SCRATCH_BYTES)
+    reactor.scratch_received = <uint8_t *>malloc(SCRATCH_BYTES)
+    reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
+    if number == shared.carriers:
+        reactor.turns = <Turns *>calloc(1, sizeof(Turns))
     pthread_mutex_init(&reactor.routes_mutex, NULL)
     pthread_mutex_init(&reactor.table_mutex, NULL)
     pthread_mutex_init(&reactor.inbox.mutex, NULL)
@@ -308,6 +297,9 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
         or reactor.inbox.wake_fd < 0
         or reactor.scratch_in == NULL
         or reactor.scratch_out == NULL
+        or reactor.scratch_received == NULL
+        or reactor.wire.outgoing == NULL
+        or (number == shared.carriers and reactor.turns == NULL)
         or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
         free_reactor(reactor)
@@ -321,7 +313,7 @@ cdef void free_pending(Reactor *reactor) noexcept nogil:
     while reactor.pending != NULL:
         message = reactor.pending
         reactor.pending = message.next
-        if message.kind == ADD or message.kind == ADOPT:
+        if message.kind == ADD:
             close(message.number)
         if message.kind == MOVE:
             drop_moving(reactor, message)
@@ -342,6 +334,9 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.scratch_out)
+    free(reactor.scratch_received)
+    free(reactor.wire.outgoing)
+    free(reactor.turns)
     free(reactor.connections)
     free(reactor.free_indexes)
     free(reactor)

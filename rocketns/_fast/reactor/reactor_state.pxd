@@ -6,11 +6,12 @@ Control creates a reactor before its thread starts and frees it after its thread
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
-from rocketns._fast.connections.connection cimport Connection, unsent
-from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals
+from rocketns._fast.connections.connection cimport INPUT, Connection, unsent
+from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals, add_held
 from rocketns._fast.routes.lookup_counts cimport Counts
 from rocketns._fast.routes.missing cimport Missing
 from rocketns._fast.connections.rates cimport Rates
@@ -20,10 +21,19 @@ from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport Routes
 from rocketns._fast.system.atomics cimport add
 from rocketns._fast.system.threads cimport Owner, assert_owner, pthread_mutex_t
+from rocketns._fast.tls.openssl cimport SSL_CTX
+from rocketns._fast.tls.wire cimport Wire
 
 cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
+    SEALED_AT_ONCE_MAX = 64 * 1024  # plain text that is made into records together
+    SEALED_BYTES = SEALED_AT_ONCE_MAX + 4096  # room for these records
+    # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
+    # count.
+    HANDSHAKE_BYTES = 64 * 1024
+    TLS_BYTES = 16 * 1024
+    OWNERS_MAX = READERS_MAX + 2  # of connections: the reactors, the handshake thread, control's loop
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
 
@@ -48,16 +58,48 @@ cdef struct Limits:
     int serialize_type
     int version  # of RocketMQ, which the answers follow
     bint takes_plain
+    bint takes_tls
+    int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
+    int64_t tls_bytes_max  # OpenSSL's memory for all connections
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
+
+# How far the context is. Control decides.
+cdef enum ContextState:
+    UNKNOWN = 0  # nobody wanted one yet
+    WANTED = 1
+    IN_USE = 2
+    NOT_USABLE = 3
+
+cdef struct Tls:
+    # Under the mutex. Control writes, the handshake thread reads, and sets WANTED.
+    pthread_mutex_t mutex
+    ContextState state
+    SSL_CTX *context  # a reference of its own; NULL unless IN_USE
+    bint verifies_peers
+    # The handshake thread writes, others read. Atomic.
+    int64_t succeeded
+    int64_t failed
+    int64_t spent_ns
+
+# The connections of the handshake thread that have something to do, by host. Hosts take turns. Its thread only.
+cdef struct Turns:
+    Connection *first[HOSTS]
+    Connection *last[HOSTS]
+    uint8_t is_waiting[HOSTS]  # whether the host is in the ring
+    uint16_t ring[HOSTS]
+    uint32_t ring_start
+    uint32_t ring_size
 
 cdef struct Shared:
     # Fixed.
     Limits limits
     Routes *routes  # the pointer; routes/slots.pxd says who writes what it points to
     Rates *rates  # the pointer; connections/rates.pxd says who writes what it points to
-    Reactor *reactors[READERS_MAX]
-    int reactor_count
-    Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor, and of control's loop behind them
+    Reactor *reactors[READERS_MAX + 1]  # the last one is the handshake thread, see handshakes.pyx
+    int carriers  # reactors
+    int reactor_count  # with the handshake thread
+    Ages *ages[2][OWNERS_MAX]  # the pointers: by kind, of each reactor, and of control's loop behind them
+    const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
     bint tells_clients  # whether control is told the language and version of a connection's first lookup
@@ -70,6 +112,7 @@ cdef struct Shared:
     int64_t dealt_to  # the first so many reactors get new connections
     # Written by control and by all reactors. Atomic.
     int64_t connections
+    int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
     Totals totals[2]  # of each kind of connection.pxd, with those of control's loop
     int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
@@ -81,6 +124,7 @@ cdef struct Shared:
     Ages ages_of_loop[2]  # by kind, of the connections of control's loop
     # access/policy.pxd says who writes which field, and under what.
     Policy policy
+    Tls tls
     # Reactors write, control takes. Under its own mutex.
     Queue to_control
 
@@ -92,6 +136,8 @@ cdef struct Reactor:
     int listen_fd
     uint8_t *scratch_in  # the pointers; the reactor writes the bytes
     uint8_t *scratch_out
+    uint8_t *scratch_received  # SCRATCH_BYTES of records from a socket
+    Turns *turns  # of the handshake thread; NULL for a reactor
     # Control and other reactors write, this reactor takes. Under its own mutex.
     Queue inbox
     # This reactor holds it while it reads `shared.routes` or writes `counts` and `missing`. Control holds it while it
@@ -128,6 +174,7 @@ cdef struct Reactor:
     uint32_t idle_left  # indexes below this one are not yet checked for idle connections
     int64_t idle_at_ms
     size_t turn_bytes
+    Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
     Holders holders[2]  # by kind
@@ -166,11 +213,24 @@ cdef inline void assert_reactor(const Reactor *reactor, const char *function) no
     assert_owner(&reactor.thread, function)
 
 
+cdef inline Reactor *handshake_thread(Shared *shared) noexcept nogil:
+    """Any thread."""
+    return shared.reactors[shared.reactor_count - 1]
+
+
 cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept nogil:
     """Reactor thread, or with `table_mutex`. NULL where the connection is gone: another may have its index."""
     cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
     cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
+
+
+cdef inline void hold_tls(Shared *shared, Connection *connection, uint32_t size) noexcept nogil:
+    """The owner of the connection only. OpenSSL has so much memory for it from now on."""
+    cdef int64_t change = <int64_t>size - <int64_t>connection.tls_held
+    add_held(&shared.totals[INPUT], connection.is_known, connection.host, change)
+    add(&shared.tls_bytes, change)
+    connection.tls_held = size
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:

@@ -16,6 +16,7 @@ cdef class Reactors:
     cdef readonly RouteSlots slots  # fixed
     cdef readonly int count  # fixed
     cdef readonly HostRates rates  # fixed
+    cdef Networks proxies  # fixed before the threads start: `shared.proxies` points into them
 
     cdef void collect(self) noexcept
     cdef int post(

@@ -2,8 +2,10 @@
 
 from typing import Protocol, TypedDict
 
+from rocketns._fast.access.networks import Networks
 from rocketns._fast.connections.rates import HostRates
 from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.tls.context import ServerContext
 
 REACTORS_MAX: int
 
@@ -37,7 +39,11 @@ class Limits(TypedDict):
     version: int
     """The release of RocketMQ that the answers follow, as its number in headers."""
     takes_plain: bool
-    """False hands every connection to control's loop."""
+    takes_tls: bool
+    handshake_ms_max: int
+    """Of a PROXY header and a TLS handshake together; 0 is no limit."""
+    tls_bytes_max: int
+    """OpenSSL's memory for all connections."""
     trusts_announced: bool
     """Whether the address of a PROXY header says in which networks its peer is. False: it is in none."""
 
@@ -47,11 +53,20 @@ class Receiver(Protocol):
     def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
         """FRAME: a request; only its header where the host made more requests than it may."""
 
-    def opened(self, connection: int, host: int, address: str) -> None:
-        """OPENED: a plain connection, with the number of its host, and its peer's address."""
+    def opened(
+        self, connection: int, host: int, address: str, socket_host: str | None, is_tls: bool, certificate: bytes
+    ) -> None:
+        """OPENED: a connection, with the number of its host, and its peer's address.
 
-    def adopted(self, connection: int, host: int, address: str, socket_host: str) -> None:
-        """ADOPTED: one whose PROXY header announced the address."""
+        ``socket_host``: a PROXY header announced the address, and this is the host of the socket. ``certificate``: that
+        of the peer, in DER, if its names are proven.
+        """
+
+    def refused(self, ending: int, address: str, reason: str) -> None:
+        """REFUSED: a connection ended before it was opened. ``ending`` is an `Ending`, ``reason`` OpenSSL's or empty."""
+
+    def tls_wanted(self) -> None:
+        """TLS_WANTED: a connection begins with TLS. It waits for `Reactors.use_context`."""
 
     def closed(self, connection: int, ending: int) -> None:
         """CLOSED: it has ended; ``ending`` is an `Ending`."""
@@ -67,9 +82,6 @@ class Receiver(Protocol):
 
     def moved(self, connection: int, to: int) -> None:
         """MOVED: it has a new number."""
-
-    def handed_off(self, descriptor: int) -> None:
-        """HANDOFF: a connection that begins with TLS or a PROXY header. The descriptor is the receiver's."""
 
 class Reactors:
     """The reactors of one server: `listen`, `run` each on a thread, and then `deliver` whenever `fileno` is readable.
@@ -88,6 +100,15 @@ class Reactors:
     def __init__(self, slots: RouteSlots, count: int, limits: Limits) -> None: ...
     def run(self, number: int) -> None:
         """A reactor's loop, without the GIL, until `stop`."""
+
+    def run_handshakes(self) -> None:
+        """The loop of the handshake thread, without the GIL, until `stop`."""
+
+    def trust_proxies(self, networks: Networks) -> None:
+        """From where PROXY headers count; without a call, from everywhere. Only before any loop runs."""
+
+    def use_context(self, made: ServerContext | None) -> None:
+        """Control only. New connections with TLS get this context; None: they are closed."""
 
     def listen(self, listen_fd: int) -> None:
         """Accept from a listening, non-blocking socket that stays the caller's."""
@@ -112,20 +133,22 @@ class Reactors:
         data: bytes | bytearray | memoryview,
         awaits_taken: bool = False,
         is_known: bool = False,
-        observed_in: int = 0,
+        allowed_in: int = 0,
+        frees: bool = False,
     ) -> None:
         """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
         With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
         ``is_known``: a broker registered from the connection. It stays so until the next answer.
-        ``observed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation.
+        ``allowed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation:
+        because the peer may make them (``frees``), or because the policy is only observed.
         """
 
     def set_access(self, lookups_guarded: bool, close_strangers: bool, networks: list[tuple[bytes, int, int]]) -> None:
         """Control only. Put a policy in force for all reactors; until the first call nothing is checked.
 
         ``networks`` as of `rocketns._fast.access.networks.Networks`, with `NetworkFlag`s. ``lookups_guarded``: reactors
-        answer a lookup only if the network has MAY_LOOK_UP, or `remember_allowed` or ``observed_in`` of `reply` let it
+        answer a lookup only if the network has MAY_LOOK_UP, or `remember_allowed` or ``allowed_in`` of `reply` let it
         pass. All other lookups are handed over. ``close_strangers``: a connection from an address without flags is
         closed when it is accepted, and an open one at its next frame. Balancers that send PROXY headers need a flag.
 
@@ -161,12 +184,6 @@ class Reactors:
 
     def abort(self, connection: int) -> None:
         """Close at once."""
-
-    def adopt(self, fd: int, address: bytes, socket_host: bytes, received: bytes) -> None:
-        """Give a plain connection, of which ``received`` came already, to a reactor, with its descriptor.
-
-        ``address`` was announced, ``socket_host`` is the host of its peer.
-        """
 
     def deal_to(self, count: int) -> None:
         """The first ``count`` reactors get new connections; at first only one does."""
@@ -248,8 +265,16 @@ class Reactors:
         """Bytes of frames that control has not decoded."""
 
     @property
+    def tls_bytes(self) -> int:
+        """The part of ``incoming_bytes`` that is OpenSSL's."""
+
+    @property
+    def handshakes(self) -> tuple[int, int, int]:
+        """Handshakes that succeeded, that failed, and the nanoseconds spent on all."""
+
+    @property
     def connections(self) -> int:
-        """Open connections, with those handed to control's loop."""
+        """Open connections."""
 
     @property
     def access_generation(self) -> int:
@@ -264,7 +289,7 @@ class Reactors:
         """Connections beyond ``connections_max``, which were closed at once."""
 
     def allowed_lookups(self) -> list[tuple[int, int]]:
-        """For each reactor: lookups answered only because control observes (``observed_in`` of `reply`), and those that
+        """For each reactor: lookups answered only because control observes (``allowed_in`` of `reply`), and those that
         `remember_allowed` let pass. All of them count in `counters`, too."""
 
     def counters(self) -> list[tuple[int, int]]:

@@ -24,13 +24,13 @@ from rocketns._fast.routes.missing cimport take_missed
 from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
     ABORT,
-    ADOPT,
     CLOSE_IDLE,
+    CONTEXT_CHANGED,
     END,
-    HANDOFF,
     GIVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
+    REPLY_FREES_LOOKUPS,
     REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
@@ -44,12 +44,17 @@ from rocketns._fast.connections.messages cimport (
 )
 from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
-from rocketns._fast.reactor.reactor_state cimport FRAME_COST_BYTES, LATENCY_BUCKETS, send_message
+from rocketns._fast.reactor.handshakes cimport run_handshakes
+from rocketns._fast.reactor.reactor_state cimport (
+    FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
+)
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, find_victim, loop_of
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
+from rocketns._fast.tls.context cimport ServerContext
+from rocketns._fast.tls.openssl cimport SSL_CTX, openssl
 from rocketns._fast.system.threads cimport (
-    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init
+    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
 )
 
 REACTORS_MAX = READERS_MAX
@@ -64,6 +69,7 @@ cdef class Reactors:
         self.shared.to_control.wake_fd = -1
         pthread_mutex_init(&self.shared.to_control.mutex, NULL)
         pthread_mutex_init(&self.shared.policy.mutex, NULL)
+        pthread_mutex_init(&self.shared.tls.mutex, NULL)
         self.slots, self.count, self.rates = slots, count, HostRates()
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
@@ -72,16 +78,18 @@ cdef class Reactors:
         self.shared.clock_ms = -1
         self.shared.dealt_to = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
-        for number in range(count):
+        self.shared.carriers = count
+        for number in range(count + 1):
             self.shared.reactors[number] = new_reactor(&self.shared, number)
             if self.shared.reactors[number] == NULL:
                 raise OSError("no memory or no descriptors for a reactor")
             for kind in range(2):
                 self.shared.ages[kind][number] = &self.shared.reactors[number].holders[kind].ages
             self.shared.reactor_count += 1
-            slots.add_reader(&self.shared.reactors[number].routes_mutex)
+            if number < count:
+                slots.add_reader(&self.shared.reactors[number].routes_mutex)
         for kind in range(2):
-            self.shared.ages[kind][count] = &self.shared.ages_of_loop[kind]
+            self.shared.ages[kind][count + 1] = &self.shared.ages_of_loop[kind]
             self.shared.totals[kind].listed_bytes_min = self.shared.limits.listed_bytes_min[kind]
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
@@ -96,12 +104,13 @@ cdef class Reactors:
         while self.waiting != NULL:
             message = self.waiting
             self.waiting = message.next
-            if message.kind == HANDOFF:
-                close(message.number)
             free_message(message)
         close(self.shared.to_control.wake_fd)
         pthread_mutex_destroy(&self.shared.to_control.mutex)
         pthread_mutex_destroy(&self.shared.policy.mutex)
+        pthread_mutex_destroy(&self.shared.tls.mutex)
+        if self.shared.tls.context != NULL:
+            openssl.SSL_CTX_free(self.shared.tls.context)
         free(self.shared.policy.decisions)
 
     def run(self, int number):
@@ -110,6 +119,31 @@ cdef class Reactors:
             raise IndexError(number)
         with nogil:
             run_reactor(self.shared.reactors[number])
+
+    def run_handshakes(self):
+        """The handshake thread."""
+        with nogil:
+            run_handshakes(handshake_thread(&self.shared))
+
+    def trust_proxies(self, Networks networks not None):
+        """Control, before `run_handshakes`."""
+        self.proxies = networks
+        self.shared.proxies = &networks.table
+
+    def use_context(self, ServerContext made):
+        """Control only. The former one lives as long as a connection has it."""
+        cdef SSL_CTX *former
+        pthread_mutex_lock(&self.shared.tls.mutex)
+        former = self.shared.tls.context
+        self.shared.tls.context = NULL if made is None else made.context
+        self.shared.tls.state = NOT_USABLE if made is None else IN_USE
+        if made is not None:
+            self.shared.tls.verifies_peers = made.verifies_peers
+            openssl.SSL_CTX_up_ref(made.context)
+        pthread_mutex_unlock(&self.shared.tls.mutex)
+        if former != NULL:
+            openssl.SSL_CTX_free(former)
+        self.post(self.count, CONTEXT_CHANGED, 0, 0, NULL, 0)
 
     def listen(self, int listen_fd):
         """Control, before `run`."""
@@ -185,7 +219,7 @@ cdef class Reactors:
     cdef int post_all(self, MessageKind kind, int64_t moment) except -1:
         """Any thread. A message to each reactor."""
         cdef Message *message
-        for number in range(self.count):
+        for number in range(self.shared.reactor_count):
             message = new_message(kind, 0)
             if message == NULL:
                 raise MemoryError
@@ -201,13 +235,13 @@ cdef class Reactors:
 
     def reply(
         self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
-        bint is_known=False, int64_t observed_in=0
+        bint is_known=False, int64_t allowed_in=0, bint frees=False
     ):
         """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
         cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
-        bits |= observed_in << REPLY_GENERATION_SHIFT
+        bits |= allowed_in << REPLY_GENERATION_SHIFT | (REPLY_FREES_LOOKUPS if frees else 0)
         self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
 
     def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
@@ -252,10 +286,6 @@ cdef class Reactors:
 
     def abort(self, uint64_t connection):
         self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
-
-    def adopt(self, int fd, bytes address, bytes socket_host, bytes received):
-        cdef bytes data = address.replace(b"\0", b"?") + b"\0" + socket_host + b"\0" + received
-        self.post(fd % <int>load(&self.shared.dealt_to), ADOPT, 0, fd, data, len(data))
 
     def deal_to(self, int count):
         if not 0 < count <= self.count:
@@ -369,6 +399,15 @@ cdef class Reactors:
     @property
     def queued_bytes(self):
         return load(&self.shared.queued_bytes)
+
+    @property
+    def tls_bytes(self):
+        return load(&self.shared.tls_bytes)
+
+    @property
+    def handshakes(self):
+        cdef Tls *tls = &self.shared.tls
+        return load(&tls.succeeded), load(&tls.failed), load(&tls.spent_ns)
 
     @property
     def connections(self):

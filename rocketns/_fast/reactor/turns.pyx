@@ -20,6 +20,7 @@ from rocketns._fast.connections.messages cimport (
     PEER_CLOSED,
     STRANGER,
     TAKEN,
+    TLS_FAILED,
     TOO_MUCH_UNSENT,
     Message,
     new_message,
@@ -27,6 +28,7 @@ from rocketns._fast.connections.messages cimport (
 )
 from rocketns._fast.connections.rates cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, open_received, send_end
 from rocketns._fast.reactor.reactor_state cimport (
     FRAME_COST_BYTES,
     SCRATCH_BYTES,
@@ -46,6 +48,7 @@ from rocketns._fast.system.sockets cimport (
     recv,
 )
 from rocketns._fast.reactor.stalls cimport is_crowded, stall, unstall
+from rocketns._fast.tls.wire cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 
 cdef enum:
@@ -174,11 +177,44 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
         connection.is_failed = True
 
 
+cdef void take_received(
+    Reactor *reactor, Connection *connection, uint8_t *data, size_t have, size_t room, size_t received
+) noexcept nogil:
+    """Reactor thread only. Take the frames in ``have`` bytes and those that were received.
+
+    These are behind ``data + have``; of a TLS connection they are in `scratch_received`, and their plain text has
+    ``room`` there.
+    """
+    cdef Progress progress = WANTS_MORE
+    cdef size_t came = received
+    if connection.tls != NULL:
+        progress = open_received(reactor, connection, received, data + have, room, &came)
+    if data == connection.input:
+        connection.input_size += came
+    elif have:
+        drop_input(connection)
+    take_frames(reactor, connection, data, have + came)
+    if progress == HAS_ENDED:
+        end_connection(reactor, connection, PEER_CLOSED)
+    elif progress == HAS_FAILED:
+        end_connection(reactor, connection, TLS_FAILED)
+
+
+cdef void take_records(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. The input is records, which came with the end of the handshake."""
+    cdef size_t received = min(connection.input_size, <size_t>SCRATCH_BYTES - UNFINISHED_RECORD_MAX)
+    memcpy(reactor.scratch_received, connection.input + connection.input_start, received)
+    drop_input(connection)
+    take_received(reactor, connection, reactor.scratch_in, 0, SCRATCH_BYTES, received)
+
+
 cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
     """Reactor thread only. One `recv`, and the frames that it completes. The room for a frame grows as its bytes come.
     """
+    cdef size_t spare = 0 if connection.tls == NULL else UNFINISHED_RECORD_MAX
     cdef size_t have = connection.input_size, room = SCRATCH_BYTES - have, wanted
     cdef uint8_t *data = reactor.scratch_in
+    cdef uint8_t *into
     cdef ssize_t got
     if 0 < have <= COPIED_INPUT_MAX:
         memcpy(data, connection.input + connection.input_start, have)
@@ -186,11 +222,12 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
         wanted = LENGTH_BYTES + <size_t>read_uint32(connection.input + connection.input_start)
         wanted = wanted if wanted > have else have + SCRATCH_BYTES
         wanted = min(wanted, max(have * 2, <size_t>SCRATCH_BYTES))
-        if not make_input_room(connection, wanted):
+        if not make_input_room(connection, wanted + spare):
             connection.is_failed = True
             return
-        data, room = connection.input, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX)
-    got = recv(connection.fd, data + have, room, MSG_DONTWAIT)
+        data, room = connection.input, min(wanted - have, <size_t>RECEIVED_AT_ONCE_MAX - spare) + spare
+    into = data + have if connection.tls == NULL else reactor.scratch_received
+    got = recv(connection.fd, into, room - spare, MSG_DONTWAIT)
     if got <= 0:
         if got == 0:
             connection.is_failed, connection.ending = True, PEER_CLOSED
@@ -199,11 +236,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
         return
     connection.active_ms = reactor.now_ms
     connection.moved[INPUT] += <uint32_t>got
-    if data == connection.input:
-        connection.input_size += <size_t>got
-    elif have:
-        drop_input(connection)
-    take_frames(reactor, connection, data, have + <size_t>got)
+    take_received(reactor, connection, data, have, room, <size_t>got)
 
 
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -258,6 +291,8 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if unsent(connection) > shared.limits.outgoing_bytes_max:
         connection.is_failed, connection.ending = True, TOO_MUCH_UNSENT
     if connection.is_failed or (connection.is_ending and unsent(connection) == 0):
+        if not connection.is_failed:
+            send_end(reactor, connection)
         close_connection(reactor, connection, connection.ending)
         return
     if not must_wait(reactor, connection):

@@ -14,9 +14,6 @@ cdef enum:
     SSL = 0x20  # its value is SSL_HEAD_BYTES and further extensions
     SSL_HEAD_BYTES = 5
 
-cdef enum Fault:
-    NONE, CUT, SSL_CUT, TOO_DEEP
-
 TEXTS = {
     CUT: "a PROXY header with a cut extension",
     SSL_CUT: "a PROXY header with a cut SSL extension",

@@ -12,7 +12,7 @@ cdef extern from "<sys/epoll.h>" nogil:
     int epoll_create1(int flags)
     int epoll_ctl(int epoll_fd, int operation, int fd, epoll_event *event)
     const int EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD
-    const uint32_t EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP
+    const uint32_t EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP, EPOLLONESHOT
 
 cdef extern from "<sys/eventfd.h>" nogil:
     int eventfd(unsigned int count, int flags)

@@ -28,6 +28,13 @@ BY_REACTORS = {
     Ending.STALLED_FRAME: "progress_seconds",
     Ending.STALLED_ANSWERS: "progress_seconds",
     Ending.STRANGER: "stranger",
+    Ending.TLS_FAILED: "server",
+    Ending.TLS_DISABLED: "server",
+    Ending.NOT_TLS: "server",
+    Ending.NO_CERTIFICATE: "server",
+    Ending.STALLED_HANDSHAKE: "progress_seconds",
+    Ending.UNTRUSTED_PROXY: "untrusted_proxy",
+    Ending.WRONG_PROXY_HEADER: "server",
 }
 BY_LOOP = {
     "channel_idle": "idle",
@@ -87,9 +94,9 @@ def _limits(scene: Scene) -> Iterator[Sample]:
 
 
 def _handshakes(scene: Scene) -> Iterator[Sample]:
-    handshakes = scene.facts.connections.handshakes
-    yield ("succeeded",), handshakes.succeeded
-    yield ("failed",), handshakes.failed
+    succeeded, failed, _ = scene.facts.connections.handshakes
+    yield ("succeeded",), succeeded
+    yield ("failed",), failed
 
 
 def _certificate(scene: Scene) -> Iterator[Sample]:
@@ -135,8 +142,8 @@ FAMILIES: tuple[Family, ...] = (
     counter("rocketns_tls_handshakes_total", "TLS handshakes that ended.", _handshakes,
             {"result": "`succeeded` or `failed`"}),
     counter("rocketns_tls_handshake_seconds_total",
-            "Time that the control thread spent on TLS handshakes, unfinished ones included.",
-            single(lambda s: s.facts.connections.handshakes.total_ns / 1e9)),
+            "Time spent on TLS handshakes, unfinished ones included.",
+            single(lambda s: s.facts.connections.handshakes[2] / 1e9)),
     gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
     counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",

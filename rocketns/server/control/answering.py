@@ -103,8 +103,8 @@ class Answering:
 
     def _let_pass(self, connection: Connection, frame: bytes | memoryview, verdict: Verdict) -> None:
         """Let the reactors answer such lookups from now on."""
-        if verdict.is_observed:
-            connection.allow_lookups()
+        if verdict.is_observed or verdict.depends_on_peer_alone:
+            connection.allow_lookups(is_observed=verdict.is_observed)
         elif verdict.depends_on_bytes_alone and self._remember_allowed is not None:
             self._remember_allowed(frame)
 

@@ -10,7 +10,6 @@ from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.requests.rates import Rates
-from rocketns.server.tls.handshakes import Handshakes
 
 
 class ConnectionFacts:
@@ -96,9 +95,12 @@ class ConnectionFacts:
         return 0 if self._reactors is None else self._reactors.queued_bytes
 
     @property
-    def handshakes(self) -> Handshakes:
-        """The counts of TLS handshakes."""
-        return self._loop.handshakes
+    def handshakes(self) -> tuple[int, int, int]:
+        """TLS handshakes that succeeded, that failed, and the nanoseconds spent on all."""
+        if self._reactors is not None:
+            return self._reactors.handshakes
+        counted = self._loop.handshakes
+        return counted.succeeded, counted.failed, counted.total_ns
 
     @property
     def reactors_started(self) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocketns._fast.access.networks import NetworkFlag, Networks
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
+from rocketns.config.texts.networks import packed
 from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import SerializeType
@@ -17,12 +19,18 @@ if TYPE_CHECKING:
     from rocketns._fast.reactor.reactors import Limits
 
 
+HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
+
+
 def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors | None:
     """None with ``--reactors 0``: the asyncio transport carries all connections then. No thread runs yet."""
     if not configuration.limits.reactor_count:
         return None
     reactors = Reactors(slots, configuration.limits.reactor_count, limits_of(configuration, tls_mode))
     reactors.limit_idle(configuration.netty.idle_ms_max)
+    if configuration.access.proxies:
+        proxies = [(*packed(one), NetworkFlag.HAS_EVIDENCE) for one in configuration.access.proxies]
+        reactors.trust_proxies(Networks(proxies))
     journal = configuration.journal
     if journal.journal_path and journal.journal_lookup_seconds:
         reactors.count_lookups(journal.journal_lookup_keys_max, journal.journal_lookup_clients)
@@ -53,5 +61,8 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "serialize_type": SerializeType[configuration.serialize_type],
         "version": RELEASES[configuration.compatible.compatible_version].version,
         "takes_plain": tls_mode is not TlsMode.ENFORCING,
+        "takes_tls": tls_mode is not TlsMode.DISABLED,
+        "handshake_ms_max": min(limits.progress_seconds * 1000, HANDSHAKE_MS_MAX),
+        "tls_bytes_max": limits.incoming_bytes_max * 3 // 4,
         "trusts_announced": bool(configuration.access.proxies),
     }

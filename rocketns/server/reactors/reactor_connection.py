@@ -8,11 +8,13 @@ from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.routeinfo.events import Cause
+from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.reactors")
 
+STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end within 10 s"
 # Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
 JOINED_BYTES_MAX = 64 * 1024
 
@@ -29,21 +31,27 @@ ENDINGS: dict[int, tuple[Cause, str]] = {
     Ending.STALLED_FRAME: (Cause.CHANNEL_CLOSE, STALLED_FRAME),
     Ending.STALLED_ANSWERS: (Cause.CHANNEL_CLOSE, STALLED_ANSWERS),
     Ending.STRANGER: (Cause.CHANNEL_CLOSE, "no network of the access policy has its address"),
+    Ending.TLS_FAILED: (Cause.CHANNEL_CLOSE, "TLS failed"),
+    Ending.TLS_DISABLED: (Cause.CHANNEL_CLOSE, "it wants TLS, and tls.server.mode is disabled"),
+    Ending.NOT_TLS: (Cause.CHANNEL_CLOSE, "it does not use TLS, and tls.server.mode is enforcing"),
+    Ending.NO_CERTIFICATE: (Cause.CHANNEL_CLOSE, "it wants TLS, and there is no usable certificate"),
+    Ending.STALLED_HANDSHAKE: (Cause.CHANNEL_CLOSE, STALLED_HANDSHAKE),
+    Ending.UNTRUSTED_PROXY: (Cause.CHANNEL_CLOSE, UNTRUSTED),
+    Ending.WRONG_PROXY_HEADER: (Cause.CHANNEL_CLOSE, "a wrong PROXY header"),
 }
 
 
 class ReactorConnection(Traffic):
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
-    is_tls = False
     __slots__ = (
-        "_answered", "_awaited", "_cause", "_high_water_bytes", "_host_number", "_number", "_observed_in", "_reactors",
-        "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "was_ended_here",
+        "_allowed_in", "_answered", "_awaited", "_cause", "_frees", "_high_water_bytes", "_host_number", "_number", "_reactors",
+        "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "is_tls", "was_ended_here",
     )  # fmt: skip
 
     def __init__(
         self, reactors: Reactors, number: int, host_number: int, address: str, high_water_bytes: int,
-        since_epoch_ms: int, socket_host: str | None = None,
+        since_epoch_ms: int, socket_host: str | None = None, *, is_tls: bool = False,
     ) -> None:  # fmt: skip
         """``host_number`` is the reactors' own. ``socket_host``: where the address is announced."""
         host = host_of(address)
@@ -58,10 +66,12 @@ class ReactorConnection(Traffic):
         self._awaited = 0  # of these, the bytes that the reactor was asked about
         self._taken = 0
         self._cause: Cause | None = None
-        self._observed_in = 0  # for the next answer, see `allow_lookups`
+        self._allowed_in = 0  # for the next answer, see `allow_lookups`
+        self._frees = False
         self.address = address
         self._answered = 0  # lookups that reactors answered, when they were read last
         self.is_open = True
+        self.is_tls = is_tls
         self.was_ended_here = False
         self.has_ended = False
 
@@ -99,9 +109,9 @@ class ReactorConnection(Traffic):
         if self.is_open and (done or replies):
             self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
 
-    def allow_lookups(self) -> None:
+    def allow_lookups(self, *, is_observed: bool) -> None:
         """The reactor hears of it with the next answer, so before the peer can send a request that follows it."""
-        self._observed_in = self._reactors.access_generation
+        self._allowed_in, self._frees = self._reactors.access_generation, not is_observed
 
     def _give(self, done: int, answers: bytes) -> None:
         """Ask the reactor to report when the answers are taken: at half of the high-water mark, so that a peer that
@@ -109,8 +119,8 @@ class ReactorConnection(Traffic):
         awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
         if awaits:
             self._awaited = self._untaken
-        observed_in, self._observed_in = self._observed_in, 0
-        self._reactors.reply(self._number, done, answers, awaits, self.is_known, observed_in)
+        allowed_in, self._allowed_in = self._allowed_in, 0
+        self._reactors.reply(self._number, done, answers, awaits, self.is_known, allowed_in, self._frees)
 
     def answers_were_taken(self) -> None:
         """The peer took the answers that the reactor was asked about."""

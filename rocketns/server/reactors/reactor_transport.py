@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.config import Configuration
@@ -19,15 +20,19 @@ from rocketns.server.clock import Clock
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.control.control import Control
 from rocketns.server.missing.asked import Counted, Peer
-from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
+from rocketns.server.reactors.reactor_connection import ENDINGS, ReactorConnection
 from rocketns.server.requests.peek import seems_lookup
 from rocketns.server.stall import IdleAllowance, Stall
+from rocketns.server.tls.contexts import TlsContexts
+from rocketns.server.tls.names import names_in
 
 log = logging.getLogger("rocketns.reactors")
 
 OTHER = LanguageCode.OTHER.name
 LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
+HANDSHAKES = "tls-handshakes"
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
 
 
@@ -39,7 +44,7 @@ def _gone(packed: bytes) -> Peer:
 
 
 class ReactorTransport:
-    """Plain connections. The others are given to the asyncio transport. Runs on control's thread.
+    """All connections. Runs on control's thread.
 
     It is the `Receiver` of the reactors' messages: `frame`, `opened` and so on.
 
@@ -48,14 +53,15 @@ class ReactorTransport:
 
     def __init__(
         self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
-        asyncio_transport: AsyncioTransport,
+        asyncio_transport: AsyncioTransport, tls: TlsContexts,
     ) -> None:  # fmt: skip
         self._netty = configuration.netty
         self._progress_ms_max = configuration.limits.progress_seconds * 1000
         self._reactors = reactors
         self._control = control
         self._clock = clock
-        self._asyncio_transport = asyncio_transport
+        self._tls = tls
+        self.trusted = asyncio_transport.trusted
         self._totals = asyncio_transport.totals
         self._high_water_bytes = configuration.netty.water_marks[1]
         self._connections: dict[int, ReactorConnection] = {}
@@ -63,6 +69,7 @@ class ReactorTransport:
             threading.Thread(target=reactors.run, args=(number,), name=f"reactor-{number}", daemon=True)
             for number in range(reactors.count)
         ]
+        self._handshakes = threading.Thread(target=reactors.run_handshakes, name=HANDSHAKES, daemon=True)
         self._listening: socket.socket | None = None
         self._goes_on = False
         self._allowance = IdleAllowance()
@@ -87,7 +94,7 @@ class ReactorTransport:
         listening.setblocking(False)
         self._reactors.listen(listening.fileno())
         asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
-        for thread in self._threads:
+        for thread in (*self._threads, self._handshakes):
             thread.start()
 
     def _take(self) -> None:
@@ -120,17 +127,15 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def opened(self, number: int, host: int, address: str) -> None:
-        self._add(number, host, address, None)
-
-    def adopted(self, number: int, host: int, address: str, socket_host: str) -> None:
-        self._add(number, host, address, socket_host)
-
-    def _add(self, number: int, host: int, address: str, socket_host: str | None) -> None:
+    def opened(
+        self, number: int, host: int, address: str, socket_host: str | None, is_tls: bool, certificate: bytes
+    ) -> None:
         self.opened_total += 1
-        self._connections[number] = ReactorConnection(
-            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host
-        )
+        connection = self._connections[number] = ReactorConnection(
+            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host,
+            is_tls=is_tls,
+        )  # fmt: skip
+        connection.peer_names = names_in(certificate) if certificate else ()
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
     def moved(self, number: int, to: int) -> None:
@@ -153,8 +158,17 @@ class ReactorTransport:
     def too_much_held(self, kind: int) -> None:
         self._totals.enforce_limit(kind)
 
-    def handed_off(self, descriptor: int) -> None:
-        self._asyncio_transport.take(socket.socket(fileno=descriptor))
+    def refused(self, ending: int, address: str, reason: str) -> None:
+        """A connection ended before its first frame."""
+        self.endings[ending] += 1
+        if ending == Ending.UNTRUSTED_PROXY:
+            self.trusted.note(address, self._clock.now().ms)
+        why = ENDINGS[ending][1]
+        log.info("closeChannel: close the connection to remote address[%s]: %s", address,
+                 f"{why}: {reason}" if reason else why)  # fmt: skip
+
+    def tls_wanted(self) -> None:
+        self._tls.when_ready(lambda _: None)
 
     def drain_missing(self) -> Iterator[Counted]:
         """The lookups without a route that reactors answered since the last call. Control only."""
@@ -171,7 +185,7 @@ class ReactorTransport:
 
     def forgive(self, stall: Stall) -> int:
         """Move all idle limits by the length of a stall. Returns the number of connections, with those given away."""
-        self._allowance.add(stall, max(self._netty.idle_ms_max, self._progress_ms_max))
+        self._allowance.add(stall, max(self._netty.idle_ms_max, self._progress_ms_max, HANDSHAKE_MS_MAX))
         self._rounds_wanted = [rounds + 2 for rounds in self._reactors.rounds]  # the present round may be older
         return self._reactors.connections
 
@@ -187,7 +201,7 @@ class ReactorTransport:
             return
         asyncio.get_running_loop().remove_reader(self._reactors.fileno())
         self._reactors.stop()
-        for thread in self._threads:
+        for thread in (*self._threads, self._handshakes):
             thread.join()
         self._listening.close()
         self._listening = None

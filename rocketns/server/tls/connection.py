@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rocketns.errors import TlsError
+from rocketns.server.tls.names import names_of
 
 if TYPE_CHECKING:
-    from cryptography.x509 import Certificate
     from OpenSSL.SSL import Connection, Context, Error
 
 HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
 RECORD_BYTES = 16 * 1024
-NAMES_MAX = 64  # of a certificate
-LIKE_SUBJECT = re.compile(r"\s*[A-Za-z0-9.-]+\s*=")  # CN=…, 2.5.4.3=…; no host, mail address or URI begins like that
 
 
 class TlsStream:
@@ -92,24 +89,6 @@ class TlsStream:
                 parts.append(self._connection.bio_read(1 << 20))
         except self._ssl.WantReadError:
             return b"".join(parts)
-
-
-def names_of(certificate: Certificate) -> tuple[str, ...]:
-    """The first NAMES_MAX of a certificate's names. One that cannot be read has none: peers make it.
-
-    An alternative name that is written like a subject does not count: authorities may sign either without the other.
-    """
-    from cryptography import x509
-
-    try:
-        alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        others = [str(getattr(name, "value", name)) for name in alternative]
-    except x509.ExtensionNotFound:
-        others = []
-    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
-        return ()
-    names = (certificate.subject.rfc4514_string(), *(name for name in others if not LIKE_SUBJECT.match(name)))
-    return names[:NAMES_MAX]
 
 
 def reason_of(error: Error | TypeError) -> str:

@@ -13,15 +13,19 @@ from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError, TlsContentError, TlsError
 from rocketns.server.following import Followed
 from rocketns.server.tls import server as tls_server
+from rocketns.server.tls.context import build_server_context, read_pair
 
 if TYPE_CHECKING:
     from OpenSSL.SSL import Context
+
+    from rocketns._fast.tls.context import ServerContext
 
 log = logging.getLogger("rocketns.tls")
 
 WATCH_INTERVAL_MS = 500
 
 WhenReady = Callable[["Context | None"], None]
+Use = Callable[["ServerContext | None"], None]
 
 
 class TlsContexts:
@@ -30,11 +34,14 @@ class TlsContexts:
     ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
     ``verifies_peers``: whether the context in use verifies certificates by the operator's own authorities.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
-    ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
+    ``use`` gets each context that is made; None if the first cannot be made. ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
     """
 
-    def __init__(self, read_config: Callable[[], TlsConfig], *, for_ports: bool = False) -> None:
+    def __init__(
+        self, read_config: Callable[[], TlsConfig], *, for_ports: bool = False, use: Use | None = None
+    ) -> None:
         self._read_config = read_config
+        self._use = use
         config = read_config()
         self.mode = config.mode
         self.test_mode = config.test_mode
@@ -99,22 +106,28 @@ class TlsContexts:
         made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
         self._loaded = True
         if isinstance(made, TlsError):
+            if self._use is not None and self._context is None:
+                self._use(None)
             self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
-            self._context, self.verifies_peers = made
-            self.certificate_ends_s = tls_server.certificate_ends_s(made[0])
+            self._context, self.verifies_peers, made_for_reactors, self.certificate_ends_s = made
+            if self._use is not None:
+                self._use(made_for_reactors)
             log.info("SslContext created for server")
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(self._context)
         return made if isinstance(made, TlsError) else None
 
-    def _make(self) -> tuple[Context, bool] | TlsError:
-        """The context, and whether it verifies certificates of peers."""
+    def _make(self) -> tuple[Context, bool, ServerContext, float] | TlsError:
+        """The context, whether it verifies certificates of peers, that of the reactors, and when its certificate ends.
+        """
         try:
             config = self._read_config()
-            return tls_server.build_server_context(config), _verifies_peers(config)
+            pair = read_pair(config)
+            made = build_server_context(config, pair)
+            return tls_server.build_server_context(config), _verifies_peers(config), made, pair.ends_s
         except TlsError as error:
             return error
         except Exception as error:

@@ -1,0 +1,429 @@
+"""The handshake thread: what comes before the frames of a connection, a PROXY header and the handshake of TLS.
+
+A reactor gives it each connection that does not begin with a frame, and gets it back once, when its frames begin. So a
+lookup never waits for a handshake, which takes up to a millisecond. The thread is a reactor without frames: the same
+connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
+the turn of its host.
+
+OpenSSL's memory of all connections is bounded. Where a new one has no room, the oldest handshake is closed for it.
+"""
+
+from libc.errno cimport EAGAIN, EINTR, errno
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, strdup
+
+from rocketns._fast.access.networks cimport flags_of
+from rocketns._fast.access.peers cimport read_text
+from rocketns._fast.connections.connection cimport (
+    BEHIND_HEADER,
+    CARRIED,
+    INPUT,
+    OUTPUT,
+    SHAKING_HANDS,
+    UNDECIDED,
+    WITHOUT_CONTEXT,
+    Connection,
+    drop_input,
+    keep_input,
+    send_output,
+    unsent,
+)
+from rocketns._fast.connections.holders cimport count_held
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, write_peer
+from rocketns._fast.connections.messages cimport (
+    CLOSE_IDLE,
+    CONTEXT_CHANGED,
+    ENDED,
+    FAILED,
+    MOVE,
+    NO_CERTIFICATE,
+    NOT_TLS,
+    PEER_CLOSED,
+    SHED,
+    STALLED_HANDSHAKE,
+    STOP,
+    TLS_DISABLED,
+    TLS_FAILED,
+    TLS_WANTED,
+    TOO_MUCH_UNSENT,
+    UNTRUSTED_PROXY,
+    WRONG_PROXY_HEADER,
+    Message,
+    free_message,
+    new_message,
+    push,
+    take_all,
+)
+from rocketns._fast.connections.proxy_header cimport (
+    DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
+)
+from rocketns._fast.reactor.connection_table cimport (
+    close_connection, insert_connection, know_host, move, refuse_connection, release_connection
+)
+from rocketns._fast.reactor.host_turns cimport take_turn, want_turn
+from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
+from rocketns._fast.reactor.reactor_state cimport (
+    HANDSHAKE_BYTES,
+    IN_USE,
+    NOT_USABLE,
+    TLS_BYTES,
+    UNKNOWN,
+    WANTED,
+    ContextState,
+    Shared,
+    Tls,
+    assert_reactor,
+    find_connection,
+    hold_tls,
+    id_of,
+)
+from rocketns._fast.reactor.records cimport send_wire
+from rocketns._fast.reactor.shedding cimport relieve
+from rocketns._fast.system.atomics cimport add, load, store
+from rocketns._fast.system.sockets cimport (
+    EPOLL_CTL_MOD,
+    EPOLLERR,
+    EPOLLHUP,
+    EPOLLIN,
+    EPOLLONESHOT,
+    EPOLLOUT,
+    MSG_DONTWAIT,
+    epoll_ctl,
+    epoll_event,
+    epoll_wait,
+    monotonic_ms,
+    monotonic_ns,
+    recv,
+)
+from rocketns._fast.system.threads cimport disown, own, pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.tls.openssl cimport take_reason
+from rocketns._fast.tls.wire cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands
+
+cdef enum:
+    EVENTS_AT_ONCE = 256
+    HANDLED_AT_ONCE_MAX = 256
+    TURN_NS = 2_000_000  # then events and messages are looked at
+    RECEIVED_AT_ONCE_MAX = 16 * 1024
+    UNSENT_MAX = 64 * 1024  # of a peer that goes on with its handshake and reads no answer
+    HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
+
+cdef extern from "<stdint.h>" nogil:
+    const uint64_t WOKEN "(UINT64_MAX - 1)"  # as in reactor.pyx
+
+
+cdef void arrive(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. A connection comes from a reactor, which saw its first byte."""
+    cdef char address[ADDRESS_ROOM]
+    connection.is_new, connection.stage, connection.began_ms = False, UNDECIDED, reactor.now_ms
+    write_peer(connection.fd, address, &connection.peer)
+    know_host(reactor, connection, address)
+    if insert_connection(reactor, connection):
+        want_turn(reactor.turns, connection)
+    else:
+        release_connection(reactor.shared, connection, FAILED)
+
+
+cdef void await_events(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. At the end of a turn. The connection may be gone afterwards."""
+    cdef Shared *shared = reactor.shared
+    cdef epoll_event event
+    if unsent(connection) > UNSENT_MAX:
+        refuse_connection(reactor, connection, TOO_MUCH_UNSENT, b"")
+        return
+    count_held(&reactor.holders[INPUT], INPUT, connection, connection.input_start + connection.input_size, reactor.now_ms)
+    count_held(&reactor.holders[OUTPUT], OUTPUT, connection, connection.output_end, reactor.now_ms)
+    event.events, event.data.u64 = EPOLLONESHOT, id_of(reactor, connection)
+    if connection.stage != WITHOUT_CONTEXT:
+        event.events |= EPOLLIN
+    if unsent(connection):
+        event.events |= EPOLLOUT
+    connection.armed = event.events
+    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
+    if load(&shared.totals[INPUT].held_bytes) > shared.limits.held_bytes_max[INPUT]:
+        relieve(reactor, INPUT, connection)
+
+
+cdef void give_back(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. Its frames begin: the reactors get such connections in turn."""
+    cdef Shared *shared = reactor.shared
+    cdef int target = (reactor.next_reactor + 1) % <int>load(&shared.dealt_to)
+    reactor.next_reactor = target
+    connection.stage = CARRIED
+    if connection.tls != NULL:
+        hold_tls(shared, connection, TLS_BYTES)
+    if not move(reactor, connection, shared.reactors[target]):
+        close_connection(reactor, connection, FAILED)
+
+
+cdef bint announce(Reactor *reactor, Connection *connection, const char *source) noexcept nogil:
+    """Handshake thread only. A PROXY header announced the peer's address; False where there is no memory.
+
+    Any peer may announce any address, unless only certain ones may: then it is in no network.
+    """
+    cdef char address[ADDRESS_ROOM]
+    if source[0] == 0:
+        return True
+    connection.address = strdup(source)
+    if connection.address == NULL:
+        return False
+    write_peer(connection.fd, address, &connection.peer)
+    connection.is_announced, connection.peer.is_known = True, False
+    if reactor.shared.limits.trusts_announced:
+        read_text(source, &connection.peer)
+    count_held(&reactor.holders[INPUT], INPUT, connection, 0, reactor.now_ms)
+    know_host(reactor, connection, address)
+    return True
+
+
+cdef inline bint is_trusted(const Shared *shared, const Connection *connection) noexcept nogil:
+    """Whether the socket's address may announce another."""
+    if shared.proxies == NULL:
+        return True
+    return connection.peer.is_known and flags_of(shared.proxies, connection.peer.address) != 0
+
+
+cdef bint take_header(Reactor *reactor, Connection *connection, const uint8_t *data, size_t *size) noexcept nogil:
+    """Handshake thread only. Take a PROXY header off, if there is one. False: the connection is gone.
+
+    ``size`` becomes the header's; 0 if there is none, or if it is not whole.
+    """
+    cdef ProxyHeader header
+    cdef Header found
+    cdef size_t have = size[0]
+    size[0] = 0
+    if have < DETECTION_BYTES:
+        return True
+    if not is_proxied(data):
+        connection.stage = BEHIND_HEADER
+        return True
+    if not is_trusted(reactor.shared, connection):
+        refuse_connection(reactor, connection, UNTRUSTED_PROXY, b"")
+        return False
+    found = read_header(data, have, &header)
+    if found == UNFINISHED:
+        return True
+    if found == WRONG or not announce(reactor, connection, header.source):
+        refuse_connection(reactor, connection, WRONG_PROXY_HEADER if found == WRONG else FAILED, b"")
+        return False
+    size[0], connection.stage = header.size, BEHIND_HEADER
+    return True
+
+
+cdef bint make_room(Reactor *reactor, const Connection *wanting) noexcept nogil:
+    """Handshake thread only. Room for OpenSSL's memory; False if there is none.
+
+    If there is none, the handshake that began first is closed.
+    """
+    cdef Shared *shared = reactor.shared
+    cdef Connection *oldest = NULL
+    cdef Connection *each
+    cdef uint32_t index
+    if load(&shared.tls_bytes) + HANDSHAKE_BYTES <= shared.limits.tls_bytes_max:
+        return True
+    for index in range(reactor.table_count):
+        each = reactor.connections[index]
+        if each != NULL and each != wanting and each.tls != NULL:
+            if oldest == NULL or each.began_ms < oldest.began_ms:
+                oldest = each
+    if oldest == NULL:
+        return False
+    refuse_connection(reactor, oldest, STALLED_HANDSHAKE, b"")
+    return load(&shared.tls_bytes) + HANDSHAKE_BYTES <= shared.limits.tls_bytes_max
+
+
+cdef ContextState start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. Begin TLS with the context in use: `connection.tls` is then set, or memory is short."""
+    cdef Shared *shared = reactor.shared
+    cdef ContextState state
+    cdef Message *message = NULL
+    pthread_mutex_lock(&shared.tls.mutex)
+    state = shared.tls.state
+    if state == IN_USE:
+        connection.tls = new_session(shared.tls.context)
+        connection.shows_names = shared.tls.verifies_peers
+    elif state == UNKNOWN:
+        message = new_message(TLS_WANTED, 0)
+        if message != NULL:
+            shared.tls.state = WANTED
+    pthread_mutex_unlock(&shared.tls.mutex)
+    if message != NULL:
+        push(&shared.to_control, message)
+    return state
+
+
+cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexcept nogil:
+    """Handshake thread only. The first byte decides. False: the connection is gone, or another thread has it.
+
+    The stage is then SHAKING_HANDS or WITHOUT_CONTEXT. The input is kept.
+    """
+    cdef Shared *shared = reactor.shared
+    cdef ContextState state
+    if first != HANDSHAKE_MAGIC_CODE:
+        if shared.limits.takes_plain:
+            give_back(reactor, connection)
+        else:
+            refuse_connection(reactor, connection, NOT_TLS, b"")
+        return False
+    if not shared.limits.takes_tls:
+        refuse_connection(reactor, connection, TLS_DISABLED, b"")
+        return False
+    if not make_room(reactor, connection):
+        refuse_connection(reactor, connection, TOO_MUCH_UNSENT, b"")
+        return False
+    state = start_tls(reactor, connection)
+    if state == NOT_USABLE or (state == IN_USE and connection.tls == NULL):
+        refuse_connection(reactor, connection, NO_CERTIFICATE if state == NOT_USABLE else FAILED, b"")
+        return False
+    connection.stage = SHAKING_HANDS if connection.tls != NULL else WITHOUT_CONTEXT
+    if connection.tls != NULL:
+        hold_tls(shared, connection, HANDSHAKE_BYTES)
+    return True
+
+
+cdef void go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
+    """Handshake thread only. The next step of a handshake, by records that came. Nothing of them is kept but those
+    behind its end. The connection may be gone afterwards."""
+    cdef Tls *tls = &reactor.shared.tls
+    cdef int64_t began_ns = monotonic_ns()
+    cdef Progress progress
+    cdef const char *reason = NULL
+    reactor.wire.incoming, reactor.wire.incoming_size = data, size
+    progress = shake_hands(connection.tls, &reactor.wire)
+    if progress != IS_DONE and progress != WANTS_MORE:
+        reason = take_reason()
+    add(&tls.spent_ns, monotonic_ns() - began_ns)
+    send_wire(reactor, connection)  # also an alert
+    drop_input(connection)
+    if progress == WANTS_MORE and not connection.is_failed:
+        await_events(reactor, connection)
+    elif progress == IS_DONE and not connection.is_failed:
+        add(&tls.succeeded, 1)
+        if keep_input(connection, reactor.wire.incoming, reactor.wire.incoming_size):
+            give_back(reactor, connection)
+        else:
+            close_connection(reactor, connection, FAILED)
+    else:
+        add(&tls.failed, 1)
+        refuse_connection(reactor, connection, TLS_FAILED, reason)
+    reactor.wire.incoming_size = 0
+
+
+cdef void go_on(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Handshake thread only. A connection's turn: it has received something, or there is a context for it."""
+    cdef size_t have = connection.input_size, taken
+    cdef uint8_t *data = reactor.scratch_in
+    cdef ssize_t got
+    assert_reactor(reactor, "go_on")
+    if unsent(connection) and not send_output(connection):
+        close_connection(reactor, connection, FAILED)
+        return
+    memcpy(data, connection.input + connection.input_start, have)
+    got = recv(connection.fd, data + have, RECEIVED_AT_ONCE_MAX, MSG_DONTWAIT)
+    if got == 0 or (got < 0 and errno != EAGAIN and errno != EINTR):
+        close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
+        return
+    if got > 0:
+        connection.active_ms = reactor.now_ms
+        connection.moved[INPUT] += <uint32_t>got
+        have += <size_t>got
+    if connection.stage == SHAKING_HANDS:
+        go_on_with_tls(reactor, connection, data, have)
+        return
+    if connection.stage == UNDECIDED:
+        taken = have
+        if not take_header(reactor, connection, data, &taken):
+            return
+        data += taken
+        have -= taken
+    drop_input(connection)
+    if not keep_input(connection, data, have):
+        close_connection(reactor, connection, FAILED)
+        return
+    if connection.stage == BEHIND_HEADER and have:
+        if not choose(reactor, connection, data[0]):
+            return
+        if connection.stage == SHAKING_HANDS:
+            go_on_with_tls(reactor, connection, data, have)
+            return
+    await_events(reactor, connection)
+
+
+cdef void note_context(Reactor *reactor) noexcept nogil:
+    """Handshake thread only. Those that waited for the context begin now: so does their time."""
+    cdef Connection *connection
+    cdef uint32_t index
+    for index in range(reactor.table_count):
+        connection = reactor.connections[index]
+        if connection != NULL and connection.stage == WITHOUT_CONTEXT:
+            connection.stage, connection.began_ms = BEHIND_HEADER, reactor.now_ms
+            want_turn(reactor.turns, connection)
+
+
+cdef void handle_messages(Reactor *reactor) noexcept nogil:
+    """Handshake thread only. A bounded number of messages; the rest waits for the next round."""
+    cdef Message *message
+    cdef int handled = 0
+    if reactor.pending == NULL:
+        reactor.pending = take_all(&reactor.inbox)
+    while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX:
+        message = reactor.pending
+        reactor.pending = message.next
+        handled += 1
+        if message.kind == MOVE:
+            arrive(reactor, <Connection *>message.data)
+            message.data = NULL
+        elif message.kind == CONTEXT_CHANGED:
+            note_context(reactor)
+        elif message.kind == CLOSE_IDLE:
+            close_idle(reactor, message.moment)
+        elif message.kind == SHED:
+            store(&reactor.shared.asked[message.number], 0)
+            relieve(reactor, message.number, NULL)
+        elif message.kind == STOP:
+            reactor.is_stopping = True
+        free_message(message)
+        add(&reactor.messages_handled, 1)
+
+
+cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
+    """Handshake thread only."""
+    if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
+        close_connection(reactor, connection, PEER_CLOSED)
+    else:
+        want_turn(reactor.turns, connection)
+
+
+cdef void run_handshakes(Reactor *reactor) noexcept nogil:
+    """The handshake thread: runs until STOP, then closes every connection."""
+    cdef epoll_event events[EVENTS_AT_ONCE]
+    cdef Connection *connection
+    cdef uint32_t index
+    cdef int count, each, wait_ms
+    cdef int64_t ends_ns
+    own(&reactor.thread)
+    while not reactor.is_stopping:
+        wait_ms = 0 if reactor.turns.ring_size or reactor.pending != NULL or reactor.idle_left else -1
+        count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, wait_ms)
+        reactor.now_ms = load(&reactor.shared.clock_ms)
+        if reactor.now_ms < 0:
+            reactor.now_ms = monotonic_ms()
+        for each in range(count):
+            if events[each].data.u64 == WOKEN:
+                handle_messages(reactor)
+                continue
+            connection = find_connection(reactor, events[each].data.u64)
+            if connection != NULL:
+                on_event(reactor, connection, events[each].events)
+        if reactor.pending != NULL:
+            handle_messages(reactor)
+        if reactor.idle_left:
+            close_some_idle(reactor)
+        ends_ns = monotonic_ns() + TURN_NS
+        while reactor.turns.ring_size and monotonic_ns() < ends_ns:
+            connection = take_turn(reactor.turns)
+            if connection != NULL:
+                go_on(reactor, connection)
+    for index in range(reactor.table_count):
+        if reactor.connections[index] != NULL:
+            close_connection(reactor, reactor.connections[index], ENDED)
+    disown(&reactor.thread)

@@ -1,0 +1,1 @@
+"""TLS by the system's OpenSSL, called without the GIL."""
