@@ -14,7 +14,7 @@ from tests.check.source import ROOT, sources
 
 FAST = "rocketns._fast"
 # Each room may import those before it.
-ROOMS = ("system", "codec", "access", "routes", "connections", "reactor")
+ROOMS = ("system", "tls", "codec", "access", "routes", "connections", "reactor")
 # Which rooms Python may import: a codec asks its compiled twin first; a registration is 10,000 steps; `server` runs the
 # reactors; `admin` has the names of the reasons for which they close connections; `startup` sets up the allocator.
 ROOMS_OF = {

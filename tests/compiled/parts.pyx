@@ -116,9 +116,9 @@ def has_handled_all(Reactors reactors):
     they count the message that made them send as handled.
     """
     cdef int64_t unhandled = 0
-    for number in range(reactors.count):
+    for number in range(reactors.shared.reactor_count):
         unhandled -= load(&reactors.shared.reactors[number].messages_handled)
-    for number in range(reactors.count):
+    for number in range(reactors.shared.reactor_count):
         unhandled += load(&reactors.shared.reactors[number].messages_sent)
     return unhandled == 0
 

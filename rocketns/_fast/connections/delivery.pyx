@@ -37,6 +37,12 @@ cdef object frame_of(Message *message):
     return memoryview(frame)
 
 
+cdef tuple parts_of_opened(bytes content):
+    """The address, the socket's host or None, and the certificate."""
+    address, socket_host, certificate = content.split(b"\0", 2)
+    return text_of(address), text_of(socket_host) or None, certificate
+
+
 cdef str text_of(bytes text):
     return text.decode("ascii", "replace")
 
@@ -56,8 +62,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
     if kind == FRAME:
         receiver.frame(connection, content, number != 0)
     elif kind == OPENED:
-        address, socket_host, certificate = content.split(b"\0", 2)
-        receiver.opened(connection, number, text_of(address), text_of(socket_host) or None, moment != 0, certificate)
+        receiver.opened(connection, number, moment != 0, *parts_of_opened(content))
     elif kind == CLOSED:
         receiver.closed(connection, number)
     elif kind == TAKEN:
@@ -69,8 +74,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
     elif kind == MOVED:
         receiver.moved(connection, <uint64_t>moment)
     elif kind == REFUSED:
-        address, reason = content.split(b"\0", 1)
-        receiver.refused(number, text_of(address), text_of(reason))
+        receiver.refused(number, *content.decode("ascii", "replace").split("\0", 1))
     elif kind == TLS_WANTED:
         receiver.tls_wanted()
     return 0

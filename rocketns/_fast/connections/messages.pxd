@@ -13,9 +13,9 @@ from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, 
 # What a message says. In brackets: its `number` or `data`. `moment` is named where a kind uses it.
 cpdef enum MessageKind:
     # From a reactor to control.
-    # A connection [number: that of its host; data: its address, 0, its socket's host if a PROXY header announced the
-    # address, 0, its verified certificate if it has one], `moment` 1 for TLS.
-    OPENED = 1
+    # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
+    # and the certificate, if its names are proven.
+    OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS
     FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     REFUSED = 4  # a connection ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]

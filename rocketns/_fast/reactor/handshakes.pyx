@@ -294,17 +294,19 @@ cdef void go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     add(&tls.spent_ns, monotonic_ns() - began_ns)
     send_wire(reactor, connection)  # also an alert
     drop_input(connection)
-    if progress == WANTS_MORE and not connection.is_failed:
+    if progress != WANTS_MORE and progress != IS_DONE:
+        add(&tls.failed, 1)
+        refuse_connection(reactor, connection, TLS_FAILED, reason)
+    elif connection.is_failed:
+        close_connection(reactor, connection, FAILED)
+    elif progress == WANTS_MORE:
         await_events(reactor, connection)
-    elif progress == IS_DONE and not connection.is_failed:
+    else:
         add(&tls.succeeded, 1)
         if keep_input(connection, reactor.wire.incoming, reactor.wire.incoming_size):
             give_back(reactor, connection)
         else:
             close_connection(reactor, connection, FAILED)
-    else:
-        add(&tls.failed, 1)
-        refuse_connection(reactor, connection, TLS_FAILED, reason)
     reactor.wire.incoming_size = 0
 
 

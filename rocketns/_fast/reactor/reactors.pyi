@@ -54,7 +54,7 @@ class Receiver(Protocol):
         """FRAME: a request; only its header where the host made more requests than it may."""
 
     def opened(
-        self, connection: int, host: int, address: str, socket_host: str | None, is_tls: bool, certificate: bytes
+        self, connection: int, host: int, is_tls: bool, address: str, socket_host: str | None, certificate: bytes
     ) -> None:
         """OPENED: a connection, with the number of its host, and its peer's address.
 

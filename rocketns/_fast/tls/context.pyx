@@ -25,6 +25,7 @@ from rocketns._fast.tls.openssl cimport (
     take_reason,
 )
 from rocketns._fast.tls.openssl import load
+from rocketns._fast.tls.wire cimport prepare_wire
 
 cdef enum:
     SESSION_ID_BYTES = 8
@@ -63,6 +64,8 @@ cdef class ServerContext:
         str modern not None, bint asks, bint requires, bint trusts_any, trusted, bint verifies_peers,
     ):
         load()
+        if not prepare_wire():
+            raise MemoryError
         self.context = openssl.SSL_CTX_new(openssl.TLS_server_method())
         if self.context == NULL:
             raise failure("context")

@@ -52,7 +52,7 @@ cdef enum:
 
 cdef struct OpenSSL:
     unsigned long version
-    BIO_METHOD *wire  # how connections reach the bytes from and for their sockets, see wire.pyx
+    BIO_METHOD *wire  # made by wire.pyx: how connections reach the bytes from and for their sockets
     # libssl
     const SSL_METHOD *(*TLS_server_method)() noexcept nogil
     SSL_CTX *(*SSL_CTX_new)(const SSL_METHOD *method) noexcept nogil
@@ -79,6 +79,7 @@ cdef struct OpenSSL:
     int (*SSL_do_handshake)(SSL *ssl) noexcept nogil
     int (*SSL_read)(SSL *ssl, void *data, int room) noexcept nogil
     int (*SSL_write)(SSL *ssl, const void *data, int size) noexcept nogil
+    int (*SSL_pending)(const SSL *ssl) noexcept nogil
     int (*SSL_shutdown)(SSL *ssl) noexcept nogil
     int (*SSL_get_error)(const SSL *ssl, int returned) noexcept nogil
     const char *(*SSL_get_cipher_list)(const SSL *ssl, int place) noexcept nogil

@@ -1,7 +1,5 @@
 """Finds the system's OpenSSL and the functions in it."""
 
-from rocketns._fast.tls.wire cimport make_wire_method
-
 cdef extern from "<dlfcn.h>" nogil:
     void *dlopen(const char *name, int flags)
     void *dlsym(void *library, const char *name)
@@ -56,9 +54,6 @@ cdef int find_functions(void *library) except -1:
     version = openssl.OpenSSL_version_num()
     if version < OLDEST:
         raise ImportError(f"{openssl.OpenSSL_version(0).decode()} is too old: 1.1.1 or newer is needed")
-    openssl.wire = make_wire_method(&openssl)
-    if openssl.wire == NULL:
-        raise MemoryError
     openssl.version = version
     return 0
 
@@ -98,6 +93,7 @@ cdef int fill(OpenSSL *into, void *library) except -1:
     (<void **>&into.SSL_do_handshake)[0] = find(library, "SSL_do_handshake")
     (<void **>&into.SSL_read)[0] = find(library, "SSL_read")
     (<void **>&into.SSL_write)[0] = find(library, "SSL_write")
+    (<void **>&into.SSL_pending)[0] = find(library, "SSL_pending")
     (<void **>&into.SSL_shutdown)[0] = find(library, "SSL_shutdown")
     (<void **>&into.SSL_get_error)[0] = find(library, "SSL_get_error")
     (<void **>&into.SSL_get_cipher_list)[0] = find(library, "SSL_get_cipher_list")

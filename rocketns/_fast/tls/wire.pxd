@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t
 
-from rocketns._fast.tls.openssl cimport BIO_METHOD, SSL, OpenSSL
+from rocketns._fast.tls.openssl cimport SSL
 
 cdef enum:
     RECORD_BYTES_MAX = 16384  # of plain text
@@ -24,7 +24,7 @@ cdef enum Progress:
     HAS_ENDED = 2  # the peer sent close_notify
     HAS_FAILED = 3  # `openssl.take_reason` says why
 
-cdef BIO_METHOD *make_wire_method(OpenSSL *openssl) noexcept nogil
+cdef bint prepare_wire() noexcept
 cdef SSL *new_session(void *context) noexcept nogil
 cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil
 cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil

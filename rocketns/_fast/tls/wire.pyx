@@ -18,6 +18,7 @@ from rocketns._fast.tls.openssl cimport (
     BIO_CTRL_FLUSH,
     BIO_FLAGS_READ,
     BIO_FLAGS_SHOULD_RETRY,
+    BIO_METHOD,
     BIO_TYPE_SOURCE_SINK,
     SSL_CTX,
     SSL_ERROR_WANT_READ,
@@ -58,14 +59,18 @@ cdef long wire_control(BIO *bio, int command, long number, void *pointer) noexce
     return command == BIO_CTRL_FLUSH
 
 
-cdef BIO_METHOD *make_wire_method(OpenSSL *functions) noexcept nogil:
-    """Under the GIL, once. NULL where there is no memory. It stays until the process ends."""
-    cdef BIO_METHOD *method = functions.BIO_meth_new(functions.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, b"rocketns")
-    if method != NULL:
-        functions.BIO_meth_set_read(method, &wire_read)
-        functions.BIO_meth_set_write(method, &wire_write)
-        functions.BIO_meth_set_ctrl(method, &wire_control)
-    return method
+cdef bint prepare_wire() noexcept:
+    """Under the GIL, before the first `new_session`. False where there is no memory. It stays until the process ends."""
+    cdef BIO_METHOD *method = openssl.wire
+    if method == NULL:
+        method = openssl.BIO_meth_new(openssl.BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, b"rocketns")
+        if method == NULL:
+            return False
+        openssl.BIO_meth_set_read(method, &wire_read)
+        openssl.BIO_meth_set_write(method, &wire_write)
+        openssl.BIO_meth_set_ctrl(method, &wire_control)
+        openssl.wire = method
+    return True
 
 
 cdef SSL *new_session(void *context) noexcept nogil:
@@ -105,6 +110,8 @@ cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, si
         returned = openssl.SSL_read(ssl, plain + got[0], <int>min(room - got[0], <size_t>INT_MAX))
         if returned > 0:
             got[0] += <size_t>returned
+            if wire.incoming_size == 0 and openssl.SSL_pending(ssl) == 0:
+                return WANTS_MORE  # as the next call would say, which costs more
             continue
         error = openssl.SSL_get_error(ssl, returned)
         if error == SSL_ERROR_WANT_READ:

@@ -128,7 +128,7 @@ class ReactorTransport:
             self._control.resume(connection)
 
     def opened(
-        self, number: int, host: int, address: str, socket_host: str | None, is_tls: bool, certificate: bytes
+        self, number: int, host: int, is_tls: bool, address: str, socket_host: str | None, certificate: bytes
     ) -> None:
         self.opened_total += 1
         connection = self._connections[number] = ReactorConnection(

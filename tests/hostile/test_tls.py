@@ -1,0 +1,321 @@
+"""TLS as a stranger would try it, on real sockets: cut, damaged and stalled, and what must go on beside it."""
+
+from __future__ import annotations
+
+import random
+import socket
+import ssl
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from interop.harness import codes
+from interop.harness.payloads import register_body, register_ext, topic_config
+from interop.harness.wire import Client, eventually
+from rocketns._fast.connections.messages import Ending
+from rocketns._fast.reactor.reactors import Reactors
+from tests.fast.lookups import CLIENTS, look_up
+from tests.support.certificates import Files, authority
+from tests.support.inprocess import TimedServer
+from tests.support.live import LiveServer
+from tests.support.proxyheaders import v1
+from tests.support.tlsclient import TlsClient, TlsPeer, any_server, only
+from tests.support.tlsfiles import tls_properties
+
+TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+VERSIONS = [TLS12, TLS13]
+RECORD_TYPES = [20, 21, 22, 23, 24, 255]
+ENDS: dict[str, Callable[[socket.socket], None]] = {
+    "FIN": lambda one: one.shutdown(socket.SHUT_WR),
+    "RST": lambda one: one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """It has the topic T."""
+    home = tmp_path_factory.mktemp("tls")
+    properties = tls_properties(Files.write(home / "files", authority("ours").issue("server")))
+    with LiveServer(home, 1, **properties, **{"rocketns.progressSeconds": 0}) as started, started.connect() as broker:
+        body = register_body([topic_config("T"), topic_config("U")])
+        assert broker.request(codes.REGISTER_BROKER, register_ext(body=body), body).code == 0
+        yield started
+
+
+def is_answered(client: Client) -> bool:
+    client.send(look_up(CLIENTS[0]))
+    return b'"opaque":7,' in client.receive_frame()
+
+
+@pytest.fixture
+def server(running: LiveServer) -> Iterator[LiveServer]:
+    """Whatever a test did, others are served, and nothing of its connections stays."""
+    process, server = psutil.Process(), running
+    before = process.num_fds()
+    yield server
+    with TlsClient(server.port) as client, server.connect() as plain:
+        assert is_answered(client)
+        assert is_answered(plain)
+    eventually(lambda: server.call(lambda: reactors_of(server).connections) == 1)  # the broker's
+    eventually(lambda: reactors_of(server).tls_bytes == 0)
+    eventually(lambda: process.num_fds() <= before)
+
+
+def reactors_of(server: LiveServer) -> Reactors:
+    assert server.reactors is not None
+    return server.reactors
+
+
+def ended(server: LiveServer, ending: Ending) -> int:
+    transport = server.controller.reactor_transport
+    assert transport is not None
+    return server.call(lambda: transport.endings[ending])
+
+
+def handshake(client: Client, peer: TlsPeer, *, size: int = 1 << 16) -> None:
+    """A handshake whose bytes are sent in pieces of that size."""
+    data = peer.shake_hands()
+    while True:
+        for at in range(0, len(data), size):
+            client.send(data[at : at + size])
+        if peer.handshaken:
+            return
+        data = peer.shake_hands(client.socket.recv(1 << 16))
+
+
+def plain_of(client: Client, peer: TlsPeer, size: int) -> bytes:
+    plain = b""
+    while len(plain) < size:
+        received = client.socket.recv(1 << 16)
+        assert received, "closed by the server"
+        plain += peer.decrypt(received)
+    return plain
+
+
+@pytest.mark.parametrize("header", [b"", v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443)], ids=["", "proxied"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_byte_by_byte(server: LiveServer, version: ssl.TLSVersion, header: bytes) -> None:
+    """A PROXY header, the hello, and requests in records of one byte."""
+    peer, request = TlsPeer(only(version)), look_up(CLIENTS[0])
+    with server.connect() as client:
+        for byte in header:
+            client.send(bytes([byte]))
+        handshake(client, peer, size=1)
+        for byte in request:
+            for each in peer.encrypt(bytes([byte])):
+                client.send(bytes([each]))
+        assert plain_of(client, peer, 4)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_many_requests_in_a_few_records(server: LiveServer, version: ssl.TLSVersion) -> None:
+    """More than one turn serves. Their plain text is out of OpenSSL, so no event of the socket is needed."""
+    before = server.answered_by_reactors()
+    request = look_up(CLIENTS[0])
+    with TlsClient(server.port, context=only(version)) as client:
+        client.send(request * 500)
+        for _ in range(500):
+            assert b'"opaque":7,' in client.receive_frame()
+    assert server.answered_by_reactors() == before + 500
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_requests_together_with_the_end_of_the_handshake_and_of_tls(
+    server: LiveServer, version: ssl.TLSVersion
+) -> None:
+    """All in one segment. The answers come first, then close_notify."""
+    peer, request = TlsPeer(only(version)), look_up(CLIENTS[0])
+    with server.connect() as client:
+        data = peer.shake_hands()
+        while not peer.handshaken:
+            client.send(data)
+            data = peer.shake_hands(client.socket.recv(1 << 16))
+        if version == TLS12:  # it ends with a message of the server
+            client.send(data)
+            data = b""
+        client.send(data + peer.encrypt(request) + peer.end())
+        plain = b""
+        while not peer.ended:
+            received = client.socket.recv(1 << 16)
+            assert received, "closed without close_notify"
+            plain += peer.decrypt(received)
+        assert b'"opaque":7,' in plain
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_session_is_resumed(server: LiveServer, version: ssl.TLSVersion) -> None:
+    context = only(version)
+    with TlsClient(server.port, context=context) as client:
+        assert is_answered(client)
+        session = client.tls.session
+    with socket.create_connection(("127.0.0.1", server.port)) as plain:
+        again = context.wrap_socket(plain, session=session)
+        assert again.session_reused
+        again.close()
+
+
+def test_a_peer_that_reads_late_gets_all_answers(server: LiveServer) -> None:
+    """Records that the socket does not take wait, and are sent in their order."""
+    request = look_up(CLIENTS[0])
+    with TlsClient(server.port) as client:
+        client.tls.settimeout(60)
+        sent = 0
+        client.tls.setblocking(False)
+        with suppress(ssl.SSLWantWriteError):
+            while sent < 60_000:
+                client.tls.send(request * 20)
+                sent += 20
+        client.tls.settimeout(60)
+        for _ in range(sent):
+            assert b'"opaque":7,' in client.receive_frame()
+
+
+@pytest.mark.parametrize("kind", ["type", "length", "flipped", "none"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_damaged_record_closes_the_connection(server: LiveServer, version: ssl.TLSVersion, kind: str) -> None:
+    """After the handshake: an alert, and the end."""
+    before = ended(server, Ending.TLS_FAILED)
+    peer = TlsPeer(only(version))
+    with server.connect() as client:
+        handshake(client, peer)
+        record = bytearray(peer.encrypt(look_up(CLIENTS[0])))
+        if kind == "type":
+            record[0] = 24
+        elif kind == "length":
+            record[3:5] = b"\xff\xff"
+        elif kind == "flipped":
+            record[-1] ^= 1
+        client.send(bytes(record) if kind != "none" else b"no record of TLS at all")
+        with pytest.raises(ssl.SSLError), suppress(ConnectionError):
+            while received := client.socket.recv(1 << 16):
+                peer.decrypt(received)
+            raise ssl.SSLError("closed")
+    eventually(lambda: ended(server, Ending.TLS_FAILED) == before + 1)
+
+
+def test_damaged_hellos(server: LiveServer) -> None:
+    """Each ends in an alert or with the connection, or is still a hello."""
+    rng, hello = random.Random(40), TlsPeer().shake_hands()
+    for _ in range(20):
+        with ExitStack() as stack:
+            for _ in range(50):
+                data = bytearray(hello)
+                for _ in range(rng.randint(1, 4)):
+                    data[rng.randrange(len(data))] = rng.randrange(256)
+                if rng.random() < 0.3:
+                    del data[rng.randrange(len(data)) :]
+                client = stack.enter_context(server.connect())
+                with suppress(ConnectionError):
+                    client.send(bytes(data))
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_end_in_every_state(server: LiveServer, version: ssl.TLSVersion, end: str) -> None:
+    """No descriptor stays, and no memory is counted any more."""
+    request = look_up(CLIENTS[0])
+    for _ in range(20):
+        peer = TlsPeer(only(version))
+        hello = peer.shake_hands()
+        for size in (1, 11, 12, len(hello) // 2, len(hello)):
+            with server.connect() as client:
+                client.send(hello[:size])
+                ENDS[end](client.socket)
+        with server.connect() as client:
+            client.send(hello)
+            peer.shake_hands(client.socket.recv(1 << 16))
+            ENDS[end](client.socket)
+        for size in (0, 3, 30, len(request)):
+            peer = TlsPeer(only(version))
+            with server.connect() as client:
+                handshake(client, peer)
+                client.send(peer.encrypt(request)[:size])
+                ENDS[end](client.socket)
+
+
+def test_handshakes_that_stop_do_not_stop_others(server: LiveServer) -> None:
+    """Others are served, whatever waits. Nothing of the stopped ones is left after their end."""
+    hello = TlsPeer().shake_hands()
+    with ExitStack() as stack:
+        for _ in range(200):
+            stack.enter_context(server.connect()).send(hello)
+        eventually(lambda: reactors_of(server).tls_bytes >= 200 * 16 * 1024)
+        with TlsClient(server.port) as client:
+            assert is_answered(client)
+
+
+def test_a_handshake_that_takes_too_long_ends(tmp_path: Path) -> None:
+    """And a PROXY header, which counts as its beginning. A silent connection is only idle."""
+    properties = tls_properties(Files.write(tmp_path / "files", authority("ours").issue("server")))
+    server = TimedServer(tmp_path, {"rocketns.reactors": 1} | properties)
+    try:
+        with server.connect() as hello, server.connect() as header, server.connect() as silent:
+            hello.send(TlsPeer().shake_hands()[:40])
+            header.send(b"PROXY TCP4 ")
+            eventually(lambda: server.call(lambda: server.reactors is not None and server.reactors.connections == 3))
+            for _ in range(9):
+                server.advance(1_000)
+            assert header.stays_silent(0.1)
+            for _ in range(2):
+                server.advance(1_000)
+            assert hello.is_closed_by_server()
+            assert header.is_closed_by_server()
+            assert silent.stays_silent(0.1)
+    finally:
+        server.stop()
+
+
+def test_openssls_memory_is_bounded(tmp_path: Path) -> None:
+    """Beyond it the handshake that began first is closed for a new one."""
+    properties = tls_properties(Files.write(tmp_path / "files", authority("ours").issue("server")))
+    limits = {"rocketns.incomingBytesMax": 4 * 1024 * 1024}
+    with LiveServer(tmp_path, 1, **properties, **limits) as server, ExitStack() as stack:
+        hello = TlsPeer().shake_hands()
+        stopped = [stack.enter_context(server.connect()) for _ in range(100)]
+        for client in stopped:
+            client.send(hello)
+        with TlsClient(server.port) as client, server.connect() as plain:
+            client.send(look_up(CLIENTS[0]))
+            client.receive_frame()
+            plain.send(look_up(CLIENTS[0]))
+            plain.receive_frame()
+        assert reactors_of(server).tls_bytes <= 3 * 1024 * 1024
+
+
+def test_renegotiation_is_refused(server: LiveServer) -> None:
+    """A client that begins a handshake in a connection of TLS 1.2 is told so by an alert."""
+    from OpenSSL import SSL
+
+    context = SSL.Context(SSL.TLSv1_2_METHOD)
+    with socket.create_connection(("127.0.0.1", server.port), 30) as plain:
+        client = SSL.Connection(context, plain)
+        client.set_connect_state()
+        plain.setblocking(True)
+        client.do_handshake()
+        assert client.renegotiate()
+        with pytest.raises(SSL.Error):
+            client.do_handshake()
+
+
+def test_a_client_certificate(tmp_path: Path) -> None:
+    """By which names a policy may know it: only if the operator's authorities signed it."""
+    ours = authority("ours")
+    trust = tmp_path / "trust.pem"
+    trust.write_bytes(ours.certificate_pem())
+    asked = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(trust)}
+    properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
+    client_files = Files.write(tmp_path / "client", ours.issue("client"))
+    with LiveServer(tmp_path, 1, **properties) as server:
+        transport = server.controller.reactor_transport
+        assert transport is not None
+        for identity, names in ((client_files, ("CN=client",)), (None, ())):
+            with TlsClient(server.port, context=any_server(identity)) as client:
+                client.send(look_up(CLIENTS[0]))
+                client.receive_frame()
+                [connection] = server.call(lambda: list(transport.connections))
+                assert (connection.is_tls, connection.peer_names) == (True, names)
+            eventually(lambda: server.call(lambda: not list(transport.connections)))
