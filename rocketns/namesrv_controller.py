@@ -138,7 +138,9 @@ class NamesrvController:
         if reactors is None:
             return
         control = self.core.control
-        transport = ReactorTransport(self.configuration, reactors, control, self.clock, self.asyncio_transport, self.tls)
+        transport = ReactorTransport(
+            self.configuration, reactors, control, self.clock, self.asyncio_transport, self.tls
+        )
         self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
         self._transports.append(transport)
         self.core.missing.take_from(transport.drain_missing)

@@ -111,9 +111,7 @@ class Guard:
             one = decision.principal
             if one is None or one.requests_per_second is not None:
                 return who
-            return replace(
-                who, depends_on_bytes_alone=one.is_known_by_key_alone, depends_on_peer_alone=not one.keys
-            )
+            return replace(who, depends_on_bytes_alone=one.is_known_by_key_alone, depends_on_peer_alone=not one.keys)
         return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
 
     def _within_rate(self, decision: Decision, now_ms: int) -> Decision:

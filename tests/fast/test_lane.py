@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -138,12 +139,12 @@ def test_what_no_reactor_may_answer_is_not_remembered(server: LiveServer) -> Non
         assert not server.call(lambda whole=whole: reactors_of(server).remember_allowed(whole))
 
 
-def observing(server: LiveServer, client: Client) -> ReactorConnection:
+def observing(server: LiveServer, client: Client, *, is_observed: bool = True) -> ReactorConnection:
     """Control answers the connection's next lookup, and lets the later ones stay in the lane."""
     connection = connection_of(server, client)
     with server.held_still():
         client.send(look_up(CLIENTS[0], "T"))
-        server.loop.call_soon_threadsafe(connection.allow_lookups)
+        server.loop.call_soon_threadsafe(partial(connection.allow_lookups, is_observed=is_observed))
     assert b'"code":0' in client.receive_frame()
     settle(server)
     return connection
@@ -163,12 +164,23 @@ def test_observed_lookups_stay_in_the_lane_until_the_policy_changes(server: Live
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
 
 
+def test_lookups_that_a_certificate_allows_stay_in_the_lane_until_the_policy_changes(server: LiveServer) -> None:
+    guard(server)
+    with server.connect() as client:
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+        observing(server, client, is_observed=False)
+        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
+        assert sum(observed for observed, _ in reactors_of(server).allowed_lookups()) == 0
+        guard(server)
+        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
 def test_an_order_to_observe_from_before_the_change_has_no_effect(server: LiveServer) -> None:
     guard(server)
     with server.connect() as client:
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
         connection = connection_of(server, client)
-        server.call(connection.allow_lookups)
+        server.call(partial(connection.allow_lookups, is_observed=True))
         guard(server)
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))

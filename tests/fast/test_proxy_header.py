@@ -11,7 +11,18 @@ from rocketns._fast.connections.proxy_header import parse
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import proxy
 from tests.protocol.strategies import mutated
-from tests.support.proxyheaders import LOCAL, TCP4, TCP6, UNIX_ADDRESSES, UNIX_STREAM, addresses4, addresses6, tlv, v1, v2
+from tests.support.proxyheaders import (
+    LOCAL,
+    TCP4,
+    TCP6,
+    UNIX_ADDRESSES,
+    UNIX_STREAM,
+    addresses4,
+    addresses6,
+    tlv,
+    v1,
+    v2,
+)
 
 HEADERS = [
     v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443),
@@ -32,7 +43,7 @@ HEADERS = [
 AFTER = b"\0\0\0\x10 and what follows it"
 
 
-def known(data: bytes) -> tuple[int, str | None] | None | str:
+def known(data: bytes) -> tuple[int, str | None] | str | None:
     """What the reference says."""
     try:
         header = proxy.parse(data)
@@ -41,7 +52,7 @@ def known(data: bytes) -> tuple[int, str | None] | None | str:
     return None if header is None else (header.size, header.source)
 
 
-def compiled(data: bytes) -> tuple[int, str | None] | None | str:
+def compiled(data: bytes) -> tuple[int, str | None] | str | None:
     try:
         return parse(data)
     except ValueError:

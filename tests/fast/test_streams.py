@@ -110,13 +110,12 @@ def test_waiting_bytes_are_given_back(tmp_path: Path) -> None:
         assert (reactors.queued_bytes, reactors.replied_bytes, reactors.incoming_bytes) == (0, 0, 0)
 
 
-def test_a_connection_that_the_loop_carried_counts_until_it_is_closed(tmp_path: Path) -> None:
-    """rocketns.connectionsMax is for all transports together."""
+def test_a_connection_that_shakes_hands_counts_until_it_is_closed(tmp_path: Path) -> None:
+    """rocketns.connectionsMax is for all threads together."""
     with LiveServer(tmp_path, reactors=1) as server:
-        connections = server.controller.asyncio_transport.connections
         with server.connect() as client:
             client.send(b"\x16")  # as TLS begins
-            eventually(lambda: server.call(lambda: len(connections)) == 1)
+            eventually(lambda: carried(server) == [0])
             assert reactors_of(server).connections == 1
         eventually(lambda: reactors_of(server).connections == 0)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from interop.harness.wire import Client
+from interop.harness.wire import Client, eventually
+from rocketns._fast.connections.messages import Ending
 from rocketns.errors import StartupError
-from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.connections.trusted import TrustedProxies
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.live import LiveServer
@@ -38,14 +38,15 @@ def is_answered(client: Client, before: bytes = b"") -> bool:
 
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_header_from_elsewhere_closes_the_connection(distrusting: LiveServer, header: str) -> None:
-    transport = distrusting.controller.asyncio_transport
+    transport = distrusting.controller.reactor_transport
+    assert transport is not None
     with distrusting.connect() as client:
         client.send(HEADERS[header] + look_up(CLIENTS[0]))
         assert client.is_closed_by_server()
     with distrusting.connect() as client:
         assert is_answered(client)
-    distrusting.call(lambda: None)
-    assert (transport.trusted.refused, transport.ended[UNTRUSTED]) == (1, 1)
+    eventually(lambda: distrusting.call(lambda: transport.endings[Ending.UNTRUSTED_PROXY]) == 1)
+    assert transport.trusted.refused == 1
 
 
 @pytest.mark.parametrize("header", HEADERS)

@@ -103,10 +103,15 @@ class TimedServer:
 
     @property
     def incoming_bytes(self) -> int:
-        """Bytes of frames that are incomplete or waiting."""
-        return (
-            self.controller.asyncio_transport.incoming_bytes if self.reactors is None else self.reactors.incoming_bytes
-        )
+        """Bytes of frames that are incomplete or waiting, without OpenSSL's memory."""
+        if self.reactors is None:
+            return self.controller.asyncio_transport.incoming_bytes
+        return self.reactors.incoming_bytes - self.reactors.tls_bytes
+
+    @property
+    def handshaking(self) -> int:
+        """How many connections the handshake thread has, or is given."""
+        return 0 if self.reactors is None else self.reactors.connections - sum(self.reactors.carried())
 
     @property
     def outgoing_bytes(self) -> int:

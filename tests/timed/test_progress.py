@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from OpenSSL.SSL import Context
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
-from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually, frame, json_header
+from interop.harness.wire import HAPPENS_WITHIN_S, Client, frame, json_header
+from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.server.requests.holders import PROGRESS_BYTES
-from rocketns.server.tls import server as tls_server
+from rocketns.server.tls import contexts
+from rocketns.server.tls.context import Pair
 from tests.behaviour.calls import put_kv
 from tests.behaviour.conftest import Names
 from tests.hostile.crowd import SMALL_BUFFER
@@ -200,8 +201,7 @@ def test_a_handshake_that_does_not_end(start: Start) -> None:
     with server.connect() as client:
         for second in range(9):
             client.send(HELLO[second : second + 1])
-            wait_for_connections(server, 1)
-            eventually(lambda: server.call(lambda: bool(server.controller.asyncio_transport.connections)))
+            wait_for_bytes(server, second + 1)
             server.advance(SECOND)
         assert connections(server) == 1
         pass_time(server, 2 * SECOND)
@@ -212,14 +212,14 @@ def test_a_peer_has_all_its_time_for_the_handshake_though_the_server_makes_its_c
     timed_server: TimedServerFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a busy machine that takes longer than 10 s, which begin when the server can go on."""
-    begun, may_end, build = threading.Event(), threading.Event(), tls_server.build_server_context
+    begun, may_end, build = threading.Event(), threading.Event(), contexts.build_server_context
 
-    def build_slowly(config: TlsConfig) -> Context:
+    def build_slowly(config: TlsConfig, pair: Pair) -> ServerContext:
         begun.set()
         assert may_end.wait(HAPPENS_WITHIN_S)
-        return build(config)
+        return build(config, pair)
 
-    monkeypatch.setattr(tls_server, "build_server_context", build_slowly)
+    monkeypatch.setattr(contexts, "build_server_context", build_slowly)
     server = timed_server()
     with server.connect() as client:
         client.send(HELLO)

@@ -62,7 +62,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
     if kind == FRAME:
         receiver.frame(connection, content, number != 0)
     elif kind == OPENED:
-        receiver.opened(connection, number, moment != 0, *parts_of_opened(content))
+        receiver.opened(connection, number, moment != 0, parts_of_opened(content))
     elif kind == CLOSED:
         receiver.closed(connection, number)
     elif kind == TAKEN:

@@ -53,17 +53,13 @@ class Receiver(Protocol):
     def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
         """FRAME: a request; only its header where the host made more requests than it may."""
 
-    def opened(
-        self, connection: int, host: int, is_tls: bool, address: str, socket_host: str | None, certificate: bytes
-    ) -> None:
-        """OPENED: a connection, with the number of its host, and its peer's address.
-
-        ``socket_host``: a PROXY header announced the address, and this is the host of the socket. ``certificate``: that
-        of the peer, in DER, if its names are proven.
+    def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
+        """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
+        header announced the address; its certificate in DER, if its names are proven.
         """
 
     def refused(self, ending: int, address: str, reason: str) -> None:
-        """REFUSED: a connection ended before it was opened. ``ending`` is an `Ending`, ``reason`` OpenSSL's or empty."""
+        """REFUSED: a connection ended before it was opened. ``ending``: an `Ending`. ``reason`` may be empty."""
 
     def tls_wanted(self) -> None:
         """TLS_WANTED: a connection begins with TLS. It waits for `Reactors.use_context`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from typing import TYPE_CHECKING, Protocol
 
 from rocketns._fast.codec.wire import next_frame
@@ -63,9 +62,6 @@ class Owner(Protocol):
 
     def note_end(self, why: str) -> None:
         """The server ends a connection, and this is why."""
-
-    def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
-        """Let a reactor carry on a plain connection. False if there are no reactors."""
 
 
 class AsyncioConnection(Traffic, asyncio.Protocol):
@@ -194,18 +190,9 @@ class AsyncioConnection(Traffic, asyncio.Protocol):
         self._drop_incoming(taken)
         if handshake.is_plain:
             self._handshake = None
-            self._go_to_a_reactor()
         elif handshake.is_tls and not handshake.is_waiting:
             handshake.wait(self._owner.now_ms())
             self._owner.tls.when_ready(self._start_tls)
-
-    def _go_to_a_reactor(self) -> None:
-        """Without its PROXY header, a plain connection is like any other."""
-        assert self._transport is not None
-        connection = self._transport.get_extra_info("socket")
-        if self._owner.give_back(self, connection, bytes(self._buffer)):
-            self._drop_incoming(len(self._buffer))
-            self._transport.abort()
 
     def _start_tls(self, context: Context | None) -> None:
         if not self.is_open:

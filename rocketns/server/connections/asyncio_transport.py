@@ -53,9 +53,9 @@ CLOSED_AT_ONCE_MAX = 1_000  # the next check closes more
 
 
 class AsyncioTransport:
-    """Runs on the event loop's thread. With ``reactors`` it carries only the connections that they give to it.
+    """Runs on the event loop's thread. With ``reactors`` it carries no connection.
 
-    Those begin with TLS or a PROXY header. ``opened_total`` counts, ``ended`` by the reason why the server ended them:
+    ``opened_total`` counts, ``ended`` by the reason why the server ended them:
     any thread may read both.
     """
 
@@ -89,16 +89,6 @@ class AsyncioTransport:
         """Accept all connections of a socket, which is this transport's from now on."""
         self._server = await listening.serve(lambda: AsyncioConnection(self))
 
-    def take(self, accepted: socket.socket) -> None:
-        """Carry on a connection that a reactor accepted. None of its bytes were read."""
-
-        async def connect() -> None:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: AsyncioConnection(self), accepted)
-
-        task = asyncio.get_running_loop().create_task(connect())
-        self._arriving.add(task)
-        task.add_done_callback(self._arriving.discard)
-
     def may_ask(self, connection: AsyncioConnection) -> bool:
         """Take the token of a request. The socket's host counts, unless only trusted proxies announce hosts."""
         host = connection.place[1 if self._trusts_announced else 0]
@@ -114,19 +104,9 @@ class AsyncioTransport:
     def idle_ms_max(self) -> int:
         return self._netty.idle_ms_max
 
-    def give_back(self, connection: AsyncioConnection, accepted: socket.socket, received: bytes) -> bool:
-        """Let a reactor carry on a plain connection, which begins with ``received``. False if there are no reactors."""
-        if self._reactors is None:
-            return False
-        self.connections.discard(connection)
-        address, host = (text.encode("ascii", "replace") for text in (connection.address, connection.place[0]))
-        self._reactors.adopt(accepted.dup().detach(), address, host, received)
-        return True
-
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
         """A connection was accepted. Beyond ``connectionsMax``, or the rate of its host, it is closed at once.
 
-        A reactor has already taken the token of a connection that it accepted.
         """
         self.connections.add(connection)
         self.opened_total += 1

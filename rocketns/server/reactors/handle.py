@@ -29,7 +29,7 @@ def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: Tls
     reactors = Reactors(slots, configuration.limits.reactor_count, limits_of(configuration, tls_mode))
     reactors.limit_idle(configuration.netty.idle_ms_max)
     if configuration.access.proxies:
-        proxies = [(*packed(one), NetworkFlag.HAS_EVIDENCE) for one in configuration.access.proxies]
+        proxies = [(*packed(one), int(NetworkFlag.HAS_EVIDENCE)) for one in configuration.access.proxies]
         reactors.trust_proxies(Networks(proxies))
     journal = configuration.journal
     if journal.journal_path and journal.journal_lookup_seconds:

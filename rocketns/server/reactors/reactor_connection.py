@@ -45,8 +45,9 @@ class ReactorConnection(Traffic):
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
     __slots__ = (
-        "_allowed_in", "_answered", "_awaited", "_cause", "_frees", "_high_water_bytes", "_host_number", "_number", "_reactors",
-        "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "is_tls", "was_ended_here",
+        "_allowed_in", "_answered", "_awaited", "_cause", "_frees", "_high_water_bytes", "_host_number", "_number",
+        "_reactors", "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "is_tls",
+        "was_ended_here",
     )  # fmt: skip
 
     def __init__(

@@ -127,9 +127,8 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def opened(
-        self, number: int, host: int, is_tls: bool, address: str, socket_host: str | None, certificate: bytes
-    ) -> None:
+    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
+        address, socket_host, certificate = peer
         self.opened_total += 1
         connection = self._connections[number] = ReactorConnection(
             self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host,

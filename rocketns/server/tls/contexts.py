@@ -34,7 +34,8 @@ class TlsContexts:
     ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
     ``verifies_peers``: whether the context in use verifies certificates by the operator's own authorities.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
-    ``use`` gets each context that is made; None if the first cannot be made. ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
+    ``use`` gets each context that is made; None if the first cannot be made.
+    ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
     """
 
     def __init__(
@@ -121,8 +122,7 @@ class TlsContexts:
         return made if isinstance(made, TlsError) else None
 
     def _make(self) -> tuple[Context, bool, ServerContext, float] | TlsError:
-        """The context, whether it verifies certificates of peers, that of the reactors, and when its certificate ends.
-        """
+        """The context, whether it verifies peers, that of the reactors, and when its certificate ends."""
         try:
             config = self._read_config()
             pair = read_pair(config)
