@@ -37,11 +37,9 @@ from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.outgoing.reaching import Reach
-from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
-from rocketns.server.reactors.usage import Meter
 from rocketns.server.requests.rate_watch import REPORT_INTERVAL_MS, RateWatch
 from rocketns.server.stall import Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
@@ -54,7 +52,7 @@ log = logging.getLogger("rocketns.controller")
 FIRST_SCAN_MS = 5_000
 FIRST_KV_PRINT_MS = 60_000
 KV_PRINT_INTERVAL_MS = 10 * 60_000
-# The shortest interval. The balance of the reactors has the same, so that both jobs cost one wake-up.
+# The shortest interval.
 IDLE_CHECK_INTERVAL_MS = 1_000
 REFUSED_INTERVAL_MS = 10_000
 # At the end: how long answers wait for the disk while their connections are open, and how long the writes may take.
@@ -107,7 +105,6 @@ class NamesrvController:
         self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
         self.rates = RateWatch(limits, self.asyncio_transport.rates)
         self.reactor_transport: ReactorTransport | None = None
-        self.balancer: Balancer | None = None
         self._transports: list[Transport] = [self.asyncio_transport]
         self._give_reactors_connections()
 
@@ -116,7 +113,7 @@ class NamesrvController:
         own = OwnTables(state.tables, state.publisher.digests)
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
-        carried = ConnectionFacts(self.asyncio_transport, self.reactors, self.reactor_transport, self.balancer)
+        carried = ConnectionFacts(self.asyncio_transport, self.reactors, self.reactor_transport)
         self.facts = Facts(core, self.name, carried, self.tls, self.fleet, self.writer, self._read_journal)
 
     def _outside(self) -> Outside:
@@ -141,7 +138,7 @@ class NamesrvController:
         transport = ReactorTransport(
             self.configuration, reactors, control, self.clock, self.asyncio_transport, self.tls
         )
-        self.reactor_transport, self.balancer = transport, Balancer(reactors, Meter(transport.threads).read)
+        self.reactor_transport = transport
         self._transports.append(transport)
         self.core.missing.take_from(transport.drain_missing)
 
@@ -185,9 +182,6 @@ class NamesrvController:
             first_ms=now_ms + GIVE_BACK_INTERVAL_MS, every_ms=GIVE_BACK_INTERVAL_MS)  # fmt: skip
         add("missingTopics", self.core.missing.tick,
             first_ms=now_ms + MISSING_INTERVAL_MS, every_ms=MISSING_INTERVAL_MS)  # fmt: skip
-        if self.balancer is not None and self.balancer.balance.count > 1:
-            add("balanceReactors", self.balancer.run,
-                first_ms=now_ms + IDLE_CHECK_INTERVAL_MS, every_ms=IDLE_CHECK_INTERVAL_MS)  # fmt: skip
         if config.access.access_file:
             add("accessFile", self.access_file.check,
                 first_ms=now_ms + ACCESS_WATCH_INTERVAL_MS, every_ms=ACCESS_WATCH_INTERVAL_MS)  # fmt: skip

@@ -71,14 +71,6 @@ def test_limits_have_their_own_prefix_and_javas_frame_length() -> None:
     assert limits.frame_bytes_max == 1024
 
 
-@pytest.mark.parametrize(("reactors", "cores", "expected"), [(-1, 3, 3), (-1, 9, 8), (5, 2, 5)])
-def test_there_is_a_reactor_for_each_core_up_to_eight(
-    monkeypatch: pytest.MonkeyPatch, reactors: int, cores: int, expected: int
-) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(cores)))
-    assert Limits(reactors=reactors).reactor_count == expected
-
-
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [(0, 0, (32_768, 65_536)), (20, 10, (10, 20)), (0, 100, (100, 32_768))],

@@ -28,7 +28,7 @@ from rocketns.server.requests.rates import HostRates, Rates
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock
-from tests.fast.test_moving import balancer_of, reactors_of
+from tests.fast.steps import reactors_of
 from tests.hostile.conftest import NO_TIME_LIMIT
 from tests.hostile.crowd import apart, hosts
 from tests.hostile.witness import MB
@@ -45,13 +45,6 @@ SIZE = 320_000
 def server(tmp_path: Path) -> Iterator[LiveServer]:
     """A server with two reactors, which get connections in turn."""
     with LiveServer(tmp_path, **{"rocketns.incomingBytesMax": LIMIT}, **NO_TIME_LIMIT) as started:
-        reactors, balancer = reactors_of(started), balancer_of(started)
-
-        def deal() -> None:
-            balancer.read_usage = lambda: None
-            reactors.deal_to(2)
-
-        started.call(deal)
         yield started
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.fast.lookups import CLIENTS, look_up
-from tests.fast.test_moving import answer, carried, connection_of, reactors_of, settle, still
+from tests.fast.steps import answer, carried, connection_of, reactors_of, settle
 from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
+from tests.support.proxyheaders import v1
 
 WIDE = 150  # brokers of one topic: its answer is some 30 KB
 TOPICS = ["T1", "wide", "nobody's"]
@@ -110,12 +112,25 @@ def test_waiting_bytes_are_given_back(tmp_path: Path) -> None:
         assert (reactors.queued_bytes, reactors.replied_bytes, reactors.incoming_bytes) == (0, 0, 0)
 
 
+def test_the_reactors_get_new_connections_in_turn(tmp_path: Path) -> None:
+    """Whatever they begin with."""
+    with LiveServer(tmp_path, reactors=3) as server, ExitStack() as stack:
+        for _ in range(6):
+            answer(stack.enter_context(server.connect()))
+        assert carried(server) == [2, 2, 2]
+        for _ in range(3):
+            client = stack.enter_context(server.connect())
+            client.send(v1("TCP4", "192.0.2.7", "192.0.2.1", 56324, 443))
+            answer(client)
+        assert carried(server) == [3, 3, 3]
+
+
 def test_a_connection_that_shakes_hands_counts_until_it_is_closed(tmp_path: Path) -> None:
     """rocketns.connectionsMax is for all threads together."""
     with LiveServer(tmp_path, reactors=1) as server:
         with server.connect() as client:
             client.send(b"\x16")  # as TLS begins
-            eventually(lambda: carried(server) == [0])
+            eventually(lambda: server.handshaking == 1)
             assert reactors_of(server).connections == 1
         eventually(lambda: reactors_of(server).connections == 0)
 
@@ -133,7 +148,6 @@ SMALL_INPUT_MAX = 4096  # connection.pyx
 def small_turns(tmp_path: Path) -> Iterator[LiveServer]:
     settings = {"rocketns.inFlightMax": IN_FLIGHT_MAX, "serverSocketSndBufSize": 0}  # the system's buffers: megabytes
     with LiveServer(tmp_path, reactors=1, **settings) as started:
-        still(started)
         yield started
 
 

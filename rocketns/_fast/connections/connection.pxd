@@ -27,7 +27,7 @@ cdef enum Stage:
     SHAKING_HANDS = 4
 
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
-# but where its comment says so. A MOVE message hands the whole connection to another reactor. The mutexes of the two
+# but where its comment says so. A MOVE message hands the whole connection to another thread. The mutexes of the two
 # inboxes order the two threads' writes: the sender touches the connection no more after its push, and the receiver sees
 # all writes that came before it.
 #

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 
 from rocketns._fast.connections.messages cimport (
-    CLOSED, EXCESS, FRAME, LOOKED_UP, MOVED, OPENED, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
+    CLOSED, EXCESS, FRAME, LOOKED_UP, OPENED, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
 )
 
 cdef enum:
@@ -71,8 +71,6 @@ cdef int deliver_one(Message *message, receiver) except -1:
         receiver.looked_up(connection, number, moment)
     elif kind == EXCESS:
         receiver.too_much_held(number)
-    elif kind == MOVED:
-        receiver.moved(connection, <uint64_t>moment)
     elif kind == REFUSED:
         receiver.refused(number, *content.decode("ascii", "replace").split("\0", 1))
     elif kind == TLS_WANTED:

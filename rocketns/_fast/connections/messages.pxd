@@ -20,7 +20,6 @@ cpdef enum MessageKind:
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     REFUSED = 4  # a connection ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]
     TLS_WANTED = 25  # a connection begins with TLS, and there is no context
-    MOVED = 15  # a connection that was OPENED has a new id, in `moment`
     TAKEN = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
     EXCESS = 22  # close connections of control's loop: too many bytes are held [number: kind of bytes]
@@ -33,7 +32,6 @@ cpdef enum MessageKind:
     CLOSE_IDLE = 10  # close the connections that are idle at `moment`, in milliseconds
     RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
-    GIVE = 13  # move connections to the reactor `connection` [number: thousandths]; see `moving.give` for `moment`
     MOVE = 14  # a connection of another thread, with its former id [data: the Connection]
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 

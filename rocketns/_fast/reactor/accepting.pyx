@@ -1,4 +1,6 @@
-"""New connections: accepted by the first reactor, and dealt out among the reactors in use.
+"""New connections: accepted by the first reactor, and dealt out among all reactors.
+
+Those that begin with a PROXY header or with TLS come back from the handshake thread.
 
 All functions are for the reactor's thread.
 """
@@ -7,11 +9,16 @@ from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 
 from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, write_peer
-from rocketns._fast.connections.messages cimport ADD, Message, new_message
+from rocketns._fast.access.policy cimport know_policy
+from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.connections.messages cimport ADD, FAILED, Message, new_message
 from rocketns._fast.connections.admission cimport turn_stranger_away
 from rocketns._fast.connections.rates cimport CONNECTIONS, OF_CONNECTIONS, Rates, take
-from rocketns._fast.reactor.connection_table cimport add_connection
+from rocketns._fast.reactor.connection_table cimport (
+    add_connection, insert_connection, release_connection, report_opened
+)
 from rocketns._fast.reactor.reactor_state cimport Limits, Shared, assert_reactor, send_message
+from rocketns._fast.reactor.turns cimport finish_turn, resume, take_records
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD,
@@ -38,10 +45,10 @@ cdef enum:
 
 
 cdef void deal_out(Reactor *reactor, int fd) noexcept nogil:
-    """Reactor thread only. The reactors in use get new connections in turn."""
+    """Reactor thread only. The reactors get new connections in turn."""
     cdef Shared *shared = reactor.shared
     cdef Message *message
-    cdef int turn = (reactor.next_reactor + 1) % <int>load(&shared.dealt_to)
+    cdef int turn = (reactor.next_reactor + 1) % shared.carriers
     reactor.next_reactor = turn
     if shared.reactors[turn] == reactor:
         add_connection(reactor, fd)
@@ -110,3 +117,35 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
         if limits.receive_buffer_bytes > 0:
             set_int(fd, SOL_SOCKET, SO_RCVBUF, limits.receive_buffer_bytes)
         deal_out(reactor, fd)
+
+
+cdef void begin(Reactor *reactor, Connection *connection) noexcept nogil:
+    """Reactor thread only. Control hears of a connection whose first bytes the handshake thread has read.
+
+    Its input is what came behind: records if it has TLS.
+    """
+    cdef char socket_address[ADDRESS_ROOM]
+    cdef Peer ignored
+    write_peer(connection.fd, socket_address, &ignored)
+    if not report_opened(reactor, connection, socket_address):
+        connection.is_failed = True
+    elif connection.tls == NULL:
+        resume(reactor, connection)
+    elif connection.input_size:
+        take_records(reactor, connection)
+    finish_turn(reactor, connection)
+
+
+cdef void take_over(Reactor *reactor, Message *message) noexcept nogil:
+    """Reactor thread only. Carry on a connection of the handshake thread.
+
+    That thread touched it no more after its push, see connection.pxd.
+    """
+    cdef Connection *connection = <Connection *>message.data
+    message.data = NULL
+    # The connection may have been judged by a policy that this reactor has not seen.
+    know_policy(&reactor.shared.policy, &reactor.known_policy)
+    if insert_connection(reactor, connection):
+        begin(reactor, connection)
+    else:
+        release_connection(reactor.shared, connection, FAILED)

@@ -146,7 +146,7 @@ cdef void await_events(Reactor *reactor, Connection *connection) noexcept nogil:
 cdef void give_back(Reactor *reactor, Connection *connection) noexcept nogil:
     """Handshake thread only. Its frames begin: the reactors get such connections in turn."""
     cdef Shared *shared = reactor.shared
-    cdef int target = (reactor.next_reactor + 1) % <int>load(&shared.dealt_to)
+    cdef int target = (reactor.next_reactor + 1) % shared.carriers
     reactor.next_reactor = target
     connection.stage = CARRIED
     if connection.tls != NULL:

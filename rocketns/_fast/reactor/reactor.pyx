@@ -12,7 +12,7 @@ from rocketns._fast.connections.messages cimport (
     CLOSE_IDLE,
     END,
     ENDED,
-    GIVE,
+    FAILED,
     MOVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
@@ -26,12 +26,11 @@ from rocketns._fast.connections.messages cimport (
     free_message,
     take_all,
 )
-from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again
+from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again, take_over
 from rocketns._fast.connections.admission cimport let_pass
-from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain
+from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, release_connection
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.latency cimport begin_sample, end_sample
-from rocketns._fast.reactor.moving cimport drop_moving, give, take_moving
 from rocketns._fast.reactor.reactor_state cimport (
     REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Turns, find_connection, must_wait
 )
@@ -153,8 +152,8 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection
     if message.kind == ADD:
         add_connection(reactor, message.number)
-    elif message.kind == GIVE:
-        give(reactor, message)
+    elif message.kind == MOVE:
+        take_over(reactor, message)
     elif message.kind == CLOSE_IDLE:
         close_idle(reactor, message.moment)
     elif message.kind == RESUME:
@@ -195,11 +194,8 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
         reactor.pending = message.next
         handled += 1
         handled_bytes += message.size
-        if message.kind == MOVE:
-            take_moving(reactor, message)
-        else:
-            handle_message(reactor, message)
-            free_message(message)
+        handle_message(reactor, message)
+        free_message(message)
         add(&reactor.messages_handled, 1)
 
 
@@ -316,9 +312,9 @@ cdef void free_pending(Reactor *reactor) noexcept nogil:
         if message.kind == ADD:
             close(message.number)
         if message.kind == MOVE:
-            drop_moving(reactor, message)
-        else:
-            free_message(message)
+            release_connection(reactor.shared, <Connection *>message.data, FAILED)
+            message.data = NULL
+        free_message(message)
 
 
 cdef void free_reactor(Reactor *reactor) noexcept nogil:

@@ -109,7 +109,6 @@ cdef struct Shared:
     int64_t enabled  # 0: every lookup is handed over
     int64_t clock_ms  # -1, or the time that a test sets
     int64_t idle_ms_max  # of new connections
-    int64_t dealt_to  # the first so many reactors get new connections
     # Written by control and by all reactors. Atomic.
     int64_t connections
     int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
@@ -184,7 +183,6 @@ cdef struct Reactor:
     uint32_t *free_indexes
     uint32_t free_count
     uint32_t generation
-    uint32_t next_given  # index at which the next GIVE begins
     size_t out_size
     Layout layouts[LAYOUTS]
     uint8_t next_layout

@@ -76,9 +76,6 @@ class Receiver(Protocol):
     def too_much_held(self, kind: int) -> None:
         """EXCESS: control's loop has the connection to be closed. ``kind`` of bytes: 0 incoming, 1 outgoing."""
 
-    def moved(self, connection: int, to: int) -> None:
-        """MOVED: it has a new number."""
-
 class Reactors:
     """The reactors of one server: `listen`, `run` each on a thread, and then `deliver` whenever `fileno` is readable.
 
@@ -181,17 +178,8 @@ class Reactors:
     def abort(self, connection: int) -> None:
         """Close at once."""
 
-    def deal_to(self, count: int) -> None:
-        """The first ``count`` reactors get new connections; at first only one does."""
-
-    def give(self, source: int, target: int, thousandths: int, recent_ms: int) -> None:
-        """Move a part of a reactor's connections to another. Only connections at rest move, and at most 512.
-
-        With ``recent_ms``, only connections that had a byte within that time. A moved connection has a new number.
-        """
-
     def lookups_of(self, connection: int) -> int:
-        """How many lookups of a connection reactors answered. -1 where it moves to another reactor, or is gone."""
+        """How many lookups of a connection reactors answered. -1 where it is gone."""
 
     def carried(self) -> list[int]:
         """How many connections each reactor has."""

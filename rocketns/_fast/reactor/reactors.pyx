@@ -27,7 +27,6 @@ from rocketns._fast.connections.messages cimport (
     CLOSE_IDLE,
     CONTEXT_CHANGED,
     END,
-    GIVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
     REPLY_FREES_LOOKUPS,
@@ -76,7 +75,6 @@ cdef class Reactors:
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes, self.shared.rates = &slots.routes, &self.rates.rates
         self.shared.clock_ms = -1
-        self.shared.dealt_to = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
         self.shared.carriers = count
         for number in range(count + 1):
@@ -286,23 +284,6 @@ cdef class Reactors:
 
     def abort(self, uint64_t connection):
         self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
-
-    def deal_to(self, int count):
-        if not 0 < count <= self.count:
-            raise ValueError(f"{count} reactors: 1 to {self.count} expected")
-        store(&self.shared.dealt_to, count)
-
-    def give(self, int source, int target, int thousandths, int64_t recent_ms):
-        cdef Message *message
-        if not (0 <= source < self.count and 0 <= target < self.count and source != target):
-            raise ValueError(f"connections of reactor {source} to reactor {target}")
-        if not 0 <= thousandths <= 1000:
-            raise ValueError(f"{thousandths} thousandths")
-        message = new_message(GIVE, <uint64_t>target)
-        if message == NULL:
-            raise MemoryError
-        message.number, message.moment = thousandths, recent_ms
-        send_message(self.shared.reactors[source], message)
 
     def lookups_of(self, uint64_t connection):
         return lookups_of(self.shared.reactors[self.reactor_of(connection)], connection)

@@ -20,11 +20,6 @@ def _queue_bytes(scene: Scene) -> Iterator[Sample]:
     yield ("reactors",), scene.facts.connections.queued_bytes
 
 
-def _reactors(scene: Scene) -> Iterator[Sample]:
-    yield ("started",), scene.facts.connections.reactors_started
-    yield ("in_use",), scene.facts.connections.reactors_in_use
-
-
 FAMILIES: tuple[Family, ...] = (
     histogram("rocketns_control_turn_duration_seconds",
               "Length of a turn of the control thread, in which it answers requests.",
@@ -50,6 +45,6 @@ FAMILIES: tuple[Family, ...] = (
           single(lambda s: float(s.facts.why_not_ready() is None))),
     gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
           single(lambda s: float(s.facts.is_draining))),
-    gauge("rocketns_reactors", "Threads that carry plain connections.", _reactors,
-          {"state": "`started`; `in_use`: those that get new connections"}),
+    gauge("rocketns_reactors", "Threads that carry connections.",
+          single(lambda s: s.facts.connections.reactors_started)),
 )  # fmt: skip

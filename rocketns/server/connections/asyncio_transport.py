@@ -105,9 +105,7 @@ class AsyncioTransport:
         return self._netty.idle_ms_max
 
     def opened(self, connection: AsyncioConnection, transport: asyncio.Transport) -> None:
-        """A connection was accepted. Beyond ``connectionsMax``, or the rate of its host, it is closed at once.
-
-        """
+        """A connection was accepted. Beyond ``connectionsMax``, or the rate of its host, it is closed at once."""
         self.connections.add(connection)
         self.opened_total += 1
         if self._reactors is None and not self.rates.may_connect(connection.place[0], self.now_ms()):

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.connection import Connection
 from rocketns.server.connections.asyncio_transport import AsyncioTransport
-from rocketns.server.reactors.balancer import Balancer
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.requests.rates import Rates
 
@@ -15,14 +14,10 @@ from rocketns.server.requests.rates import Rates
 class ConnectionFacts:
     """Any thread may read all of it, but for `of_all`. ``of_loop`` counts the connections of control's loop."""
 
-    def __init__(
-        self, loop: AsyncioTransport, reactors: Reactors | None, carried: ReactorTransport | None,
-        balancer: Balancer | None,
-    ) -> None:  # fmt: skip
+    def __init__(self, loop: AsyncioTransport, reactors: Reactors | None, carried: ReactorTransport | None) -> None:
         self._loop = loop
         self._reactors = reactors
         self._carried = carried
-        self._balancer = balancer
 
     def of_all(self) -> list[Connection]:
         """Control only. The open connections, those of the reactors first."""
@@ -105,11 +100,6 @@ class ConnectionFacts:
     @property
     def reactors_started(self) -> int:
         return 0 if self._reactors is None else self._reactors.count
-
-    @property
-    def reactors_in_use(self) -> int:
-        """The reactors that get new connections."""
-        return self.reactors_started if self._balancer is None else self._balancer.balance.active
 
     @property
     def lookups(self) -> tuple[int, int]:

@@ -24,9 +24,9 @@ HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 
 def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors | None:
     """None with ``--reactors 0``: the asyncio transport carries all connections then. No thread runs yet."""
-    if not configuration.limits.reactor_count:
+    if not configuration.limits.reactors:
         return None
-    reactors = Reactors(slots, configuration.limits.reactor_count, limits_of(configuration, tls_mode))
+    reactors = Reactors(slots, configuration.limits.reactors, limits_of(configuration, tls_mode))
     reactors.limit_idle(configuration.netty.idle_ms_max)
     if configuration.access.proxies:
         proxies = [(*packed(one), int(NetworkFlag.HAS_EVIDENCE)) for one in configuration.access.proxies]

@@ -78,7 +78,7 @@ class ReactorConnection(Traffic):
 
     @property
     def requests(self) -> int:
-        """While the connection moves to another reactor, and after its end, with the lookups that were known before."""
+        """After its end, with the lookups that were known before."""
         self._answered = max(self._answered, self._reactors.lookups_of(self._number))
         return self.received + self._answered
 
@@ -145,18 +145,6 @@ class ReactorConnection(Traffic):
             self._cause = cause
             self.is_open, self.was_ended_here = False, True
             self._reactors.abort(self._number)
-
-    def moved(self, number: int) -> None:
-        """The connection has this number now, at another reactor. It had no unsent answers when it moved.
-
-        The last order to the former reactor may have come too late, so it is repeated.
-        """
-        self._number = number
-        self._untaken = self._awaited = 0
-        if self._cause is not None:
-            self._reactors.abort(number)
-        elif self.was_ended_here:
-            self._reactors.end(number)
 
     def ended(self, ending: int) -> Cause:
         """The reactor closed the connection. Returns the cause."""

@@ -137,11 +137,6 @@ class ReactorTransport:
         connection.peer_names = names_in(certificate) if certificate else ()
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
-    def moved(self, number: int, to: int) -> None:
-        connection = self._connections[to] = self._connections.pop(number)
-        connection.moved(to)
-        self._control.resume(connection)
-
     def closed(self, number: int, ending: int) -> None:
         connection = self._connections.pop(number)
         self.endings[ending] += 1

@@ -1,0 +1,45 @@
+"""Steps of tests that look into a server's reactors."""
+
+from __future__ import annotations
+
+from interop.harness.wire import Client, eventually
+from rocketns._fast.reactor.reactors import Reactors
+from rocketns.server.reactors.reactor_connection import ReactorConnection
+from rocketns.server.reactors.reactor_transport import ReactorTransport
+from tests.compiled.parts import is_settled
+from tests.fast.lookups import CLIENTS, look_up
+from tests.support.inprocess import TimedServer
+from tests.support.live import LiveServer
+
+
+def reactors_of(server: LiveServer | TimedServer) -> Reactors:
+    reactors = server.controller.reactors
+    assert reactors is not None
+    return reactors
+
+
+def transport_of(server: LiveServer | TimedServer) -> ReactorTransport:
+    transport = server.controller.reactor_transport
+    assert transport is not None
+    return transport
+
+
+def settle(server: LiveServer | TimedServer) -> None:
+    """Wait until reactors and control have handled all messages."""
+    eventually(lambda: server.call(lambda: is_settled(reactors_of(server))), every_s=0.001)
+    server.call(lambda: None)
+
+
+def carried(server: LiveServer | TimedServer) -> list[int]:
+    return reactors_of(server).carried()
+
+
+def answer(client: Client, topic: str = "T", opaque: int = 7) -> bytes:
+    client.send(look_up(CLIENTS[0], topic, opaque))
+    return client.receive_frame()
+
+
+def connection_of(server: LiveServer, client: Client) -> ReactorConnection:
+    host, port = client.socket.getsockname()[:2]
+    channels = server.call(lambda: list(transport_of(server)._connections.values()))
+    return next(one for one in channels if one.address == f"{host}:{port}")
