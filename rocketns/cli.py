@@ -114,16 +114,16 @@ def parser() -> _Parser:
     add("--log-format", default=LOG_FORMATS[0], choices=LOG_FORMATS, metavar="<arg>",
         help="text, as Java's log, or json: one object a line, times in UTC; by default text")  # fmt: skip
     add("--reactors", type=_reactors, metavar="<n>",
-        help=f"threads that carry connections and answer route lookups, 0 to {REACTORS_MAX}; by default 1. With 0 the "
-        "asyncio loop does both. Takes precedence over rocketns.reactors")  # fmt: skip
+        help=f"threads that carry connections and answer route lookups, 1 to {REACTORS_MAX}; by default 1. "
+        "Takes precedence over rocketns.reactors")  # fmt: skip
     parsers.add_language_option(made)
     add("--version", action="version", version=f"rocketns {__version__}", help="print the version and exit")
     return made
 
 
 def _reactors(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > REACTORS_MAX:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to {REACTORS_MAX} expected")
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= REACTORS_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 1 to {REACTORS_MAX} expected")
     return int(text)
 
 

@@ -24,9 +24,9 @@ from rocketns.server.access_file import AccessFile, in_a_thread
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.confirming.refusing import Refusals
-from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.connections.charged import ChargedConnection
 from rocketns.server.connections.strangers import flagged_networks
+from rocketns.server.connections.totals import Totals
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.connections import ConnectionFacts
@@ -41,7 +41,6 @@ from rocketns.server.reactors.handle import make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.requests.rate_watch import REPORT_INTERVAL_MS, RateWatch
-from rocketns.server.stall import Transport
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
 
 if TYPE_CHECKING:
@@ -89,8 +88,7 @@ class NamesrvController:
         for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
         state = State(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, configuration.read_tls().mode)
-        use = None if self.reactors is None else self.reactors.use_context
-        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports, use=use)
+        self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports, use=self.reactors.use_context)
         self.journal = self._make_journal(state)
         is_mute = configuration.discovery.mute
         self.writer = FileWriter(bytes_max=limits.kv_bytes_max, is_mute=is_mute)
@@ -102,18 +100,19 @@ class NamesrvController:
         self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
-        self.asyncio_transport = AsyncioTransport(configuration, core.control, self.clock, self.tls, self.reactors)
-        self.rates = RateWatch(limits, self.asyncio_transport.rates)
-        self.reactor_transport: ReactorTransport | None = None
-        self._transports: list[Transport] = [self.asyncio_transport]
-        self._give_reactors_connections()
+        self.totals = Totals(limits, self.reactors, self.clock)
+        self.rates = RateWatch(limits, self.reactors.rates)
+        self.reactor_transport = ReactorTransport(
+            configuration, self.reactors, core.control, self.clock, self.totals, self.tls
+        )
+        core.missing.take_from(self.reactor_transport.drain_missing)
 
         refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
         self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
         own = OwnTables(state.tables, state.publisher.digests)
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
-        carried = ConnectionFacts(self.asyncio_transport, self.reactors, self.reactor_transport)
+        carried = ConnectionFacts(self.reactors, self.reactor_transport)
         self.facts = Facts(core, self.name, carried, self.tls, self.fleet, self.writer, self._read_journal)
 
     def _outside(self) -> Outside:
@@ -130,21 +129,8 @@ class NamesrvController:
         return JournalFacts(buffer.seq, writer.written_bytes, buffer.waiting_bytes, buffer.lost, buffer.lost_total,
                             writer.failures, writer.is_failing)  # fmt: skip
 
-    def _give_reactors_connections(self) -> None:
-        reactors = self.reactors
-        if reactors is None:
-            return
-        control = self.core.control
-        transport = ReactorTransport(
-            self.configuration, reactors, control, self.clock, self.asyncio_transport, self.tls
-        )
-        self.reactor_transport = transport
-        self._transports.append(transport)
-        self.core.missing.take_from(transport.drain_missing)
-
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
-        totals, control = self.asyncio_transport.totals, self.core.control
-        return ChargedConnection(totals, control, forget, addr, account, rest_s_max)
+        return ChargedConnection(self.totals, self.core.control, forget, addr, account, rest_s_max)
 
     def _make_journal(self, state: State) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
@@ -156,7 +142,7 @@ class NamesrvController:
         from rocketns.journal.record import OVERFLOW
 
         ns = self._journal_ns()
-        sources = [] if reactors is None else [partial(drain_counts, reactors, OVERFLOW)]
+        sources = [partial(drain_counts, reactors, OVERFLOW)]
         log.info("the journal is written to %s as ns=%s", config.journal_path, ns)
         kv = state.kv_config.config_table
         return Journal(config, ns, state.tables, kv, self.clock.now().epoch_ms, _call_later, sources)
@@ -222,22 +208,16 @@ class NamesrvController:
         if self.core.control.is_holding:
             self.core.control.release()
         else:
-            await self._accept()
+            self.reactor_transport.accept(self._listening.socket)
         self.core.lookup_switch.update(self.clock.now())
-        self.core.stalls.begin(self._transports)
+        self.core.stalls.begin([self.reactor_transport, self.totals])
         self.confirming.tick()
         self.fleet.follow(self.port)
 
     async def _let_peers_wait(self) -> None:
         """Lookups are answered SYSTEM_ERROR, and everything else waits."""
         self.core.control.hold()
-        await self._accept()
-
-    async def _accept(self) -> None:
-        if self.reactor_transport is None:
-            await self.asyncio_transport.accept(self._listening)
-        else:
-            self.reactor_transport.accept(self._listening.socket)
+        self.reactor_transport.accept(self._listening.socket)
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
@@ -258,17 +238,14 @@ class NamesrvController:
         self._wait_for_jobs()
 
     def _close_idle(self) -> None:
-        if self.reactor_transport is not None:
-            self.reactor_transport.close_idle()
-            self.core.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
-        self.asyncio_transport.close_idle()
-        self.asyncio_transport.totals.close_late()
+        self.reactor_transport.close_idle()
+        self.core.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
+        self.totals.close_late()
 
     def _follow_policy(self, policy: Policy) -> None:
         networks = flagged_networks(policy, self.configuration.access.proxies)
-        if self.reactors is not None:  # first, because it may lack memory: then nobody follows
-            self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
-        self.asyncio_transport.strangers.follow(policy, networks)
+        # First, because it may lack memory: then nobody follows.
+        self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
         self.core.context.guard.follow(policy)
 
     def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:
@@ -348,9 +325,7 @@ class NamesrvController:
         written = asyncio.Event()
         self.writer.close(lambda _: written.set())
         await _wait(written, ANSWER_WITHIN_S)
-        if self.reactor_transport is not None:
-            self.reactor_transport.stop()
-        await self.asyncio_transport.stop()
+        self.reactor_transport.stop()
         self._listening.socket.close()
         self._tell_refused(after_ms=0)
         self._deliver_counted()

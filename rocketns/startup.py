@@ -103,7 +103,7 @@ async def _serve(configuration: Configuration, log_writer: LogWriter) -> int:
     signals.reread_at_sighup(partial(_reread, controller, address_server, admin, log_writer, supervisor))
     if await _started(controller, stop):
         signals.print_stacks_at_sigquit(lambda: controller.facts.counts() | {"log records": log_writer.waiting})
-        _settle_down(controller)
+        _settle_down()
         await _serve_until(stop, controller, address_server, supervisor)
     await controller.stop()
     if admin is not None:
@@ -163,11 +163,10 @@ def _reread(
     supervisor.reloaded()
 
 
-def _settle_down(controller: NamesrvController) -> None:
+def _settle_down() -> None:
     """Done after the start, which is short and shares the machine with no request."""
     _spare_the_collector()
-    if controller.reactors is not None:
-        _let_reactors_go_first()
+    _let_reactors_go_first()
 
 
 def _spare_the_collector() -> None:

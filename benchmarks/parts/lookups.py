@@ -9,7 +9,7 @@ from benchmarks.loading.brokers import Brokers, Shape
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, DEPTHS, ENCODINGS, FEW, MANY, TOPICS, WIDTH, Plan
 from benchmarks.record import Cell, Record
-from benchmarks.servers.kinds import ASYNCIO, DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
 from benchmarks.warm import warm_lookups
 
 SHAPE = Shape(BROKERS, TOPICS, WIDTH)
@@ -26,7 +26,7 @@ def name(connections: int, encoding: str, depth: int) -> str:
 def run(bench: Bench, record: Record) -> None:
     """All servers run at once. In each round every cell is measured on each of them."""
     plan = bench.plan
-    with bench.registered(record, (DEFAULT, REACTORS_1, ASYNCIO, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+    with bench.registered(record, (DEFAULT, REACTORS_1, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
         servers = having(found)
         warm_lookups(bench, record, servers, TOPICS, list(ENCODINGS))
         bench.measure(record, plan.rounds, found, {
@@ -38,10 +38,9 @@ def run(bench: Bench, record: Record) -> None:
 
 
 def _measure(cell: Cell, brokers: Brokers, *, connections: int, encoding: str, depth: int, seconds: float) -> None:
-    """One cell. The asyncio lane is not the default, and many connections would take it minutes a round."""
-    if brokers.server.kind.key != ASYNCIO or connections == FEW:
-        measure_lookups(cell, brokers, connections=connections, depth=depth, encoding=encoding, topics=TOPICS,
-                        seconds=seconds)  # fmt: skip
+    """One cell."""
+    measure_lookups(cell, brokers, connections=connections, depth=depth, encoding=encoding, topics=TOPICS,
+                    seconds=seconds)  # fmt: skip
 
 
 def method(plan: Plan) -> str:
@@ -53,8 +52,8 @@ def method(plan: Plan) -> str:
         "closed loop sends less while the server is slow, so its latencies leave out the requests that would have been "
         "sent then. Paced load is below. CPU is that of the whole server process: all threads, user and system. One "
         "load generator on the same cores limits the throughput of the fastest servers. At "
-        f"{MANY:,} connections most of the latency is the load generator's own. Binary headers, and rocketns on "
-        f"asyncio, were measured with {FEW} connections only."
+        f"{MANY:,} connections most of the latency is the load generator's own. Binary headers were "
+        f"measured with {FEW} connections only."
     )
 
 

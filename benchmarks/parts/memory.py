@@ -8,7 +8,7 @@ from benchmarks.loading.load import lookups
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, ENCODINGS, FEW, WIDTH, Plan
 from benchmarks.record import Record
-from benchmarks.servers.kinds import ASYNCIO, DEFAULT, JAVAS, RUST
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST
 from benchmarks.servers.process import resident_mb
 from benchmarks.servers.running import Needs, running
 
@@ -24,7 +24,7 @@ def run(bench: Bench, record: Record) -> None:
     for topics in plan.memory_topics:
         bench.say(name(topics))
         shape = Shape(BROKERS, topics, WIDTH)
-        kinds = [kind for kind in bench.choose(DEFAULT, ASYNCIO, *JAVAS, RUST) if kind.key not in record.failed]
+        kinds = [kind for kind in bench.choose(DEFAULT, *JAVAS, RUST) if kind.key not in record.failed]
         with (
             running(kinds, bench.folder / str(topics), Needs(), record.failed) as servers,
             with_brokers(servers, shape, plan.register_s, failing(record)) as found,

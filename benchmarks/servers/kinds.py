@@ -18,7 +18,7 @@ from interop.harness.servers import JavaNameServer
 IDLE_S = 3600
 # At times more requests are outstanding than the default capacity of 50,000. All servers have this setting.
 QUEUE, QUEUE_CAPACITY = "clientRequestThreadPoolQueueCapacity", 200_000
-DEFAULT, REACTORS_1, REACTORS_2, ASYNCIO = "rocketns", "rocketns-1", "rocketns-2", "rocketns-0"
+DEFAULT, REACTORS_1, REACTORS_2 = "rocketns", "rocketns-1", "rocketns-2"
 JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C = "java", "java-g1", "java-script", "rust", "c"
 # In every part. rocketns is compared with the one that does best in the row.
 JAVAS = (JAVA, JAVA_G1, JAVA_SCRIPT)
@@ -39,7 +39,6 @@ LABELS = {
     DEFAULT: "rocketns",
     REACTORS_1: "rocketns, 1 reactor",
     REACTORS_2: "rocketns, 2 reactors",
-    ASYNCIO: "rocketns, asyncio",
     JAVA: "Java, small heap, serial",
     JAVA_G1: "Java, small heap, G1",
     JAVA_SCRIPT: "Java, runserver.sh",
@@ -148,7 +147,6 @@ def all_kinds() -> dict[str, ServerKind]:
         _of_rocketns(DEFAULT),
         _of_rocketns(REACTORS_1, "--reactors", "1"),
         _of_rocketns(REACTORS_2, "--reactors", "2"),
-        _of_rocketns(ASYNCIO, "--reactors", "0"),
         *map(_of_java, JAVAS),
         ServerKind(RUST, _rust, programs.rust_name_server),
         ServerKind(C, _c, functools.partial(programs.compiled, "cns")),

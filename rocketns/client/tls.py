@@ -22,7 +22,7 @@ def client_context(config: TlsConfig) -> ssl.SSLContext:
     context.verify_mode = ssl.CERT_NONE
     if not config.test_mode:
         _use_files(context, config.client)
-    _restrict(context, chosen_suites(config.protocols, config.ciphers))
+    restrict(context, chosen_suites(config.protocols, config.ciphers))
     return context
 
 
@@ -35,8 +35,11 @@ def _use_files(context: ssl.SSLContext, side: TlsSide) -> None:
         context.load_cert_chain(side.cert_path, side.key_path or None, lambda: side.key_password)
 
 
-def _restrict(context: ssl.SSLContext, suites: Suites) -> None:
-    """The standard library cannot choose among the suites of TLS 1.3: it offers all of them, or none."""
+def restrict(context: ssl.SSLContext, suites: Suites) -> None:
+    """Offer these versions and suites only.
+
+    The standard library cannot choose among the suites of TLS 1.3: it offers all of them, or none.
+    """
     context.minimum_version = _VERSIONS[suites.protocols[0]]
     context.maximum_version = _VERSIONS[suites.protocols[-1]]
     if suites.older:

@@ -76,10 +76,10 @@ class Limits(OwnConfig):
     reactors: int = prop(
         1,
         "threads that carry connections and answer route lookups. One answers 280,000 lookups a second; further ones "
-        "get new connections in turn. 0 is none: then the asyncio loop carries the connections",
+        "get new connections in turn",
         START,
         unit="threads",
-        low=0,
+        low=1,
         high=REACTORS_MAX,
     )
     turn_requests_max: int = prop(

@@ -101,7 +101,7 @@ class StallWatch:
         return newly_ms if newly_ms > LATE_MS_MAX else 0
 
     def _forgive(self, stall: Stall) -> None:
-        """The number of connections: the reactors count those that the asyncio transport carries for them, too."""
+        """The number of connections is that of the accepted ones."""
         self._rounds_left = SETTLE_ROUNDS_MAX
         self._settled_by_ms = stall.ended_ms + SETTLE_MS * SETTLE_ROUNDS_MAX
         brokers = liveness.forgive(self._tables, stall.missed_ms)

@@ -69,7 +69,9 @@ class Shadow:
         self._tls = TlsConfig.read(options.system, {})
         self._context: ssl.SSLContext | None = None
         self._ends_tls = not self._tls.test_mode
-        self._contexts = TlsContexts(lambda: TlsConfig.read(options.system, {})) if self._ends_tls else None
+        self._contexts = (
+            TlsContexts(lambda: TlsConfig.read(options.system, {}), for_ports=True) if self._ends_tls else None
+        )
         self._listening = bind(options.bind, options.port)
         self.port = self._listening.address[1]
         self._folder = folder

@@ -59,7 +59,6 @@ def test_a_topic_without_a_route_has_a_row_and_a_line_until_it_comes(
 
 def test_a_flood_of_names_leaves_others_theirs(managed: Managed) -> None:
     """More names than a reactor keeps in a second come before and after the one of another host."""
-    assert managed.reactors is not None
     number = managed.reactors.host_number  # drawn at a start, see hosts.pyx; hosts with one number count as one
     host = next(one for one in (f"127.0.0.{n}" for n in range(2, 250)) if number(one) != number("127.0.0.1"))
     with managed.connect() as flood, Client(managed.port, source=host) as client:

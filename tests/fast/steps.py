@@ -13,15 +13,11 @@ from tests.support.live import LiveServer
 
 
 def reactors_of(server: LiveServer | TimedServer) -> Reactors:
-    reactors = server.controller.reactors
-    assert reactors is not None
-    return reactors
+    return server.controller.reactors
 
 
 def transport_of(server: LiveServer | TimedServer) -> ReactorTransport:
-    transport = server.controller.reactor_transport
-    assert transport is not None
-    return transport
+    return server.controller.reactor_transport
 
 
 def settle(server: LiveServer | TimedServer) -> None:

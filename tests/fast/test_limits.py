@@ -21,13 +21,13 @@ from rocketns._fast.connections.hosts import host_of as compiled
 from rocketns._fast.connections.rates import HostRates as CompiledRates
 from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
-from rocketns.server.requests import rates as reference
 from rocketns.server.requests.holders import PROGRESS_BYTES
 from rocketns.server.requests.inbox import WAITING_BYTES_MAX
-from rocketns.server.requests.rates import HostRates, Rates
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock
+from tests.fast import host_rates as reference
+from tests.fast.host_rates import HostRates, Rates
 from tests.fast.steps import reactors_of
 from tests.hostile.conftest import NO_TIME_LIMIT
 from tests.hostile.crowd import apart, hosts

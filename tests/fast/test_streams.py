@@ -217,7 +217,6 @@ def look_up_topics(client: Client, *topics: str) -> None:
 
 def noted(noting_server: TimedServer) -> list[Row]:
     reactors = noting_server.reactors
-    assert reactors is not None
     return noting_server.call(reactors.drain_missing)
 
 

@@ -175,8 +175,9 @@ PEERS = 4
 
 def make_connection(server: TimedServer) -> ChargedConnection:
     controller = server.controller
-    totals, control = controller.asyncio_transport.totals, controller.core.control
-    return ChargedConnection(totals, control, controller.client._forget, "127.0.0.2:1", "127.0.0.2", 1.0)
+    return ChargedConnection(
+        controller.totals, controller.core.control, controller.client._forget, "127.0.0.2:1", "127.0.0.2", 1.0
+    )
 
 
 def hand_over(connection: socket.socket) -> None:

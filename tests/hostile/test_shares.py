@@ -25,7 +25,6 @@ from tests.fast.lookups import CLIENTS, look_up
 from tests.hostile.conftest import StartLive
 from tests.hostile.crowd import HELD, apart, hosts, registration, requests
 from tests.support.proxyheaders import v1
-from tests.support.tlsclient import TlsPeer
 
 HOST = "127.0.0.2"
 PEERS, EACH = 40, 30
@@ -96,21 +95,6 @@ def post_registration(broker: Client, names: Names) -> None:
     broker.post(codes.REGISTER_BROKER, register_ext(names.cluster, names.broker, body=body), body)
 
 
-def test_the_rest_of_a_hello_waits_for_its_turn(live: StartLive) -> None:
-    """Each handshake costs an RSA signature."""
-    server, hello = live({"rocketns.reactors": 1}), TlsPeer().shake_hands()
-    handshakes, begun = server.controller.asyncio_transport.handshakes, 100
-    with server.connect() as peer:
-        peer.send(hello[:begun])
-        eventually(lambda: server.call(lambda: handshakes.total_ns) > 0)
-        server.call(lambda: setattr(handshakes, "_turn_is_due", True))  # it does not come
-        peer.send(hello[begun:])
-        eventually(lambda: server.call(lambda: server.incoming_bytes) > 0 or unread_bytes(peer.socket))
-        assert unread_bytes(peer.socket) == 0
-        server.call(handshakes._turn)
-        assert peer.socket.recv(1) == b"\x16"
-
-
 @pytest.mark.parametrize("request_", [b"", requests(LIST, 1)], ids=["carried by control", "carried by a reactor"])
 def test_a_host_that_announces_others_has_one_share(live: StartLive, request_: bytes) -> None:
     """A share is that of the socket's address, whatever PROXY headers say."""
@@ -126,9 +110,7 @@ def test_a_host_that_announces_others_has_one_share(live: StartLive, request_: b
 
         def places() -> list[tuple[str, str]]:
             """Of each connection that control knows: whose share it has, and who it says it is."""
-            controller = server.controller
-            known = [*controller.asyncio_transport.connections, *controller.reactor_transport.connections]
-            return sorted({one.place for one in known})
+            return sorted({one.place for one in server.controller.reactor_transport.connections})
 
         assert server.call(places) == [(HOST, f"10.0.0.{number + 1}") for number in range(3)]
 
@@ -137,7 +119,6 @@ def test_a_new_broker_has_room_beside_a_crowd(live: StartLive) -> None:
     """Its 1.6 MB get to control though the frames of three hosts fill the room for first frames."""
     server, names = live({"rocketns.reactors": 1, "rocketns.incomingBytesMax": 32 << 20}), Names()
     reactors = server.controller.reactors
-    assert reactors is not None
     filling = frame(json_header(9999), bytes(HELD))
     with ExitStack() as stack:
         others = apart(hosts(9), "127.0.0.1", server)[:3]

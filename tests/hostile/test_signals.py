@@ -46,10 +46,10 @@ def test_sigquit_prints_the_stacks_of_all_threads_and_what_waits(server: NameSer
         server.process.wait_for(r"bytes in the journal's buffer: 0\n")
     text = server.process.text()
     assert f"Full thread dump rocketns {__version__}, process {server.pid}:\n" in text
-    threads = {"MainThread", "log-writer", "signal-dispatcher", "reactor-0", "reactor-1"}
+    threads = {"MainThread", "log-writer", "signal-dispatcher", "reactor-0", "reactor-1", "tls-handshakes"}
     assert threads <= set(re.findall(r'^"([\w-]+)" nid=\d+$', text, re.M))
     assert re.search(r'^"MainThread" nid=\d+\n(?:  .*\n)*  File ".*__main__\.py", line \d+, in ', text, re.M)
-    assert "  connections of the reactors, and those handed over: 1\n" in text
+    assert "  connections: 1\n" in text
     assert "  requests in the inbox: 0\n" in text
 
 

@@ -88,7 +88,6 @@ def plant_wrong_thread(fault: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         server = TimedServer(Path(home), {"rocketns.reactors": 1})
         reactors = server.reactors
-        assert reactors is not None
         with server.connect() as client:  # answered, so both threads run and are known
             client.request(codes.GET_BROKER_CLUSTER_INFO)
         reactors.close_idle(0)  # any thread may

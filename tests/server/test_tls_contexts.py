@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from OpenSSL.SSL import Context
 
+from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import StartupError
-from rocketns.server.tls import server as tls_server
+from rocketns.server.tls import contexts as tls_contexts
+from rocketns.server.tls.context import Pair
 from rocketns.server.tls.contexts import TlsContexts
-from tests.server.tls_configs import config, files_config
+from tests.server.tls_configs import config, context_of, files_config
 from tests.support.certificates import Files, Identity, authority
 
 
@@ -28,13 +29,25 @@ def files(ours: Identity, tmp_path: Path) -> Files:
     return Files.write(tmp_path, ours.issue("server"))
 
 
-async def current(contexts: TlsContexts) -> Context | None:
+class Watched(TlsContexts):
+    """Keeps the context that it gave to the reactors last."""
+
+    def __init__(self, read_config: Callable[[], TlsConfig]) -> None:
+        self.given: ServerContext | None = None
+        super().__init__(read_config, use=self._keep)
+
+    def _keep(self, made: ServerContext | None) -> None:
+        self.given = made
+
+
+async def current(contexts: Watched) -> ServerContext | None:
     """The context that a new connection gets, after every context under construction is finished."""
     while contexts._tasks:
         await asyncio.gather(*contexts._tasks)
-    ready: asyncio.Future[Context | None] = asyncio.get_running_loop().create_future()
+    ready: asyncio.Future[object] = asyncio.get_running_loop().create_future()
     contexts.when_ready(ready.set_result)
-    return await ready
+    await ready
+    return contexts.given
 
 
 def read(files: Files) -> Callable[[], TlsConfig]:
@@ -43,11 +56,11 @@ def read(files: Files) -> Callable[[], TlsConfig]:
     return lambda: files_config(files, **more)
 
 
-def watching(files: Files, test: Callable[[TlsContexts, Context | None], Awaitable[None]]) -> None:
+def watching(files: Files, test: Callable[[Watched, ServerContext | None], Awaitable[None]]) -> None:
     """Run a test with contexts that have been started."""
 
     async def run() -> None:
-        contexts = TlsContexts(read(files))
+        contexts = Watched(read(files))
         await contexts.start()
         first = await current(contexts)
         assert first is not None
@@ -56,7 +69,7 @@ def watching(files: Files, test: Callable[[TlsContexts, Context | None], Awaitab
     asyncio.run(run())
 
 
-async def after_looking(contexts: TlsContexts) -> Context | None:
+async def after_looking(contexts: Watched) -> ServerContext | None:
     contexts.check_files()
     return await current(contexts)
 
@@ -70,7 +83,7 @@ def append(path: Path) -> None:
 def test_both_must_change(files: Files, order: tuple[str, str]) -> None:
     """B070, B071: in either order, with looks in between."""
 
-    async def test(contexts: TlsContexts, before: Context | None) -> None:
+    async def test(contexts: Watched, before: ServerContext | None) -> None:
         for _ in range(2):
             append(getattr(files, order[0]))
             assert await after_looking(contexts) is before
@@ -86,7 +99,7 @@ def test_both_must_change(files: Files, order: tuple[str, str]) -> None:
 def test_the_trust_file_alone(files: Files) -> None:
     """B072: a change of the trust file alone is enough. It does not count as a change of certificate or key."""
 
-    async def test(contexts: TlsContexts, first: Context | None) -> None:
+    async def test(contexts: Watched, first: ServerContext | None) -> None:
         append(files.folder / "trust.pem")
         second = await after_looking(contexts)
         assert second not in (first, None)
@@ -99,7 +112,7 @@ def test_the_trust_file_alone(files: Files) -> None:
 def test_a_deleted_file(files: Files) -> None:
     """B071: deletion is not a change; a file that returns with other bytes is one."""
 
-    async def test(contexts: TlsContexts, first: Context | None) -> None:
+    async def test(contexts: Watched, first: ServerContext | None) -> None:
         saved = files.certificate.read_bytes()
         files.certificate.unlink()
         files.key.write_bytes(files.key.read_bytes() + b"\n")
@@ -115,7 +128,7 @@ def test_a_deleted_file(files: Files) -> None:
 def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
     """B071: the context in use stays, and the rest of the file is enough to replace it."""
 
-    async def test(contexts: TlsContexts, first: Context | None) -> None:
+    async def test(contexts: Watched, first: ServerContext | None) -> None:
         new = ours.issue("new")
         files.key.write_bytes(new.key_pem())
         files.certificate.write_bytes(new.certificate_pem()[:100])
@@ -128,24 +141,23 @@ def test_a_file_seen_half_written(files: Files, ours: Identity) -> None:
 
 def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """B064: one certificate for any number of connections at the same time. A server without TLS peers makes none."""
-    made: list[Context] = []
-    build = tls_server.build_server_context
+    made: list[ServerContext] = []
+    build = tls_contexts.build_server_context
 
-    def count(config: TlsConfig) -> Context:
-        made.append(build(config))
+    def count(config: TlsConfig, pair: Pair) -> ServerContext:
+        made.append(build(config, pair))
         return made[-1]
 
-    monkeypatch.setattr(tls_server, "build_server_context", count)
+    monkeypatch.setattr(tls_contexts, "build_server_context", count)
 
     async def run() -> None:
-        contexts = TlsContexts(config)
+        contexts, called = Watched(config), list[object]()
         await contexts.start()
         assert made == []
-        got: list[Context | None] = []
         for _ in range(20):
-            contexts.when_ready(got.append)
+            contexts.when_ready(called.append)
         assert await current(contexts) is made[0]
-        assert got == made * 20
+        assert (len(made), len(called)) == (1, 20)
 
     asyncio.run(run())
 
@@ -153,7 +165,7 @@ def test_test_mode_makes_one_context_when_it_is_first_wanted(monkeypatch: pytest
 def test_a_reread_takes_what_the_files_hold_though_only_one_has_changed(files: Files) -> None:
     """SIGHUP: Java waits for the key too, which stays where a certificate is only renewed."""
 
-    async def test(contexts: TlsContexts, before: Context | None) -> None:
+    async def test(contexts: Watched, before: ServerContext | None) -> None:
         append(files.certificate)
         assert await after_looking(contexts) is before
         contexts.reread()
@@ -174,7 +186,7 @@ def test_a_port_that_takes_tls_alone_needs_usable_files(files: Files, mode: str)
     def read_config() -> TlsConfig:
         return files_config(files, {"tls.server.mode": mode})
 
-    asyncio.run(TlsContexts(read_config).start())
+    asyncio.run(Watched(read_config).start())
     with pytest.raises(StartupError, match=r"TLS cannot be set up: .*key\.pem cannot be read"):
         asyncio.run(TlsContexts(read_config, for_ports=True).start())
 
@@ -193,10 +205,4 @@ def test_peers_are_verified_by_authorities_of_the_operator_alone(
     """A domain of one's own is enough for a certificate of an authority that the system trusts."""
     given = {"need.client.auth": "optional", "trustCertPath": str(files.folder / "trust.pem")} | more
 
-    async def run() -> bool:
-        contexts = TlsContexts(lambda: files_config(files, **given))
-        await contexts.start()
-        await current(contexts)
-        return contexts.verifies_peers
-
-    assert asyncio.run(run()) is expected
+    assert context_of(files_config(files, **given)).verifies_peers is expected

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
-from rocketns.server.tls.connection import TlsStream
+from rocketns.server.tls.context import build_server_context, read_pair
+from tests.compiled.streams import Stream
 from tests.support.certificates import Files
 from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties
@@ -21,7 +23,12 @@ def files_config(files: Files, more: dict[str, str] | None = None, **server: str
     return TlsConfig.read(NO_FILE | tls_properties(files, **server) | (more or {}), {})
 
 
-def shake_hands(stream: TlsStream, peer: TlsPeer) -> None:
+def context_of(config: TlsConfig) -> ServerContext:
+    """The reactors' context."""
+    return build_server_context(config, read_pair(config))
+
+
+def shake_hands(stream: Stream, peer: TlsPeer) -> None:
     """Until both are done, or the stream has ended."""
     to_server = peer.shake_hands()
     while to_server or not peer.handshaken:

@@ -1,9 +1,9 @@
 """Deterministic simulation: whole name servers on virtual time, with brokers, clients and faults, all from one seed.
 
 One thread, no sleeping, no real socket and no real file. A name server is the product's own code: `NamesrvController`
-with ``--reactors 0``, on an event loop of virtual time (`world`), in-memory connections (`network`), and a disk that
-loses what was not synced (`disk`). Its two threads that write files are work of the same loop. Brokers and clients are
-models of the real ones (`broker`, `peers`). `plan` decides from the seed who takes part and what goes wrong.
+with reactors of in-memory connections (`reactors`, `network`), on an event loop of virtual time (`world`), and a disk
+that loses what was not synced (`disk`). Its two threads that write files are work of the same loop. Brokers and clients
+are models of the real ones (`broker`, `peers`). `plan` decides from the seed who takes part and what goes wrong.
 
 The invariants hold after every round of a name server in which its tables changed, and every second. Times are virtual.
 A name server's *running time* is that in which it was neither dead nor stopped.

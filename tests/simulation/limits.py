@@ -14,18 +14,18 @@ def check_limits(process: NameServerProcess) -> None:
     """What waits, by its limit; and nothing is kept of connections that are gone."""
     controller = process.controller
     limits, counts = controller.configuration.limits, controller.facts.counts()
-    transport = controller.asyncio_transport
+    reactors = controller.reactors
     bounds = {
         "requests in the inbox": limits.in_flight_max * limits.connections_max,
         "unregistrations": controller.core.context.unregister_queue.capacity,
-        "connections of the asyncio loop": limits.connections_max,
+        "connections": limits.connections_max,
         "bytes in the journal's buffer": controller.configuration.journal.journal_buffer_bytes,
     }
     for name, most in bounds.items():
         if counts[name] > most:
             raise Violation(f"(g) {process.name} has {counts[name]} {name}, at most {most}")
-    if transport.incoming_bytes > limits.incoming_bytes_max:
-        raise Violation(f"(g) {process.name} holds {transport.incoming_bytes} bytes of unfinished frames")
+    if reactors.incoming_bytes > limits.incoming_bytes_max:
+        raise Violation(f"(g) {process.name} holds {reactors.incoming_bytes} bytes of unfinished frames")
     _check_connections(process)
 
 
@@ -39,7 +39,7 @@ def _check_connections(process: NameServerProcess) -> None:
             if entry is None or entry.channel is not connection:
                 raise Violation(f"(g) {process.name} keeps {key} for a connection that does not have it")
     open_sockets = sum(not socket.is_closed for socket in process.sockets)
-    if len(controller.asyncio_transport.connections) > open_sockets + len(controller.client._connections):
+    if controller.reactors.connections > open_sockets + len(controller.client._connections):
         raise Violation(f"(g) {process.name} has more connections than sockets")
 
 

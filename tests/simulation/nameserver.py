@@ -7,7 +7,6 @@ happens at one instant. So a crash comes in the middle of it, and control never 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,12 +26,12 @@ from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event
 from rocketns.server.clock import Clock
-from rocketns.server.connections import asyncio_transport
-from rocketns.server.connections.asyncio_connection import AsyncioConnection
 from rocketns.server.listening import Listening
+from rocketns.server.reactors import reactor_transport
 from tests.simulation.disk import Disk
 from tests.simulation.filesystem import ROOT, FileSystem
 from tests.simulation.network import KeptSocket, ListeningSocket, Network, Socket, VirtualTransport
+from tests.simulation.reactors import VirtualReactors, numbered_connections
 from tests.simulation.world import START_EPOCH_MS, Process, Violation, VirtualLoop, World
 
 # What the disk work of a process needs: its process, and how long the next piece takes in us.
@@ -419,23 +418,6 @@ def working(process: Process | None) -> tuple[Process, Callable[[], int]]:
     return process, process.server.disk_delay_us
 
 
-def _numbered_connections() -> type[AsyncioConnection]:
-    """Sets of connections then have the same order in each run, wherever they lie in memory."""
-    numbers = itertools.count(1)
-
-    class NumberedConnection(AsyncioConnection):
-        __slots__ = ("_number",)
-
-        def __init__(self, owner: Any) -> None:
-            self._number = next(numbers)
-            super().__init__(owner)
-
-        def __hash__(self) -> int:
-            return self._number
-
-    return NumberedConnection
-
-
 @contextmanager
 def substituted(world: World) -> Iterator[None]:
     """Until the end of the block, each controller lives in the simulated process that makes it."""
@@ -445,6 +427,11 @@ def substituted(world: World) -> Iterator[None]:
         process = world.running
         assert isinstance(process, NameServerProcess)
         return Listening(process.bind(host, port))  # type: ignore[arg-type]
+
+    def make_reactors(configuration: Configuration, _slots: Any, _tls_mode: Any) -> VirtualReactors:
+        process = world.running
+        assert isinstance(process, NameServerProcess)
+        return VirtualReactors(configuration, process)
 
     async def is_own(addr: str, own_port: int) -> bool:
         process = world.running
@@ -458,7 +445,8 @@ def substituted(world: World) -> Iterator[None]:
         (namesrv_controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
         (own, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),
-        (asyncio_transport, "AsyncioConnection", _numbered_connections()),
+        (namesrv_controller, "make_reactors", make_reactors),
+        (reactor_transport, "ReactorConnection", numbered_connections()),
     ]
     with ExitStack() as stack:
         for module, name, value in replaced:

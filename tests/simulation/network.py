@@ -341,18 +341,19 @@ class ListeningSocket:
             self.opened.append(socket)
             self._serve(socket)
 
-    def serve(self, factory: Callable[[], asyncio.Protocol], loop: VirtualLoop) -> ListeningSocket:
+    def give(self, accept: Callable[[Socket], None]) -> None:
         """Accept what waits, and everything that comes."""
-
-        def accept(socket: Socket) -> None:
-            loop.add_input(lambda: VirtualTransport(socket, factory(), loop))  # type: ignore[arg-type, return-value]
-
         self._serve = accept
         waiting, self._backlog = self._backlog, []
         for socket in waiting:
             self.opened.append(socket)
             accept(socket)
+
+    def fileno(self) -> ListeningSocket:
+        """What `VirtualReactors.listen` takes."""
         return self
+
+    def setblocking(self, _blocking: bool) -> None: ...
 
     def close(self) -> None:
         self._network.listeners.pop(self._address, None)

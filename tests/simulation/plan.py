@@ -58,7 +58,7 @@ def deployment_of(random: random.Random) -> Deployment:
 def wild_deployment(random: random.Random, more: Mapping[str, object]) -> Deployment:
     """One name server, for peers whose steps are drawn from the grammar of all tests."""
     settings = {
-        "rocketns.reactors": 0, "journalPath": "/sim/ns1/journal", "journalFsyncMs": 200, "journalNs": "n1",
+        "journalPath": "/sim/ns1/journal", "journalFsyncMs": 200, "journalNs": "n1",
         "journalRotationBytes": random.choice([4_096, 1024**2]), "journalLookupSeconds": 0,
         "journalRetentionDays": 0, "rocketns.confirmSeconds": 90, "rocketns.restoreMaxSeconds": 31_536_000,
         "rocketns.askUnconfirmed": "false",
@@ -67,7 +67,7 @@ def wild_deployment(random: random.Random, more: Mapping[str, object]) -> Deploy
 
 
 def _settings(random: random.Random, home: str) -> dict[str, object]:
-    settings: dict[str, object] = {"rocketns.reactors": 0}
+    settings: dict[str, object] = {}
     if random.random() < 0.9:
         settings |= {
             "rocketns.restore": random.choice(["true", "true", "true", "false"]),

@@ -198,8 +198,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             self.call_soon(future.set_result, result)
         return future
 
-    async def create_server(self, factory: Any, *_: Any, sock: Any = None, **__: Any) -> Any:  # type: ignore[override]
-        return sock.serve(factory, self)
+    def add_reader(self, source: Any, callback: Callable[[], None]) -> None:  # type: ignore[override]
+        source.watch(callback)
+
+    def remove_reader(self, source: Any) -> bool:
+        source.watch(None)
+        return True
 
     async def create_connection(  # type: ignore[override]
         self, factory: Any, host: str, port: int, **_: Any

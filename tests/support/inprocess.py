@@ -87,41 +87,35 @@ class TimedServer:
             self.controller.run_due_jobs()
 
         self.call(step)
-        eventually(lambda: self.call(lambda: self.reactors is None or is_settled(self.reactors)), every_s=0.001)
+        eventually(lambda: self.call(lambda: is_settled(self.reactors)), every_s=0.001)
         self.call(lambda: None)
 
     @property
-    def reactors(self) -> Reactors | None:
-        """The compiled side of the reactors, if the server has any."""
+    def reactors(self) -> Reactors:
+        """The compiled side of the reactors."""
         return self.controller.reactors
 
     @property
     def connections(self) -> int:
-        return (
-            len(self.controller.asyncio_transport.connections) if self.reactors is None else self.reactors.connections
-        )
+        return self.reactors.connections
 
     @property
     def incoming_bytes(self) -> int:
         """Bytes of frames that are incomplete or waiting, without OpenSSL's memory."""
-        if self.reactors is None:
-            return self.controller.asyncio_transport.incoming_bytes
         return self.reactors.incoming_bytes - self.reactors.tls_bytes
 
     @property
     def handshaking(self) -> int:
         """How many connections the handshake thread has, or is given."""
-        return 0 if self.reactors is None else self.reactors.connections - sum(self.reactors.carried())
+        return self.reactors.connections - sum(self.reactors.carried())
 
     @property
     def outgoing_bytes(self) -> int:
         """Bytes of answers that are unsent because their peers do not read."""
-        here = sum(connection.unsent_bytes for connection in self.controller.asyncio_transport.connections)
-        return here if self.reactors is None else max(here, self.reactors.outgoing_bytes)
+        return self.reactors.outgoing_bytes
 
     def _show_time(self) -> None:
-        if self.reactors is not None:
-            set_clock(self.reactors, self.clock.now().ms)
+        set_clock(self.reactors, self.clock.now().ms)
 
     def stop(self) -> None:
         asyncio.run_coroutine_threadsafe(self.controller.stop(), self.loop).result(HAPPENS_WITHIN_S)

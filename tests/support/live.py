@@ -64,5 +64,4 @@ class LiveServer(TimedServer):
     def answered_by_reactors(self) -> int:
         """Lookups so far."""
         reactors = self.controller.reactors
-        assert reactors is not None
         return sum(map(sum, reactors.counters()))

@@ -20,7 +20,7 @@ def names() -> Names:
 
 @pytest.fixture
 def reactors() -> int:
-    """How many reactor threads the servers have. A file about the turns of control itself says 0."""
+    """How many reactor threads the servers have."""
     return 2
 
 

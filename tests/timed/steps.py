@@ -7,7 +7,7 @@ import socket
 
 from interop.harness import codes
 from interop.harness.wire import Client, eventually
-from rocketns.server.connections.asyncio_connection import AsyncioConnection
+from rocketns.server.reactors.reactor_connection import ReactorConnection
 from tests.support.inprocess import TimedServer
 
 SECOND = 1_000
@@ -22,15 +22,15 @@ def pass_time(server: TimedServer, ms: int, *, step_ms: int = SECOND) -> None:
         server.advance(ms % step_ms)
 
 
-def connection_of(server: TimedServer, client: Client) -> AsyncioConnection:
-    """The server's end of a connection that the server has accepted."""
+def connection_of(server: TimedServer, client: Client) -> ReactorConnection:
+    """The server's end of a connection that has sent something."""
     host, port = client.socket.getsockname()[:2]
 
-    def find() -> AsyncioConnection | None:
-        connections = server.call(lambda: list(server.controller.asyncio_transport.connections))
+    def find() -> ReactorConnection | None:
+        connections = server.call(lambda: list(server.controller.reactor_transport.connections))
         return next((one for one in connections if one.address == f"{host}:{port}"), None)
 
-    found: AsyncioConnection = eventually(find)
+    found: ReactorConnection = eventually(find)
     return found
 
 

@@ -13,12 +13,16 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, register_ext
 from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns._fast.codec.wire import next_frame
+from rocketns._fast.connections.messages import Ending
+from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
 from rocketns.server.control.expiry import EXPIRED_AT_ONCE_MAX
+from rocketns.server.reactors.reactor_connection import ReactorConnection
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import configs, query_version, registered, unregister_ext
 from tests.behaviour.views import addrs, ask_route, group, route
@@ -26,11 +30,31 @@ from tests.support.inprocess import TimedServer
 from tests.timed.conftest import TimedServerFactory
 from tests.timed.steps import SECOND, connection_of, is_open, pass_time, wait_for_connections
 
+# The number of a connection that no reactor has.
+GONE = 0xFFFFFF << 32
 
-@pytest.fixture
-def reactors() -> int:
-    """These tests are about one turn of the loop, so the loop itself carries the connections."""
-    return 0
+
+def receive(server: TimedServer, connection: ReactorConnection, data: bytes) -> None:
+    """Control only. A reactor hands the frames over."""
+    at = 0
+    while at < len(data):
+        size = next_frame(data, at, FRAME_BYTES_MAX)
+        server.controller.reactor_transport.frame(connection._number, data[at : at + size], False)
+        at += size
+
+
+def receive_and_lose(server: TimedServer, data: bytes) -> ReactorConnection:
+    """A reactor hands over the frames of a connection, and its end. Nothing is at the other end."""
+    transport = server.controller.reactor_transport
+
+    def tell() -> ReactorConnection:
+        transport.opened(GONE, 0, False, ("127.0.0.1:1", None, b""))
+        connection = transport._connections[GONE]
+        receive(server, connection, data)
+        transport.closed(GONE, Ending.PEER_CLOSED)
+        return connection
+
+    return server.call(tell)
 
 
 @pytest.fixture
@@ -63,16 +87,8 @@ def test_reads_of_a_gone_connection_are_dropped(
     """Requests that change something keep their order."""
     server = timed_server(**{"rocketns.turnRequestsMax": 1})
     reads = frame(json_header(codes.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)) * 50
-    with server.connect() as client:
-        connection = connection_of(server, client)
-
-        def receive_and_lose() -> None:
-            connection.data_received(reads + registration(names) + reads + unregistration(names) + reads)
-            connection.abort(Cause.CHANNEL_CLOSE)
-
-        server.call(receive_and_lose)
-        wait_for_connections(server, 0)
-        eventually(lambda: server.call(lambda: connection.in_flight) == 0)
+    connection = receive_and_lose(server, reads + registration(names) + reads + unregistration(names) + reads)
+    eventually(lambda: server.call(lambda: connection.in_flight) == 0)
     assert processed == [codes.REGISTER_BROKER, codes.UNREGISTER_BROKER]
 
 
@@ -121,12 +137,13 @@ def assert_is_registered(client: Client, names: Names) -> None:
 
 def receive_while(server: TimedServer, new: Client, data: bytes, happens: object) -> None:
     """In one turn of the server's loop, let something happen; then the new connection's request arrives."""
+    assert is_open(new)
     connection = connection_of(server, new)
 
     def step() -> None:
         assert callable(happens)
         happens()
-        connection.data_received(data)
+        receive(server, connection, data)
 
     server.call(step)
 

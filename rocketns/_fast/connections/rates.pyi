@@ -1,7 +1,7 @@
 """What Python callers see of rates.pyx."""
 
 class HostRates:
-    """`rocketns.server.requests.rates.HostRates`, compiled, for any thread."""
+    """The token buckets of all hosts, for any thread."""
 
     def limit(self, requests: int, connections: int) -> None: ...
     def may_ask(self, host: str, is_known: bool, now_ms: int) -> bool: ...

@@ -1,4 +1,4 @@
-"""The token buckets of hosts: the compiled twin of rocketns/server/requests/rates.py, for threads without the GIL.
+"""The token buckets of hosts, for threads without the GIL. tests/fast/host_rates.py is the definition in Python.
 
 A set that has no free place forgets the host whose tokens are back first. That costs nothing where all of them are
 back. Else the host begins again with a full bucket, one second's worth. A host that floods is not the one: its tokens are

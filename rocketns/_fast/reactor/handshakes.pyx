@@ -45,6 +45,7 @@ from rocketns._fast.connections.messages cimport (
     TLS_DISABLED,
     TLS_FAILED,
     TLS_WANTED,
+    TOO_MUCH_UNFINISHED,
     TOO_MUCH_UNSENT,
     UNTRUSTED_PROXY,
     WRONG_PROXY_HEADER,
@@ -268,7 +269,7 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
         refuse_connection(reactor, connection, TLS_DISABLED, b"")
         return False
     if not make_room(reactor, connection):
-        refuse_connection(reactor, connection, TOO_MUCH_UNSENT, b"")
+        refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
         return False
     state = start_tls(reactor, connection)
     if state == NOT_USABLE or (state == IN_USE and connection.tls == NULL):

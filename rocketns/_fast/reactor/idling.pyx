@@ -53,7 +53,9 @@ cdef bint close_if_idle(Reactor *reactor, Connection *connection, int64_t now_ms
         refuse_connection(reactor, connection, STALLED_HANDSHAKE, b"")
         return True
     ending = IDLE if 0 < connection.idle_ms_max <= now_ms - connection.active_ms else stalled(reactor, connection, now_ms)
-    if ending != PEER_CLOSED:
+    if ending != PEER_CLOSED and connection.stage != CARRIED:
+        refuse_connection(reactor, connection, ending, b"")
+    elif ending != PEER_CLOSED:
         close_connection(reactor, connection, ending)
     return ending != PEER_CLOSED
 

@@ -21,7 +21,6 @@ from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.facts.facts import Facts
 from rocketns.server.missing.asked import Asked
 from rocketns.server.missing.reasons import creating_groups, why_missing
-from rocketns.server.reactors.reactor_connection import ReactorConnection
 
 ROWS_AT_ONCE = 16
 # Brokers send a heartbeat every 10 to 60 s with a time-out of 120 s, or every second with one of 10 s.
@@ -168,7 +167,6 @@ def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow,
 def _connection_row(connection: Connection, brokers: dict[BrokerAddrInfo, None]) -> ConnectionRow:
     return ConnectionRow(
         peer=connection.address,
-        carrier="reactor" if isinstance(connection, ReactorConnection) else "loop",
         tls=connection.is_tls,
         language=connection.language,
         version=connection.version,

@@ -126,7 +126,6 @@ class ConnectionRow:
     """One connection of the name server port."""
 
     peer: Annotated[str, "address and port; those of a PROXY header if there was one"]
-    carrier: Annotated[Literal["reactor", "loop"], "the loop carries TLS, and what came with a PROXY header"]
     tls: bool
     language: Annotated[Text, "of its first lookup at a reactor, or its last request that control took"]
     version: Annotated[int | None, "the number of that request"]

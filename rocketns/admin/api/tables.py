@@ -207,7 +207,7 @@ TABLES = (
     ApiTable("limits", "Limits of this process", LimitRow, _limits, ("name", "value", "unit"), (_search("name"),)),
     ApiTable("connections", "Connections of the name server port", ConnectionRow, _connections,
           ("peer", "since", "requests", "waiting", "language", "version"),
-          (_search("peer"), _equals("language"), _equals("carrier", "reactor", "loop"))),
+          (_search("peer"), _equals("language"))),
     ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
           ("address", "since", "differing_brokers", "differing_topics"), (_search("address"),)),
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,

@@ -11,12 +11,8 @@ from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
 from rocketns.admin.metrics.scene import Scene
 from rocketns.admin.tokens.access import Reason
 from rocketns.config import Limits, properties
-from rocketns.server.connections import asyncio_transport as transport
-from rocketns.server.connections.asyncio_connection import MALFORMED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNSENT_HERE
-from rocketns.server.connections.handshake import UNTRUSTED
-from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 
-BY_REACTORS = {
+REASONS = {
     Ending.PEER_CLOSED: "peer",
     Ending.FAILED: "failed",
     Ending.IDLE: "idle",
@@ -36,43 +32,28 @@ BY_REACTORS = {
     Ending.UNTRUSTED_PROXY: "untrusted_proxy",
     Ending.WRONG_PROXY_HEADER: "server",
 }
-BY_LOOP = {
-    "channel_idle": "idle",
-    MALFORMED_FRAME: "malformed_frame",
-    TOO_MUCH_UNSENT_HERE: "outgoing_bytes_max",
-    TOO_MUCH_UNFINISHED: "incoming_bytes_max",
-    TOO_MUCH_UNSENT: "outgoing_bytes_total_max",
-    STALLED_FRAME: "progress_seconds",
-    STALLED_ANSWERS: "progress_seconds",
-    STALLED_HANDSHAKE: "progress_seconds",
-    UNTRUSTED: "untrusted_proxy",
-    transport.TOO_FAST: "host_connections_per_second",
-    transport.TOO_MANY: "connections_max",
-    transport.NOT_TAKEN: "server",
-    transport.OTHER_END: "server",
-}
 
 
 def _connections(scene: Scene) -> Iterator[Sample]:
-    yield ("asyncio",), scene.facts.connections.of_loop
-    yield ("reactors",), scene.facts.connections.of_reactors
+    connections = scene.facts.connections
+    yield ("plain",), max(0, connections.open - connections.open_with_tls)
+    yield ("tls",), connections.open_with_tls
 
 
 def _opened(scene: Scene) -> Iterator[Sample]:
-    yield ("asyncio",), scene.facts.connections.opened_by_loop
-    yield ("reactors",), scene.facts.connections.opened_by_reactors
+    plain, with_tls = scene.facts.connections.opened
+    yield ("plain",), plain
+    yield ("tls",), with_tls
 
 
 def _closed(scene: Scene) -> Iterator[Sample]:
     connections = scene.facts.connections
-    counted = Counter(dict.fromkeys((*BY_REACTORS.values(), *BY_LOOP.values()), 0))
-    for why, number in list(connections.ended_by_loop.items()):
-        counted[BY_LOOP[why]] += number
-    for ending, number in list(connections.ended_by_reactors.items()):
-        counted[BY_REACTORS[Ending(ending)]] += number
-    counted["connections_max"] += connections.turned_away
+    counted = Counter(dict.fromkeys(REASONS.values(), 0))
+    for ending, number in list(connections.ended.items()):
+        counted[REASONS[Ending(ending)]] += number
+    counted["connections_max"] = connections.turned_away
     counted["stranger"] = connections.strangers_closed  # with those closed before they count as connections
-    counted["host_connections_per_second"] += connections.turned_away_by_rate
+    counted["host_connections_per_second"] = connections.rates.refused_connections
     yield from (((reason,), number) for reason, number in counted.items())
 
 
@@ -116,7 +97,7 @@ def _port_handshakes(scene: Scene) -> Iterator[Sample]:
     yield ("failed",), 0 if tls is None else tls.handshakes.failed
 
 
-TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, and all of them without reactors"}
+TRANSPORT = {"transport": "`plain` or `tls`"}
 
 FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_connections", "Open connections.", _connections, TRANSPORT),
@@ -136,7 +117,8 @@ FAMILIES: tuple[Family, ...] = (
          "or not at all if they were oneway; `host_connections_per_second`: connections closed at once"},
     ),
     gauge("rocketns_connection_bytes", "Bytes that connections hold.", _held,
-          {"direction": "`incoming`: unfinished or waiting frames; `outgoing`: answers that peers have not taken"}),
+          {"direction": "`incoming`: unfinished or waiting frames, and OpenSSL's memory; `outgoing`: answers that "
+           "peers have not taken"}),
     gauge("rocketns_limit", "The limits in force, to compare with what they limit.", _limits,
           {"limit": "the property `rocketns.…` of that name"}),
     counter("rocketns_tls_handshakes_total", "TLS handshakes that ended.", _handshakes,

@@ -1,1 +1,1 @@
-"""The asyncio transport and its connections."""
+"""Connections that the server opens, what they hold, and who is a stranger."""

@@ -1,13 +1,12 @@
-"""Peers that could do nothing here: their connections are closed when they open."""
+"""The networks of an access policy, by which reactors know strangers: peers that could do nothing here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from rocketns._fast.access.networks import NetworkFlag, Networks
+from rocketns._fast.access.networks import NetworkFlag
 from rocketns.access.policy import Policy
 from rocketns.config.texts.networks import Network, packed
-from rocketns.server.connections.trusted import is_in
 
 Flagged = tuple[bytes, int, int]  # as of `Networks`
 
@@ -18,20 +17,3 @@ def flagged_networks(policy: Policy, proxies: Iterable[Network]) -> list[Flagged
     flags = {True: looks_up, False: NetworkFlag.HAS_EVIDENCE}
     of_principals = [(*packed(network), flags[may_look_up]) for network, may_look_up in policy.networks()]
     return of_principals + [(*packed(network), NetworkFlag.HAS_EVIDENCE) for network in proxies]
-
-
-class Strangers:
-    """Control only. Without a policy that closes them there is none."""
-
-    def __init__(self) -> None:
-        self._networks: Networks | None = None
-
-    def follow(self, policy: Policy, networks: Sequence[Flagged]) -> None:
-        """From now on by this policy."""
-        self._networks = Networks(list(networks)) if policy.closes_strangers else None
-
-    def is_one(self, address: str) -> bool:
-        """Whether the peer at ``host:port`` is in none of the networks."""
-        if self._networks is None:
-            return False
-        return not is_in(self._networks, address)

@@ -1,4 +1,4 @@
-"""The bytes that the connections of control's loop hold, and which connection is closed if they are too many or stall.
+"""The bytes that the connections which the server opened hold, and which is closed if they are too many or stall.
 
 The reactors' connections are counted in the same totals: see rocketns/_fast/reactor/shedding.pyx.
 """
@@ -31,7 +31,7 @@ EXCESS_PARTS = 8  # of a limit: over one of them, who holds more than before is 
 
 
 class Holder(Protocol):
-    """A connection of control's loop, accepted or opened, whose bytes are counted."""
+    """A connection that the server opened, whose bytes are counted."""
 
     def __hash__(self) -> int: ...
 
@@ -56,7 +56,7 @@ class Holder(Protocol):
 class Totals:
     """Control only."""
 
-    def __init__(self, limits: Limits, reactors: Reactors | None, clock: Clock) -> None:
+    def __init__(self, limits: Limits, reactors: Reactors, clock: Clock) -> None:
         self._maxima = (limits.incoming_bytes_max, limits.outgoing_bytes_total_max)
         self._progress_ms_max = limits.progress_seconds * 1000
         self._reactors = reactors
@@ -69,8 +69,6 @@ class Totals:
     def _holders_of(self, kind: int, limits: Limits) -> Holders[Holder]:
         total_max, reactors = self._maxima[kind], self._reactors
         bounds = Bounds.of(limits, total_max)
-        if reactors is None:
-            return Holders(bounds, self._now_ms)
 
         def changed(is_known: bool, host: Hashable, change: int, oldest_ms: int) -> None:
             assert isinstance(host, int)
@@ -103,8 +101,6 @@ class Totals:
 
         If that is not enough and the limit is far exceeded, end ``adding``, which holds more than before.
         """
-        if self._reactors is None and self._holders[kind].total <= self._maxima[kind]:
-            return
         for _ in range(CLOSED_AT_ONCE_MAX):
             first = self._first(kind)
             if first is None:
@@ -116,8 +112,6 @@ class Totals:
 
     def _first(self, kind: int) -> Holder | None:
         holders = self._holders[kind]
-        if self._reactors is None:
-            return holders.first()
         found = self._reactors.to_close_here(kind)
         return None if found is None else holders.oldest_of(*found)
 
@@ -128,9 +122,7 @@ class Totals:
         return self._first(OUTPUT) is not connection
 
     def _is_far_over(self, kind: int) -> bool:
-        reactors, held = self._reactors, self._holders[kind].total
-        if reactors is not None:
-            held = reactors.outgoing_bytes if kind == OUTPUT else reactors.incoming_bytes
+        held = self._reactors.outgoing_bytes if kind == OUTPUT else self._reactors.incoming_bytes
         return held > self._maxima[kind] + self._maxima[kind] // EXCESS_PARTS
 
     def _end(self, kind: int, connection: Holder) -> None:
@@ -157,6 +149,11 @@ class Totals:
             holders.hold(connection, *connection.count_unsent())
         return [connection for connection in looked_at if not holders.has_progress(connection, since_ms)]
 
-    def forgive(self, stall: Stall) -> None:
-        """The server did not run for a while: all have so much more time."""
+    def forgive(self, stall: Stall) -> int:
+        """The server did not run for a while: all have so much more time. Accepted connections are not counted here."""
         self._allowance.add(stall, self._progress_ms_max)
+        return 0
+
+    def has_read_all(self) -> bool:
+        """Yes: between two periodic jobs the event loop reads all sockets that are ready."""
+        return True

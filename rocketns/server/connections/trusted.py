@@ -1,37 +1,21 @@
-"""Whose PROXY headers count. Headers of others are refused: counted, and logged once a second at the most."""
+"""PROXY headers of others than the trusted proxies: counted, and logged once a second at the most."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-
-from rocketns._fast.access.networks import NetworkFlag, Networks
-from rocketns.addresses import literal
-from rocketns.config.texts.networks import Network, packed, packed_address
 
 log = logging.getLogger("rocketns.transport")
 
 LOG_INTERVAL_MS = 1_000
 
 
-def is_in(networks: Networks, address: str) -> bool:
-    """Whether the peer at ``host:port``, of its socket, is in one of them. The host may have a scope."""
-    host = literal(address.rpartition(":")[0].partition("%")[0])
-    return host is not None and networks.flags_of(packed_address(host)) != 0
+class RefusedProxies:
+    """Control only. ``refused`` counts since the start."""
 
-
-class TrustedProxies:
-    """Without networks every peer is trusted. Control only. ``refused`` counts since the start."""
-
-    def __init__(self, networks: Sequence[Network]) -> None:
-        self._networks = Networks([(*packed(one), NetworkFlag.HAS_EVIDENCE) for one in networks]) if networks else None
+    def __init__(self) -> None:
         self.refused = 0
         self._logged = 0
         self._next_line_ms: int | None = None
-
-    def trusts(self, address: str) -> bool:
-        """Whether the peer at ``host:port``, of its socket, may announce another address."""
-        return self._networks is None or is_in(self._networks, address)
 
     def note(self, address: str, now_ms: int) -> None:
         """A header of the peer at ``address`` was refused."""

@@ -1,115 +1,92 @@
-"""The numbers of both transports, with and without reactors."""
+"""The numbers of connections, for the management port."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rocketns._fast.connections.rates import HostRates
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.routeinfo.connection import Connection
-from rocketns.server.connections.asyncio_transport import AsyncioTransport
 from rocketns.server.reactors.reactor_transport import ReactorTransport
-from rocketns.server.requests.rates import Rates
 
 
 class ConnectionFacts:
-    """Any thread may read all of it, but for `of_all`. ``of_loop`` counts the connections of control's loop."""
+    """Any thread may read all of it, but for `of_all`."""
 
-    def __init__(self, loop: AsyncioTransport, reactors: Reactors | None, carried: ReactorTransport | None) -> None:
-        self._loop = loop
+    def __init__(self, reactors: Reactors, transport: ReactorTransport) -> None:
         self._reactors = reactors
-        self._carried = carried
+        self._transport = transport
 
     def of_all(self) -> list[Connection]:
-        """Control only. The open connections, those of the reactors first."""
-        carried = () if self._carried is None else self._carried.connections
-        return [*carried, *self._loop.connections]
+        """Control only. The open connections."""
+        return list(self._transport.connections)
 
     @property
     def open(self) -> int:
-        return self.of_loop if self._reactors is None else self._reactors.connections
+        return self._reactors.connections
 
     @property
-    def of_loop(self) -> int:
-        return len(self._loop.connections)
+    def open_with_tls(self) -> int:
+        return self._transport.open_with_tls
 
     @property
-    def of_reactors(self) -> int:
-        return 0 if self._reactors is None else max(0, self._reactors.connections - self.of_loop)
+    def opened(self) -> tuple[int, int]:
+        """How many, without TLS and with it."""
+        return self._transport.opened_total - self._transport.opened_with_tls, self._transport.opened_with_tls
 
     @property
-    def opened_by_loop(self) -> int:
-        return self._loop.opened_total
-
-    @property
-    def opened_by_reactors(self) -> int:
-        return 0 if self._carried is None else self._carried.opened_total
-
-    @property
-    def ended_by_loop(self) -> Mapping[str, int]:
-        """How many, by the reason that the loop's transport gives."""
-        return self._loop.ended
-
-    @property
-    def ended_by_reactors(self) -> Mapping[int, int]:
+    def ended(self) -> Mapping[int, int]:
         """How many, by `Ending`."""
-        return {} if self._carried is None else self._carried.endings
+        return self._transport.endings
 
     @property
     def turned_away(self) -> int:
-        """Connections that the reactors closed at once because there were too many."""
-        return 0 if self._reactors is None else self._reactors.turned_away
+        """Connections that were closed at once because there were too many."""
+        return self._reactors.turned_away
 
     @property
     def strangers_closed(self) -> int:
-        """Connections that the reactors closed because no network of the access policy has their address."""
-        return 0 if self._reactors is None else self._reactors.strangers_closed
+        """Connections that were closed because no network of the access policy has their address."""
+        return self._reactors.strangers_closed
 
     @property
-    def turned_away_by_rate(self) -> int:
-        """Likewise, because their host opened too many in a second."""
-        return 0 if self._reactors is None else self._reactors.rates.refused_connections
-
-    @property
-    def rates(self) -> Rates:
-        """What was refused by the rates of hosts, of both transports."""
-        return self._loop.rates
+    def rates(self) -> HostRates:
+        """What was refused by the rates of hosts."""
+        return self._reactors.rates
 
     @property
     def incoming_bytes(self) -> int:
-        """Bytes of unfinished and waiting frames, of both transports."""
-        return (self._reactors or self._loop).incoming_bytes
+        """Bytes of unfinished and waiting frames, and OpenSSL's memory."""
+        return self._reactors.incoming_bytes
 
     @property
     def outgoing_bytes(self) -> int:
-        """Bytes of answers that peers have not taken, of both transports."""
-        return (self._reactors or self._loop).outgoing_bytes
+        """Bytes of answers that peers have not taken."""
+        return self._reactors.outgoing_bytes
 
     @property
     def queued_bytes(self) -> int:
         """Bytes of frames from reactors that control has not decoded."""
-        return 0 if self._reactors is None else self._reactors.queued_bytes
+        return self._reactors.queued_bytes
 
     @property
     def handshakes(self) -> tuple[int, int, int]:
         """TLS handshakes that succeeded, that failed, and the nanoseconds spent on all."""
-        if self._reactors is not None:
-            return self._reactors.handshakes
-        counted = self._loop.handshakes
-        return counted.succeeded, counted.failed, counted.total_ns
+        return self._reactors.handshakes
 
     @property
     def reactors_started(self) -> int:
-        return 0 if self._reactors is None else self._reactors.count
+        return self._reactors.count
 
     @property
     def lookups(self) -> tuple[int, int]:
         """Lookups that reactors answered: with a route, and without."""
-        counted = [] if self._reactors is None else self._reactors.counters()
+        counted = self._reactors.counters()
         return sum(found for found, _ in counted), sum(missing for _, missing in counted)
 
     @property
     def lookups_handed_over(self) -> int:
-        return 0 if self._carried is None else self._carried.lookups_handed_over
+        return self._transport.lookups_handed_over
 
     @property
     def allowed_lookups(self) -> tuple[int, int]:
@@ -117,9 +94,9 @@ class ConnectionFacts:
 
         Both are in ``lookups``, too.
         """
-        counted = [] if self._reactors is None else self._reactors.allowed_lookups()
+        counted = self._reactors.allowed_lookups()
         return sum(observed for observed, _ in counted), sum(signed for _, signed in counted)
 
     def lookup_latencies(self) -> list[tuple[list[int], int]]:
-        """With a route, then without: the counts by bucket of BOUNDS_S, and the sum in ns. Empty without reactors."""
-        return [] if self._reactors is None else self._reactors.latencies()
+        """With a route, then without: the counts by bucket of BOUNDS_S, and the sum in ns."""
+        return self._reactors.latencies()

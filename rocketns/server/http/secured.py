@@ -1,7 +1,6 @@
-"""TLS under an HTTP connection, with the context of the name server's own port.
+"""TLS under an HTTP connection, by the standard library, with the certificate of the name server's own port.
 
-pyOpenSSL's contexts are none of the standard library's, so asyncio cannot use them. The same certificate, client
-authentication, cipher suites and reload then hold for all ports of the process, because it is the same context.
+asyncio's own TLS would do handshakes at once, whoever asks. Here hosts take turns by what their handshakes cost.
 
 Reading stops while a handshake waits for its turn, while the protocol above has no room, and while the peer does not
 take what it is sent. So a connection holds two records at the most, beside what OpenSSL holds.

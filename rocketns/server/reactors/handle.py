@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
 
 
-def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors | None:
-    """None with ``--reactors 0``: the asyncio transport carries all connections then. No thread runs yet."""
-    if not configuration.limits.reactors:
-        return None
+def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors:
+    """No thread runs yet."""
     reactors = Reactors(slots, configuration.limits.reactors, limits_of(configuration, tls_mode))
     reactors.limit_idle(configuration.netty.idle_ms_max)
     if configuration.access.proxies:

@@ -8,12 +8,12 @@ from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.routeinfo.events import Cause
-from rocketns.server.connections.handshake import UNTRUSTED
 from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.reactors")
 
+UNTRUSTED = "a PROXY header from an address that is not in rocketns.trustedProxies"
 STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end within 10 s"
 # Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
 JOINED_BYTES_MAX = 64 * 1024

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import os
 import socket
+import sys
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
@@ -17,7 +19,8 @@ from rocketns.config import Configuration
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
-from rocketns.server.connections.asyncio_transport import AsyncioTransport
+from rocketns.server.connections.totals import Totals
+from rocketns.server.connections.trusted import RefusedProxies
 from rocketns.server.control.control import Control
 from rocketns.server.missing.asked import Counted, Peer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
@@ -33,6 +36,7 @@ OTHER = LanguageCode.OTHER.name
 LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
 HANDSHAKES = "tls-handshakes"
+HANDSHAKE_NICENESS = 5  # how much nicer its thread is than the reactors, as control is
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
 
 
@@ -48,12 +52,13 @@ class ReactorTransport:
 
     It is the `Receiver` of the reactors' messages: `frame`, `opened` and so on.
 
-    ``opened_total`` and ``lookups_handed_over`` count, ``endings`` by `Ending`: any thread may read them.
+    ``opened_total``, ``opened_with_tls`` and ``lookups_handed_over`` count, ``endings`` by `Ending`, ``open_with_tls``
+    only those that are open. Any thread may read them.
     """
 
     def __init__(
         self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
-        asyncio_transport: AsyncioTransport, tls: TlsContexts,
+        totals: Totals, tls: TlsContexts,
     ) -> None:  # fmt: skip
         self._netty = configuration.netty
         self._progress_ms_max = configuration.limits.progress_seconds * 1000
@@ -61,27 +66,29 @@ class ReactorTransport:
         self._control = control
         self._clock = clock
         self._tls = tls
-        self.trusted = asyncio_transport.trusted
-        self._totals = asyncio_transport.totals
+        self.proxies = RefusedProxies()
+        self._totals = totals
         self._high_water_bytes = configuration.netty.water_marks[1]
         self._connections: dict[int, ReactorConnection] = {}
         self._threads = [
             threading.Thread(target=reactors.run, args=(number,), name=f"reactor-{number}", daemon=True)
             for number in range(reactors.count)
         ]
-        self._handshakes = threading.Thread(target=reactors.run_handshakes, name=HANDSHAKES, daemon=True)
+        self._threads.append(threading.Thread(target=self._shake_hands, name=HANDSHAKES, daemon=True))
         self._listening: socket.socket | None = None
         self._goes_on = False
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
         self.lookups_handed_over = 0
-        self.opened_total = 0
+        self.opened_total = self.opened_with_tls = self.open_with_tls = 0
         self.endings: Counter[int] = Counter()
 
-    @property
-    def threads(self) -> Sequence[threading.Thread]:
-        """One for each reactor. They run between `accept` and `stop`."""
-        return self._threads
+    def _shake_hands(self) -> None:
+        """The handshake thread: lookups go first where both want the same core."""
+        if sys.platform == "linux":  # on other systems a thread has no niceness of its own
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + HANDSHAKE_NICENESS)
+        self._reactors.run_handshakes()
 
     @property
     def connections(self) -> Collection[ReactorConnection]:
@@ -94,7 +101,7 @@ class ReactorTransport:
         listening.setblocking(False)
         self._reactors.listen(listening.fileno())
         asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
-        for thread in (*self._threads, self._handshakes):
+        for thread in self._threads:
             thread.start()
 
     def _take(self) -> None:
@@ -130,6 +137,8 @@ class ReactorTransport:
     def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
         address, socket_host, certificate = peer
         self.opened_total += 1
+        self.opened_with_tls += is_tls
+        self.open_with_tls += is_tls
         connection = self._connections[number] = ReactorConnection(
             self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host,
             is_tls=is_tls,
@@ -139,6 +148,7 @@ class ReactorTransport:
 
     def closed(self, number: int, ending: int) -> None:
         connection = self._connections.pop(number)
+        self.open_with_tls -= connection.is_tls
         self.endings[ending] += 1
         cause = connection.ended(ending)
         if cause is Cause.CHANNEL_IDLE:
@@ -156,7 +166,7 @@ class ReactorTransport:
         """A connection ended before its first frame."""
         self.endings[ending] += 1
         if ending == Ending.UNTRUSTED_PROXY:
-            self.trusted.note(address, self._clock.now().ms)
+            self.proxies.note(address, self._clock.now().ms)
         why = ENDINGS[ending][1]
         log.info("closeChannel: close the connection to remote address[%s]: %s", address,
                  f"{why}: {reason}" if reason else why)  # fmt: skip
@@ -195,7 +205,7 @@ class ReactorTransport:
             return
         asyncio.get_running_loop().remove_reader(self._reactors.fileno())
         self._reactors.stop()
-        for thread in (*self._threads, self._handshakes):
+        for thread in self._threads:
             thread.join()
         self._listening.close()
         self._listening = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
+from rocketns._fast.connections.rates import HostRates
 from rocketns.addresses import shown_account
 from rocketns.config import Limits
-from rocketns.server.requests.rates import Rates
 
 log = logging.getLogger("rocketns.rates")
 
@@ -18,7 +18,7 @@ HOSTS_NAMED_MAX = 5
 class RateWatch:
     """Control only."""
 
-    def __init__(self, limits: Limits, rates: Rates) -> None:
+    def __init__(self, limits: Limits, rates: HostRates) -> None:
         self._limits = limits
         self._rates = rates
         self._requests = 0  # refused up to the last report

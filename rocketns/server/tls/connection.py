@@ -1,16 +1,12 @@
-"""TLS without a socket: one connection's bytes in and out. pyOpenSSL is imported when TLS is first used."""
+"""TLS without a socket, by the standard library: one connection's bytes in and out. For HTTP ports and the shadow."""
 
 from __future__ import annotations
 
 import contextlib
+import ssl
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from rocketns.errors import TlsError
-from rocketns.server.tls.names import names_of
-
-if TYPE_CHECKING:
-    from OpenSSL.SSL import Connection, Context, Error
 
 HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
 RECORD_BYTES = 16 * 1024
@@ -22,45 +18,36 @@ class TlsStream:
     No input of a peer raises an error. ``ended`` is the reason why no more plain text will come; None while it may.
     """
 
-    def __init__(self, context: Context, *, verifies_peer: bool = False) -> None:
-        """``verifies_peer``: whether the context verifies the peer's certificate. Another may be in use at the end."""
-        from OpenSSL import SSL
-
-        self._ssl = SSL
+    def __init__(self, context: ssl.SSLContext) -> None:
         self.context = context
-        self._verifies_peer = verifies_peer
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.is_handshaken = False
         self.ended: str | None = None
 
     @cached_property
-    def _connection(self) -> Connection:
+    def _connection(self) -> ssl.SSLObject:
         """Made at its first use: making it costs a tenth of a handshake."""
-        connection = self._ssl.Connection(self.context, None)
-        connection.set_accept_state()
-        return connection
+        return self.context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     def receive(self, data: bytes) -> bytes:
         """The plain text that arrived. Send `outgoing` afterwards: handshake bytes, or an alert."""
         plain: list[bytes] = []
         try:
-            self._connection.bio_write(data)
+            self._incoming.write(data)
             self._shake_hands()
-            while self.is_handshaken:
-                plain.append(self._connection.recv(RECORD_BYTES))
-        except self._ssl.WantReadError:
+            while self.is_handshaken and self.ended is None:
+                part = self._connection.read(RECORD_BYTES)
+                if part:
+                    plain.append(part)
+                else:
+                    self.ended = "the peer ended TLS"
+        except ssl.SSLWantReadError:
             pass
-        except self._ssl.ZeroReturnError:
+        except ssl.SSLZeroReturnError:
             self.ended = "the peer ended TLS"
-        except self._ssl.Error as error:
+        except ssl.SSLError as error:
             self.ended = f"TLS failed: {reason_of(error)}"
         return b"".join(plain)
-
-    def peer_names(self) -> tuple[str, ...]:
-        """The subject of the peer's certificate (RFC 4514) and its alternative names; empty if it showed none, or if
-        nobody verified it.
-        """
-        certificate = self._connection.get_peer_certificate() if self._verifies_peer else None
-        return () if certificate is None else names_of(certificate.to_cryptography())
 
     def _shake_hands(self) -> None:
         if not self.is_handshaken:
@@ -69,29 +56,25 @@ class TlsStream:
 
     def send(self, data: bytes) -> bytes:
         """The cipher text of plain text. TlsError if the connection has failed."""
+        left = memoryview(data)
         try:
-            self._connection.sendall(data)
-        except self._ssl.Error as error:
+            while left:
+                left = left[self._connection.write(left) :]
+        except ssl.SSLError as error:
             raise TlsError(f"TLS failed: {reason_of(error)}") from error
         return self.outgoing()
 
     def end(self) -> bytes:
         """The close_notify alert, unless the connection failed or its handshake is not over."""
-        with contextlib.suppress(self._ssl.Error):
-            self._connection.shutdown()
+        with contextlib.suppress(ssl.SSLError):
+            self._connection.unwrap()
         return self.outgoing()
 
     def outgoing(self) -> bytes:
         """The bytes that TLS has to send."""
-        parts: list[bytes] = []
-        try:
-            while True:
-                parts.append(self._connection.bio_read(1 << 20))
-        except self._ssl.WantReadError:
-            return b"".join(parts)
+        return self._outgoing.read()
 
 
-def reason_of(error: Error | TypeError) -> str:
-    """The text of OpenSSL's last error."""
-    reasons = [str(entry[-1]) for entry in error.args[0]] if error.args and isinstance(error.args[0], list) else []
-    return reasons[-1] if reasons else str(error)
+def reason_of(error: ssl.SSLError) -> str:
+    """OpenSSL's reason."""
+    return error.reason or str(error)

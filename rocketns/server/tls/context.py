@@ -1,12 +1,15 @@
-"""The server's TLS context, made from a TlsConfig (TlsHelper)."""
+"""The server's TLS contexts, made from a TlsConfig (TlsHelper): that of the reactors, and that of HTTP ports."""
 
 from __future__ import annotations
 
+import os
+import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketns.client.tls import restrict
 from rocketns.config.texts.suites import chosen_suites
 from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
 from rocketns.errors import TlsContentError, TlsError
@@ -29,6 +32,13 @@ class Pair:
 
     chain: list[Certificate]
     key: PrivateKeyTypes
+
+    def pem(self) -> bytes:
+        """The key and the certificates, as a file has them."""
+        from cryptography.hazmat.primitives import serialization as forms
+
+        key = self.key.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
+        return key + b"".join(one.public_bytes(forms.Encoding.PEM) for one in self.chain)
 
     @property
     def ends_s(self) -> float:
@@ -77,6 +87,36 @@ def build_server_context(config: TlsConfig, pair: Pair) -> ServerContext:
         raise _failure(config.server, str(error)) from error
     else:
         return made
+
+
+def build_port_context(config: TlsConfig, pair: Pair) -> ssl.SSLContext:
+    """For a port of HTTP, from the same files. TlsError if pair, ciphers or protocols are not usable.
+
+    The standard library verifies a client certificate or asks for none. So with ``tls.server.authClient=false``, where
+    any certificate would do, none is asked for. Of the suites of TLS 1.3 all are offered, or none.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        _load_pair(context, pair)
+        if config.server.verify_peer and not config.test_mode and config.client_auth is not ClientAuth.NONE:
+            required = config.client_auth is ClientAuth.REQUIRE
+            context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_OPTIONAL
+            trusted = config.server.trust_cert_path
+            context.load_verify_locations(trusted) if trusted else context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+        restrict(context, chosen_suites(config.protocols, config.ciphers))
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise TlsError(f"the TLS files cannot be used for a port of HTTP: {error}") from error
+    return context
+
+
+def _load_pair(context: ssl.SSLContext, pair: Pair) -> None:
+    """The standard library reads files only. This one is in memory, and gone afterwards."""
+    descriptor = os.memfd_create("rocketns-tls")
+    try:
+        os.write(descriptor, pair.pem())
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
 
 
 def _failure(side: TlsSide, text: str) -> TlsError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,19 +13,16 @@ from typing import TYPE_CHECKING
 from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError, TlsContentError, TlsError
 from rocketns.server.following import Followed
-from rocketns.server.tls import server as tls_server
-from rocketns.server.tls.context import build_server_context, read_pair
+from rocketns.server.tls.context import build_port_context, build_server_context, read_pair
 
 if TYPE_CHECKING:
-    from OpenSSL.SSL import Context
-
     from rocketns._fast.tls.context import ServerContext
 
 log = logging.getLogger("rocketns.tls")
 
 WATCH_INTERVAL_MS = 500
 
-WhenReady = Callable[["Context | None"], None]
+WhenReady = Callable[[ssl.SSLContext | None], None]
 Use = Callable[["ServerContext | None"], None]
 
 
@@ -32,7 +30,6 @@ class TlsContexts:
     """NettyRemotingServer.loadSslContext and FileWatchService. ``read_config`` reads the current TLS properties.
 
     ``certificate_ends_s``: when the certificate in use ends, in seconds of the wall clock; None if there is none.
-    ``verifies_peers``: whether the context in use verifies certificates by the operator's own authorities.
     A context is made in a thread: making a key pair (test mode), or decrypting a key, takes a fraction of a second.
     ``use`` gets each context that is made; None if the first cannot be made.
     ``for_ports``: HTTP ports take TLS alone with this context, also where ``tls.server.mode`` is disabled.
@@ -48,9 +45,9 @@ class TlsContexts:
         self.test_mode = config.test_mode
         self._for_ports = for_ports
         self._is_used = for_ports or self.mode is not TlsMode.DISABLED
-        self._context: Context | None = None
-        self.verifies_peers = False
+        self._context: ssl.SSLContext | None = None
         self._loaded = False
+        self._is_usable = False  # whether one was made
         self.certificate_ends_s: float | None = None
         self.load_failures = 0
         self._making = ThreadPoolExecutor(1, "tls")  # not the loop's executor, which slow DNS lookups may fill
@@ -64,7 +61,7 @@ class TlsContexts:
         log.info("Server is running in TLS %s mode", self.mode)
 
     @property
-    def context(self) -> Context | None:
+    def context(self) -> ssl.SSLContext | None:
         """Any thread. The one in use; None until `when_ready` called back."""
         return self._context
 
@@ -107,27 +104,29 @@ class TlsContexts:
         made = await asyncio.get_running_loop().run_in_executor(self._making, self._make)
         self._loaded = True
         if isinstance(made, TlsError):
-            if self._use is not None and self._context is None:
+            if self._use is not None and not self._is_usable:
                 self._use(None)
             self.load_failures += 1
             log.error("Failed to create SslContext for server: %s", made)
         else:
-            self._context, self.verifies_peers, made_for_reactors, self.certificate_ends_s = made
+            for_reactors, self._context, self.certificate_ends_s = made
             if self._use is not None:
-                self._use(made_for_reactors)
+                self._use(for_reactors)
+            self._is_usable = True
             log.info("SslContext created for server")
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(self._context)
         return made if isinstance(made, TlsError) else None
 
-    def _make(self) -> tuple[Context, bool, ServerContext, float] | TlsError:
-        """The context, whether it verifies peers, that of the reactors, and when its certificate ends."""
+    def _make(self) -> tuple[ServerContext | None, ssl.SSLContext | None, float] | TlsError:
+        """The context of the reactors, that of HTTP ports, and when their certificate ends."""
         try:
             config = self._read_config()
             pair = read_pair(config)
-            made = build_server_context(config, pair)
-            return tls_server.build_server_context(config), _verifies_peers(config), made, pair.ends_s
+            for_reactors = None if self._use is None else build_server_context(config, pair)
+            for_ports = build_port_context(config, pair) if self._for_ports else None
+            return for_reactors, for_ports, pair.ends_s
         except TlsError as error:
             return error
         except Exception as error:
@@ -157,8 +156,3 @@ class TlsContexts:
         log.info(why)
         if self._loaded:  # otherwise the files are read when they are first needed
             self._load_soon()
-
-
-def _verifies_peers(config: TlsConfig) -> bool:
-    """By authorities that the operator chose: the system's would vouch for anybody who has a domain."""
-    return config.server.verify_peer and bool(config.server.trust_cert_path) and not config.test_mode

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import ssl
 
 from rocketns.errors import TlsError
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE, TlsStream
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.shadow.relay.clients.plain import PlainClient, Relay
-
-if TYPE_CHECKING:
-    from OpenSSL.SSL import Context
 
 HANDSHAKE_WITHIN_S = 10.0
 
@@ -41,7 +38,7 @@ class EitherClient(PlainClient):
         self.transport.pause_reading()
         self._contexts.when_ready(lambda context: self._shake_hands(context, data))
 
-    def _shake_hands(self, context: Context | None, data: bytes) -> None:
+    def _shake_hands(self, context: ssl.SSLContext | None, data: bytes) -> None:
         if self.transport.is_closing():
             return
         if context is None:

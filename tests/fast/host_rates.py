@@ -3,7 +3,7 @@
 A bucket is as `rocketns.access.rates` has it. It is full when the time until which its tokens are spent is over, so a
 host that asked for nothing in the last second needs no bucket at all.
 
-Reactors have the compiled twin: rocketns/_fast/connections/rates.pyx.
+It is the definition that rocketns/_fast/connections/rates.pyx is compared with.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Host:
 
 
 class HostRates:
-    """The `Rates` of a server without reactors. Control only, but for the counts.
+    """The buckets in Python.
 
     A set without a free place forgets the host whose tokens are back first. That costs nothing where all of them are
     back. Else the host begins again with a full bucket. A host that floods is not the one: its tokens are back last.
