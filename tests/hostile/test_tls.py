@@ -316,3 +316,41 @@ def test_a_client_certificate(tmp_path: Path) -> None:
                 [connection] = server.call(lambda: list(transport.connections))
                 assert (connection.is_tls, connection.peer_names) == (True, names)
             eventually(lambda: server.call(lambda: not list(transport.connections)))
+
+
+POLICY = """
+[modes]
+lookup = "enforce"
+
+[principals.clients]
+certificates = ["CN=client"]
+may = ["lookup"]
+
+[principals.fleet]
+networks = ["127.0.0.2"]
+may = ["broker"]
+"""
+
+
+def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path) -> None:
+    """Control answers the first one, because it reads the names. Without the certificate all are refused."""
+    ours = authority("ours")
+    trust = tmp_path / "trust.pem"
+    trust.write_bytes(ours.certificate_pem())
+    asked = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(trust)}
+    policy = tmp_path / "access.toml"
+    policy.write_text(POLICY)
+    properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
+    client_files = Files.write(tmp_path / "client", ours.issue("client"))
+    with LiveServer(tmp_path, 1, **properties, **{"rocketns.accessFile": policy}) as server:
+        eventually(lambda: server.call(lambda: reactors_of(server).access_generation) > 0)
+        with TlsClient(server.port, context=any_server(client_files)) as client:
+            for answered in range(3):
+                client.send(look_up(CLIENTS[0]))
+                assert b'"code":17' in client.receive_frame()
+                assert server.answered_by_reactors() == answered
+        with TlsClient(server.port) as client:
+            for _ in range(2):
+                client.send(look_up(CLIENTS[0]))
+                assert b'"code":16' in client.receive_frame()
+        assert server.answered_by_reactors() == 2

@@ -1,0 +1,44 @@
+"""Whose handshake is next, without connections."""
+
+from libc.stdlib cimport calloc, free
+
+from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.reactor.host_turns cimport leave_turns, take_turn, want_turn
+from rocketns._fast.reactor.reactor_state cimport Turns
+
+
+cdef class Waiting:
+    """Connections by their numbers; each is of a host, which is a number too."""
+
+    cdef Turns *turns
+    cdef dict numbers  # by address
+    cdef dict addresses
+
+    def __cinit__(self):
+        self.turns = <Turns *>calloc(1, sizeof(Turns))
+        self.numbers, self.addresses = {}, {}
+
+    def __dealloc__(self):
+        for address in self.numbers:
+            free(<void *><size_t>address)
+        free(self.turns)
+
+    def want(self, int number, int host):
+        """A connection wants a turn. It keeps its first host."""
+        cdef Connection *connection
+        if number in self.addresses:
+            connection = <Connection *><size_t>self.addresses[number]
+        else:
+            connection = <Connection *>calloc(1, sizeof(Connection))
+            connection.rated = host
+            self.addresses[number] = <size_t>connection
+            self.numbers[<size_t>connection] = number
+        want_turn(self.turns, connection)
+
+    def leave(self, int number):
+        leave_turns(self.turns, <Connection *><size_t>self.addresses[number])
+
+    def take(self):
+        """The number of the next one; None if nobody waits."""
+        cdef Connection *connection = take_turn(self.turns)
+        return None if connection == NULL else self.numbers[<size_t>connection]
