@@ -29,6 +29,7 @@ from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing import delivery, eventlog
 from rocketns.server.publishing.eventlog import log_events
 from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.requests.arrivals import Arrivals
 from rocketns.server.requests.inbox import Inbox
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
@@ -81,7 +82,7 @@ class Served:
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
 
-    def serve(self, peer: Peer, frame: bytes, refusal: object) -> bool:
+    def serve(self, peer: Peer, frame: bytes, refusal: object, _arrived: object) -> bool:
         assert refusal is None
         self.time.ns += MS
         peer.end_request()
@@ -103,7 +104,7 @@ class NoBrokers:
 
 def control_of(served: Served, home: Path) -> Control:
     configuration = Configuration.build(None, home=home)
-    return Control(configuration, served.time, cast(Answering, served), cast(BrokerHousekeeping, NoBrokers()), None)
+    return Control(configuration, served.time, cast(Answering, served), cast(BrokerHousekeeping, NoBrokers()), Arrivals(), None)
 
 
 async def turns() -> None:

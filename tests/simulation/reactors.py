@@ -230,6 +230,9 @@ class VirtualReactors:
     def limit_idle(self, idle_ms_max: int) -> None:
         self.idle_ms_max = idle_ms_max
 
+    def note_applied(self, frames: int) -> None:
+        """No lookup waits: all of them are control's."""
+
     def done_with(self, frame_bytes: int, _host: int) -> None:
         self.queued_bytes -= frame_bytes + FRAME_COST_BYTES
         if self.queued_bytes <= self.limits["queued_bytes_max"] // 2:

@@ -33,6 +33,7 @@ cpdef enum MessageKind:
     RESUME = 11  # control caught up: stalled connections may hand over frames again
     STOP = 12
     MOVE = 14  # a connection of another thread, with its former id [data: the Connection]
+    APPLIED = 24  # registrations that lookups wait for have taken effect
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 
 # The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass, or

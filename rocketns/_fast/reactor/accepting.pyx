@@ -116,6 +116,7 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
             set_int(fd, SOL_SOCKET, SO_SNDBUF, limits.send_buffer_bytes)
         if limits.receive_buffer_bytes > 0:
             set_int(fd, SOL_SOCKET, SO_RCVBUF, limits.receive_buffer_bytes)
+        reactor.has_accepted = True
         deal_out(reactor, fd)
 
 

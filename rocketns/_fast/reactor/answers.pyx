@@ -15,6 +15,7 @@ from rocketns._fast.connections.rates cimport OF_KNOWN, OF_STRANGERS, take
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
 from rocketns._fast.routes.missing cimport note_missed
+from rocketns._fast.reactor.deferred cimport defer
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
@@ -27,7 +28,15 @@ from rocketns._fast.system.counting cimport count_one
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
+    DEFERRED = -3  # in place of an answer's size: it waits
     LEARNT_MAX = 8  # layouts that are looked for on behalf of one connection, which may send many
+
+# A recognised lookup, and the frame that it was read from.
+cdef struct Lookup:
+    RouteRequest request
+    const uint8_t *frame
+    size_t size
+    bint was_deferred
 
 
 cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -85,49 +94,48 @@ cdef uint8_t find_layout(
     return 0
 
 
-cdef inline void count(
-    Reactor *reactor, const Connection *connection, const RouteRequest *request, const Answer *answer
+cdef inline void finish_lookup(
+    Reactor *reactor, const Connection *connection, const Lookup *lookup, Answer *answer
 ) noexcept nogil:
-    """Reactor thread only, with `routes_mutex`. Note a topic without a route, and count for the journal if it wants that.
-    """
+    """Reactor thread only, with `routes_mutex`. Defer a lookup without a route; or note its topic, and count it for the
+    journal if that wants it."""
     cdef const char *client
-    if answer.is_absent:
-        note_missed(&reactor.missing, request, answer.topic_hash, &connection.peer, connection.host,
+    if answer.is_absent and answer.size > 0:
+        if not lookup.was_deferred and defer(reactor, connection, lookup.frame, lookup.size):
+            answer.size = DEFERRED
+            return
+        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, connection.host,
                     id_of(reactor, connection))
     if reactor.counts.table != NULL and answer.size > 0:
         client = connection.address if reactor.shared.counts_clients else NULL
-        count_lookup(&reactor.counts, request, answer.topic_hash, client, connection.address_hash,
+        count_lookup(&reactor.counts, &lookup.request, answer.topic_hash, client, connection.address_hash,
                      answer.is_absent)
 
 
-cdef void answer_in_scratch(
-    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
-) noexcept nogil:
+cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
     """Reactor thread only."""
     cdef size_t used = reactor.out_size
     pthread_mutex_lock(&reactor.routes_mutex)
-    write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type, reactor.shared.limits.version,
-                 reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
-    count(reactor, connection, request, answer)
+    write_answer(reactor.shared.routes, &lookup.request, reactor.shared.limits.serialize_type,
+                 reactor.shared.limits.version, reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
+    finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if answer.size > 0:
         reactor.out_size += <size_t>answer.size
         reactor.turn_bytes += <size_t>answer.size
 
 
-cdef void answer_in_output(
-    Reactor *reactor, Connection *connection, const RouteRequest *request, Answer *answer
-) noexcept nogil:
+cdef void answer_in_output(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
     """Reactor thread only. For a peer with unsent answers, or an answer that is larger than the scratch."""
     cdef size_t room
     cdef uint8_t *space
     pthread_mutex_lock(&reactor.routes_mutex)
-    room = answer_room(reactor.shared.routes, request)
+    room = answer_room(reactor.shared.routes, &lookup.request)
     space = output_space(connection, room) if connection.tls == NULL else <uint8_t *>malloc(room)
     if space != NULL:
-        write_answer(reactor.shared.routes, request, reactor.shared.limits.serialize_type,
+        write_answer(reactor.shared.routes, &lookup.request, reactor.shared.limits.serialize_type,
                      reactor.shared.limits.version, space, room, answer)
-        count(reactor, connection, request, answer)
+        finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if space == NULL:
         connection.is_failed, answer.size = True, NO_ROOM
@@ -141,31 +149,37 @@ cdef void answer_in_output(
         free(space)
 
 
-cdef bint answer(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
-    """Reactor thread only. Answer a lookup; False where the frame is for control.
+cdef bint answer(
+    Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, bint was_deferred
+) noexcept nogil:
+    """Reactor thread only. Answer a lookup, or defer it; False where the frame is for control.
 
     With a request at control (`in_flight`), lookups go there too, behind it: what a peer sends takes effect in its
-    order. `in_flight` counts down when control's answer is in the output, so the next lookup is answered behind it.
+    order. `in_flight` counts down when control's answer is in the output, so the next lookup is answered behind it. One
+    that ``was_deferred`` came before what is at control.
     """
-    cdef RouteRequest request
+    cdef Lookup lookup
     cdef Answer written
-    if connection.in_flight or not load(&reactor.shared.enabled):
+    if (connection.in_flight and not was_deferred) or not load(&reactor.shared.enabled):
         return False
-    if not recognise(reactor, connection, frame, size, &request):
+    if not recognise(reactor, connection, frame, size, &lookup.request):
         return False
-    if connection.lookups and not may_look_up(&reactor.known_policy, connection, &request):
+    if connection.lookups and not may_look_up(&reactor.known_policy, connection, &lookup.request):
         return False
+    lookup.frame, lookup.size, lookup.was_deferred = frame, size, was_deferred
     written.size = NO_ROOM
     if may_use_scratch(connection):
-        answer_in_scratch(reactor, connection, &request, &written)
+        answer_in_scratch(reactor, connection, &lookup, &written)
     if written.size == NO_ROOM and reactor.out_size:
         send_scratch(reactor, connection)
         if may_use_scratch(connection) and not connection.is_failed:
-            answer_in_scratch(reactor, connection, &request, &written)
+            answer_in_scratch(reactor, connection, &lookup, &written)
     if written.size == NO_ROOM and not connection.is_failed:
-        answer_in_output(reactor, connection, &request, &written)
+        answer_in_output(reactor, connection, &lookup, &written)
     if written.size == HANDED_OVER:
         return False
+    if written.size == DEFERRED:
+        return True
     count_one(&connection.answered)
     add(&reactor.absent if written.is_absent else &reactor.answered, 1)
     if connection.lookups:

@@ -9,6 +9,7 @@ from rocketns._fast.connections.holders cimport note_known
 from rocketns._fast.connections.messages cimport (
     ABORT,
     ADD,
+    APPLIED,
     CLOSE_IDLE,
     END,
     ENDED,
@@ -29,6 +30,7 @@ from rocketns._fast.connections.messages cimport (
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again, take_over
 from rocketns._fast.connections.admission cimport let_pass
 from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, release_connection
+from rocketns._fast.reactor.deferred cimport deferred_wait_ms, end_round, free_deferred
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.latency cimport begin_sample, end_sample
 from rocketns._fast.reactor.reactor_state cimport (
@@ -37,7 +39,7 @@ from rocketns._fast.reactor.reactor_state cimport (
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.reactor.stalls cimport unstall
-from rocketns._fast.reactor.turns cimport end_connection, finish_turn, receive, resume, resume_stalled
+from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled
 from rocketns._fast.routes.lookup_counts cimport free_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.system.assertions cimport assert_equal
@@ -164,6 +166,8 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
         relieve(reactor, message.number, NULL)
     elif message.kind == STOP:
         reactor.is_stopping = True
+    elif message.kind == APPLIED:
+        pass  # it wakes the loop, which answers what is due
     else:
         if message.kind == REPLY:
             add(&reactor.shared.replied_bytes, -<int64_t>message.size)
@@ -206,9 +210,12 @@ cdef bint has_work(const Reactor *reactor) noexcept nogil:
 
 cdef int wait_ms(const Reactor *reactor) noexcept nogil:
     """Reactor thread only. How long epoll may block; -1 is for ever."""
+    cdef int deferred_ms = deferred_wait_ms(reactor)
     if has_work(reactor):
         return 0
-    return -1 if reactor.is_accepting else NO_MEMORY_WAIT_MS
+    if reactor.is_accepting or 0 <= deferred_ms < NO_MEMORY_WAIT_MS:
+        return deferred_ms
+    return NO_MEMORY_WAIT_MS
 
 
 cdef void run_reactor(Reactor *reactor) noexcept nogil:
@@ -247,6 +254,8 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             resume_stalled(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
+        end_round(reactor)
+        answer_deferred(reactor)
         if count < EVENTS_AT_ONCE:  # so every socket that was ready has been served
             add(&reactor.rounds, 1)
     for index in range(reactor.table_count):
@@ -327,6 +336,7 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     pthread_mutex_destroy(&reactor.routes_mutex)
     pthread_mutex_destroy(&reactor.table_mutex)
     pthread_mutex_destroy(&reactor.inbox.mutex)
+    free_deferred(reactor)
     free_counts(&reactor.counts)
     free(reactor.scratch_in)
     free(reactor.scratch_out)

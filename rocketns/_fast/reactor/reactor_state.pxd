@@ -36,6 +36,7 @@ cdef enum:
     OWNERS_MAX = READERS_MAX + 2  # of connections: the reactors, the handshake thread, control's loop
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
+    DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see deferred.pyx
 
 # Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
@@ -60,6 +61,7 @@ cdef struct Limits:
     bint takes_plain
     bint takes_tls
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
+    int64_t deferred_ms_max  # of a lookup without a route, see deferred.pyx
     int64_t tls_bytes_max  # OpenSSL's memory for all connections
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
 
@@ -90,6 +92,15 @@ cdef struct Turns:
     uint32_t ring_start
     uint32_t ring_size
 
+# A lookup without a route, which waits for what came before it.
+cdef struct Deferred:
+    uint64_t connection  # its id
+    int64_t behind  # so many frames came before it; negative: this round and the next one are not over
+    int64_t until_ms  # of the monotonic clock
+    uint16_t host
+    uint32_t size
+    uint8_t *frame
+
 cdef struct Shared:
     # Fixed.
     Limits limits
@@ -119,7 +130,10 @@ cdef struct Shared:
     int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
     int64_t queued_bytes_of[HOSTS]  # of these, by the number of the host
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
+    int64_t handed_over  # frames for control
+    int64_t deferred  # lookups
     # Control writes, reactors read. Atomic.
+    int64_t applied  # of these frames, so many of the first ones have taken effect
     Ages ages_of_loop[2]  # by kind, of the connections of control's loop
     # access/policy.pxd says who writes which field, and under what.
     Policy policy
@@ -173,6 +187,11 @@ cdef struct Reactor:
     uint32_t idle_left  # indexes below this one are not yet checked for idle connections
     int64_t idle_at_ms
     size_t turn_bytes
+    bint has_accepted  # a connection came in this round: what it has sent is not read yet
+    Deferred deferred[DEFERRED_MAX]  # a ring
+    uint32_t first_deferred
+    uint32_t deferred_count
+    uint8_t deferred_of[HOSTS]  # of these, by the number of the host
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state

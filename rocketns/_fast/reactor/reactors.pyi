@@ -42,6 +42,8 @@ class Limits(TypedDict):
     takes_tls: bool
     handshake_ms_max: int
     """Of a PROXY header and a TLS handshake together; 0 is no limit."""
+    deferred_ms_max: int
+    """A lookup without a route waits so long for registrations that came before it."""
     tls_bytes_max: int
     """OpenSSL's memory for all connections."""
     trusts_announced: bool
@@ -81,7 +83,7 @@ class Reactors:
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `hold_here`, `to_close_here`, `count_lookups`,
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `note_applied`, `hold_here`, `to_close_here`, `count_lookups`,
     `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
@@ -114,6 +116,9 @@ class Reactors:
 
     def done_with(self, frame_bytes: int, host: int) -> None:
         """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``, and for its host."""
+
+    def note_applied(self, frames: int) -> None:
+        """So many of the first frames that were given to `Receiver.frame` have taken effect. Lookups wait for it."""
 
     @property
     def has_more(self) -> bool:
@@ -247,6 +252,10 @@ class Reactors:
     @property
     def queued_bytes(self) -> int:
         """Bytes of frames that control has not decoded."""
+
+    @property
+    def deferred(self) -> int:
+        """Lookups that wait for registrations that came before them."""
 
     @property
     def tls_bytes(self) -> int:

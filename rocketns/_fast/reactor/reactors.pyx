@@ -24,6 +24,7 @@ from rocketns._fast.routes.missing cimport take_missed
 from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
     ABORT,
+    APPLIED,
     CLOSE_IDLE,
     CONTEXT_CHANGED,
     END,
@@ -190,6 +191,12 @@ cdef class Reactors:
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
             self.post_all(RESUME, 0)
+
+    def note_applied(self, int64_t frames):
+        """Control only. `applied` is written before `deferred` is read: see `deferred.defer`."""
+        store(&self.shared.applied, frames)
+        if load(&self.shared.deferred):
+            self.post_all(APPLIED, 0)
 
     @property
     def has_more(self):
@@ -380,6 +387,10 @@ cdef class Reactors:
     @property
     def queued_bytes(self):
         return load(&self.shared.queued_bytes)
+
+    @property
+    def deferred(self):
+        return load(&self.shared.deferred)
 
     @property
     def tls_bytes(self):

@@ -11,4 +11,5 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void take_records(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void resume_stalled(Reactor *reactor) noexcept nogil
+cdef void answer_deferred(Reactor *reactor) noexcept nogil
 cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil

@@ -28,12 +28,15 @@ from rocketns._fast.connections.messages cimport (
 )
 from rocketns._fast.connections.rates cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.reactor.deferred cimport next_due
 from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, open_received, send_end
 from rocketns._fast.reactor.reactor_state cimport (
     FRAME_COST_BYTES,
     SCRATCH_BYTES,
+    Deferred,
     Shared,
     assert_reactor,
+    find_connection,
     id_of,
     must_wait,
 )
@@ -93,16 +96,24 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
 cdef bint hand_over(
     Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
 ) noexcept nogil:
-    """Reactor thread only. Give a frame to control; False where it must wait. Control refuses one beyond the rate.
-
-    If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` is raised
-    before the push, because control may take the frame and lower it at once.
-    """
-    cdef Message *message
-    cdef bint is_whole_input = frame == connection.input and size == connection.input_size
+    """Reactor thread only. Give a frame to control; False where it must wait. Control refuses one beyond the rate."""
     if not may_hand_over(reactor, connection, size):
         stall(reactor, connection)
         return False
+    return send_to_control(reactor, connection, frame, size, is_beyond_rate)
+
+
+cdef bint send_to_control(
+    Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
+) noexcept nogil:
+    """Reactor thread only. False where there is no memory.
+
+    If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` and
+    `handed_over` are raised before the push, because control may take the frame and lower the one at once, and never
+    has applied more frames than were handed over.
+    """
+    cdef Message *message
+    cdef bint is_whole_input = frame == connection.input and size == connection.input_size
     message = new_message(FRAME, id_of(reactor, connection))
     if message != NULL:
         message.data = frame if is_whole_input else <uint8_t *>malloc(size)
@@ -120,6 +131,7 @@ cdef bint hand_over(
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
     add(&reactor.shared.queued_bytes_of[connection.host], <int64_t>size + FRAME_COST_BYTES)
+    add(&reactor.shared.handed_over, 1)
     push(&reactor.shared.to_control, message)
     return True
 
@@ -136,7 +148,7 @@ cdef bint take_frame(Reactor *reactor, Connection *connection, uint8_t *frame, s
             reactor, connection, frame, header_end(frame, size), True
         )
     connection.is_let_through = False
-    if answer(reactor, connection, frame, size) or hand_over(reactor, connection, frame, size, False):
+    if answer(reactor, connection, frame, size, False) or hand_over(reactor, connection, frame, size, False):
         return True
     connection.is_let_through = True
     return False
@@ -259,6 +271,22 @@ cdef void resume_stalled(Reactor *reactor) noexcept nogil:
         resume(reactor, connection)
         reactor.is_resuming = False
         finish_turn(reactor, connection)
+
+
+cdef void answer_deferred(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. Answer the deferred lookups that are due. Where reactors may not answer such a lookup any
+    more, control does."""
+    cdef Connection *connection
+    cdef Deferred due
+    while next_due(reactor, &due):
+        connection = find_connection(reactor, due.connection)
+        if connection != NULL and not connection.is_ending:
+            if connection.access_generation != load(&reactor.shared.policy.generation) or not answer(
+                reactor, connection, due.frame, due.size, True
+            ):
+                send_to_control(reactor, connection, due.frame, due.size, False)
+            finish_turn(reactor, connection)
+        free(due.frame)
 
 
 cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:

@@ -11,17 +11,20 @@ from rocketns.access.classes import Access
 from rocketns.access.guard import Verdict
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
+from rocketns.processor.client import is_ready
 from rocketns.processor.context import NamesrvContext
 from rocketns.processor.requests import REQUESTS, request_of
 from rocketns.protocol import command
-from rocketns.protocol.codes import V5_3_1, LanguageCode, ResponseCode, SerializeType
+from rocketns.protocol.codes import V5_3_1, LanguageCode, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_reply
 from rocketns.routeinfo.connection import Connection
+from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.clock import Clock
 from rocketns.server.control.measures import Measures
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery
+from rocketns.server.requests.arrivals import Arrivals, Batch
 from rocketns.server.requests.peek import UNKNOWN
 
 log = logging.getLogger("rocketns.control")
@@ -46,13 +49,15 @@ class Answering:
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
-        serialize_type: SerializeType, when_written: Callable[[Callable[[], None]], None] | None = None,
+        arrivals: Arrivals, serialize_type: SerializeType,
+        when_written: Callable[[Callable[[], None]], None] | None = None,
         remember_allowed: Callable[[bytes | memoryview], object] | None = None,
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
         self._delivery = delivery
         self._product = product
+        self._arrivals = arrivals
         self._serialize_type = serialize_type
         self._version = context.release.version
         self._when_written = when_written
@@ -64,8 +69,10 @@ class Answering:
         """Count requests from now on."""
         self._measures = measures
 
-    def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None) -> bool:
-        """Answer a frame, with ``refusal`` if it was refused.
+    def serve(
+        self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, arrived: Batch | None
+    ) -> bool:
+        """Answer a frame, with ``refusal`` if it was refused. A lookup without a route waits for what ``arrived`` earlier.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
@@ -79,7 +86,7 @@ class Answering:
         elif not connection.is_open and not request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
         elif (refusal is not None and is_cut(frame)) or self._is_permitted(connection, request, frame):
-            self._serve(connection, request, refusal)
+            self._serve(connection, request, refusal, arrived)
         return request is not None
 
     def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
@@ -108,13 +115,31 @@ class Answering:
         elif verdict.depends_on_bytes_alone and self._remember_allowed is not None:
             self._remember_allowed(frame)
 
-    def _serve(self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None) -> None:
+    def _serve(
+        self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, arrived: Batch | None
+    ) -> None:
         if refusal is not None:
             self._answer(connection, request, dispatch.reply_of(refusal))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-        else:
+        elif arrived is None or not self._defer(connection, request, arrived):
             self._process(connection, request)
+
+    def _defer(self, connection: Connection, request: RemotingCommand, arrived: Batch) -> bool:
+        """Whether the request is a lookup without a route, and a registration may bring one that arrived before it."""
+        context, topic = self._context, (request.ext_fields or {}).get("topic")
+        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or self._arrivals.is_applied(arrived):
+            return False
+        if context.cluster_test or not is_ready(context, self._clock.now()):
+            return False
+        if pick_up_route(context.tables, context.configuration.namesrv, topic) is not None:
+            return False
+        request = replace(request, data=None)  # it would hold its whole frame while it waits
+        return self._arrivals.defer(arrived, connection.place[0], partial(self._process_late, connection, request))
+
+    def _process_late(self, connection: Connection, request: RemotingCommand) -> None:
+        self._process(connection, request)
+        connection.flush()
 
     def _decode(self, connection: Connection, frame: bytes | memoryview) -> RemotingCommand | None:
         """The request. None if the frame is malformed: then its connection is closed."""

@@ -13,6 +13,7 @@ from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.versions import RELEASES
+from rocketns.server.requests.arrivals import DEFERRED_S_MAX
 from rocketns.server.requests.inbox import waiting_bytes_max
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "takes_plain": tls_mode is not TlsMode.ENFORCING,
         "takes_tls": tls_mode is not TlsMode.DISABLED,
         "handshake_ms_max": min(limits.progress_seconds * 1000, HANDSHAKE_MS_MAX),
+        "deferred_ms_max": int(DEFERRED_S_MAX * 1000),
         "tls_bytes_max": limits.incoming_bytes_max * 3 // 4,
         "trusts_announced": bool(configuration.access.proxies),
     }

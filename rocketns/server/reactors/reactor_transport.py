@@ -123,6 +123,7 @@ class ReactorTransport:
         connection = self._connections[number]
         if connection.was_ended_here:  # frames behind the end do not count
             connection.release(len(frame))
+            self._control.submit_nothing()
             return
         connection.took_frame()
         self.lookups_handed_over += seems_lookup(frame)

@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
+from rocketns.server.requests.arrivals import Batch
 from rocketns.server.requests.host_turns import HostTurns
 from rocketns.server.requests.largest import LargestByHost
 from rocketns.server.requests.turns import Turns
@@ -51,7 +52,7 @@ class Waiting:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
     ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
-    request but an answer, for this function; None in place of one that was refused.
+    request but an answer, for this function; None in place of one that was refused. ``arrived``: with which frames.
     """
 
     frame: bytes | memoryview
@@ -61,6 +62,7 @@ class Waiting:
     release: Callable[[int], object] | None = None
     take: Callable[[bytes | memoryview | None], object] | None = None
     is_beyond_rate: bool = False
+    arrived: Batch | None = None
 
     def refuse(self) -> None:
         """Keep the header only, which is enough for SYSTEM_BUSY."""
@@ -72,6 +74,12 @@ class Waiting:
         if self.release is not None:
             self.release(self.size)
             self.release = None
+
+    def end(self) -> None:
+        """Nobody waits any longer for what it does."""
+        if self.arrived is not None:
+            self.arrived.waiting -= 1
+            self.arrived = None
 
 
 class _Line(Generic[Key]):
@@ -127,10 +135,11 @@ class Inbox(Generic[Key]):
     def submit(
         self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
         take: Callable[[bytes | memoryview | None], object] | None = None, *, is_beyond_rate: bool = False,
+        arrived: Batch | None = None,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take, is_beyond_rate)
+        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take, is_beyond_rate, arrived)
         if is_beyond_rate or not self._has_place(line, waiting):
             waiting.refuse()
         has_room = self._make_room(line, len(waiting.frame))
