@@ -38,7 +38,7 @@ from rocketns.server.publishing.delivery import EventDelivery, Recorder
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
 from rocketns.server.publishing.publisher import Publisher
-from rocketns.server.requests.arrivals import Arrivals
+from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.stall import StallWatch
 
 
@@ -92,15 +92,15 @@ class Core:
 
         product = ProductEnvironment(outside.client, configuration.product_name_servers, serialize_type, version)
         remember = None if self.reactors is None else self.reactors.remember_allowed
-        arrivals = Arrivals()
+        deferred = DeferredLookups(self.reactors)
         answering = Answering(
-            self.context, clock, self.delivery, product, arrivals, serialize_type, outside.when_written, remember
+            self.context, clock, self.delivery, product, deferred, serialize_type, outside.when_written, remember
         )
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)
         silence = MassSilence(self.context, clock, self.delivery)
         housekeeping = BrokerHousekeeping(self.context, clock, self.delivery, self.stalls, silence)
-        self.control = Control(configuration, clock, answering, housekeeping, arrivals, self.reactors)
+        self.control = Control(configuration, clock, answering, housekeeping, deferred, self.reactors)
         self.expiry = Expiry(self.context, clock, self.jobs, self.stalls, self.control, silence)
 
 

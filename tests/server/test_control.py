@@ -29,7 +29,7 @@ from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing import delivery, eventlog
 from rocketns.server.publishing.eventlog import log_events
 from rocketns.server.publishing.publisher import Publisher
-from rocketns.server.requests.arrivals import Arrivals
+from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.requests.inbox import Inbox
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import heartbeat, registered
@@ -82,7 +82,7 @@ class Served:
     def __init__(self, time: Time, good: tuple[bytes, ...] = (FRAME,)) -> None:
         self.time, self.order, self.good = time, cast(list[str], []), good
 
-    def serve(self, peer: Peer, frame: bytes, refusal: object, _arrived: object) -> bool:
+    def serve(self, peer: Peer, frame: bytes, refusal: object, _epoch: int) -> bool:
         assert refusal is None
         self.time.ns += MS
         peer.end_request()
@@ -102,9 +102,15 @@ class NoBrokers:
         """No broker was on it."""
 
 
+class NoneDeferred:
+    def answer_due(self) -> None:
+        """No lookup waits."""
+
+
 def control_of(served: Served, home: Path) -> Control:
     configuration = Configuration.build(None, home=home)
-    return Control(configuration, served.time, cast(Answering, served), cast(BrokerHousekeeping, NoBrokers()), Arrivals(), None)
+    answering, housekeeping = cast(Answering, served), cast(BrokerHousekeeping, NoBrokers())
+    return Control(configuration, served.time, answering, housekeeping, cast(DeferredLookups, NoneDeferred()), None)
 
 
 async def turns() -> None:

@@ -91,7 +91,8 @@ class VirtualConnection:
                 break
             self.in_flight += 1
             self._reactors.queued_bytes += size + FRAME_COST_BYTES
-            self._reactors.push("frame", self.number, bytes(self.buffer[at : at + size]), False)
+            self._reactors.push("frame", self.number, bytes(self.buffer[at : at + size]), False, 1)
+            self._reactors.arrived += 1
             at += size
         del self.buffer[:at]
 
@@ -150,6 +151,7 @@ class VirtualReactors:
         self.numbers = itertools.count(1)
         self.idle_ms_max = configuration.netty.idle_ms_max
         self.queued_bytes = 0
+        self.arrived = 0  # frames that have not ended
         self.stalled: list[VirtualConnection] = []
         self.connections_by_number: dict[int, VirtualConnection] = {}
         self._clock = process.server.clock
@@ -230,8 +232,14 @@ class VirtualReactors:
     def limit_idle(self, idle_ms_max: int) -> None:
         self.idle_ms_max = idle_ms_max
 
-    def note_applied(self, frames: int) -> None:
-        """No lookup waits: all of them are control's."""
+    def end_frame(self, epoch: int) -> None:
+        self.arrived -= 1
+
+    def is_applied(self, _epoch: int) -> bool:
+        return self.arrived == 0
+
+    def next_epoch(self) -> None:
+        """There is one epoch."""
 
     def done_with(self, frame_bytes: int, _host: int) -> None:
         self.queued_bytes -= frame_bytes + FRAME_COST_BYTES

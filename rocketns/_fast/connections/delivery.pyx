@@ -60,7 +60,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
         content = message.data[:message.size]
     free_message(message)
     if kind == FRAME:
-        receiver.frame(connection, content, number != 0)
+        receiver.frame(connection, content, number != 0, moment)
     elif kind == OPENED:
         receiver.opened(connection, number, moment != 0, parts_of_opened(content))
     elif kind == CLOSED:

@@ -4,7 +4,7 @@ Whoever holds a message owns it: the sender until `push`, the queue, then whoeve
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from rocketns._fast.system.sockets cimport read, write
@@ -16,7 +16,8 @@ cpdef enum MessageKind:
     # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
     # and the certificate, if its names are proven.
     OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS
-    FRAME = 2  # a request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond]
+    # A request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond], `moment` the epoch.
+    FRAME = 2
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
     REFUSED = 4  # a connection ended before it was OPENED [number: an Ending; data: its address, 0, a reason or nothing]
     TLS_WANTED = 25  # a connection begins with TLS, and there is no context
@@ -68,6 +69,7 @@ cpdef enum Ending:
 cdef struct Message:
     Message *next
     MessageKind kind
+    uint16_t host  # to control: whose turn it is delivered in; HOSTS where it is nobody's
     uint64_t connection
     int number
     int64_t moment

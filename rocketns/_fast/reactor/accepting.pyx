@@ -8,6 +8,7 @@ All functions are for the reactor's thread.
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
 
 from rocketns._fast.access.peers cimport Peer
+from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, write_peer
 from rocketns._fast.access.policy cimport know_policy
 from rocketns._fast.connections.connection cimport Connection
@@ -71,13 +72,22 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
 
 
 cdef bint may_connect(Reactor *reactor, int fd) noexcept nogil:
-    """Reactor thread only. Whether the peer's host may open a connection now."""
+    """Reactor thread only. Whether the peer's host may open a connection now.
+
+    Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
+    """
     cdef char address[ADDRESS_ROOM]
     cdef Peer peer
     cdef Rates *rates = reactor.shared.rates
-    if not load(&rates.cost_ns[CONNECTIONS]):
+    cdef bint is_behind = load(&reactor.shared.gone) > reactor.shared.limits.connections_max // 2
+    if not load(&rates.cost_ns[CONNECTIONS]) and not is_behind:
         return True
     write_peer(fd, address, &peer)
+    if is_behind and load(&reactor.shared.gone_of[host_hash(address, &rates.key) % HOSTS]):
+        add(&reactor.shared.turned_away, 1)
+        return False
+    if not load(&rates.cost_ns[CONNECTIONS]):
+        return True
     return take(rates, host_hash(address, &rates.key), OF_CONNECTIONS, reactor.now_ms, NULL, fd)
 
 

@@ -16,6 +16,7 @@ from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
 from rocketns._fast.routes.missing cimport note_missed
 from rocketns._fast.reactor.deferred cimport defer
+from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
@@ -72,6 +73,7 @@ cdef void tell_client(Reactor *reactor, Connection *connection, const RouteReque
     cdef Message *message = new_message(LOOKED_UP, id_of(reactor, connection))
     if message != NULL:
         message.number, message.moment = request.language_code, request.version
+        message.host = turn_host(connection)
         push(&reactor.shared.to_control, message)
 
 

@@ -18,7 +18,7 @@ from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, MOVE, OPENED, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
 )
-from rocketns._fast.reactor.host_turns cimport leave_turns
+from rocketns._fast.reactor.host_turns cimport leave_turns, turn_host
 from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
 )
@@ -79,6 +79,8 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
         hold_tls(shared, connection, 0)
     if connection.close_notice != NULL:
         connection.close_notice.number = ending
+        add(&shared.gone, 1)
+        add(&shared.gone_of[connection.close_notice.host], 1)
         push(&shared.to_control, connection.close_notice)
         connection.close_notice = NULL
     free_connection(connection)
@@ -256,6 +258,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, const char *so
         connection.address_hash = hash_bytes(
             <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
         )
+    message.host = connection.close_notice.host = turn_host(connection)
     push(&reactor.shared.to_control, message)
     return True
 
@@ -289,6 +292,7 @@ cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending
     if message != NULL and message.data != NULL:
         memcpy(message.data, shown, length + 1)
         memcpy(message.data + length + 1, reason, strlen(reason) + 1)
+        message.host = turn_host(connection)
         push(&reactor.shared.to_control, message)
     else:
         free(message)

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from rocketns._fast.reactor.reactor_state cimport DEFERRED_MAX, assert_reactor, id_of
+from rocketns._fast.reactor.reactor_state cimport DEFERRED_MAX, EPOCHS, assert_reactor, id_of
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.sockets cimport monotonic_ms
 
@@ -15,14 +15,24 @@ cdef enum:
     NEXT_ROUND = -1
 
 
+cdef bint is_applied(const Shared *shared, int64_t epoch) noexcept nogil:
+    """Any thread. Whether all frames of this epoch and of earlier ones have ended.
+
+    Control notes whole epochs when a turn of its is over. In the last one nothing arrives while control has nothing to
+    do.
+    """
+    cdef int64_t applied = load(&shared.applied)
+    return applied >= epoch or (applied == epoch - 1 and load(&shared.arriving[epoch % EPOCHS]) == 0)
+
+
 cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
     """Reactor thread only. Keep a copy of a lookup for `next_due`; False where it is to be answered at once.
 
-    `deferred` is raised before `end_round` reads `applied`, and control writes `applied` before it reads `deferred`: so
+    `deferred` is raised before `next_due` reads `applied`, and control writes `applied` before it reads `deferred`: so
     at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
     """
     cdef Deferred *kept
-    if load(&reactor.shared.handed_over) == load(&reactor.shared.applied) and not reactor.has_accepted:
+    if is_applied(reactor.shared, load(&reactor.shared.epoch)) and not reactor.has_accepted:
         return False
     if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
         return False
@@ -62,7 +72,7 @@ cdef void end_round(Reactor *reactor) noexcept nogil:
         kept = &reactor.deferred[(reactor.first_deferred + left) % DEFERRED_MAX]
         if kept.behind >= 0:
             return
-        kept.behind = NEXT_ROUND if kept.behind == THIS_ROUND else load(&reactor.shared.handed_over)
+        kept.behind = NEXT_ROUND if kept.behind == THIS_ROUND else load(&reactor.shared.epoch)
 
 
 cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil:
@@ -72,7 +82,7 @@ cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil:
     assert_reactor(reactor, "next_due")
     if reactor.deferred_count == 0:
         return False
-    if (first.behind < 0 or load(&reactor.shared.applied) < first.behind) and monotonic_ms() < first.until_ms:
+    if (first.behind < 0 or not is_applied(reactor.shared, first.behind)) and monotonic_ms() < first.until_ms:
         return False
     due[0] = first[0]
     reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX

@@ -29,6 +29,7 @@ from rocketns._fast.connections.connection cimport (
     unsent,
 )
 from rocketns._fast.connections.holders cimport count_held
+from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, write_peer
 from rocketns._fast.connections.messages cimport (
     CLOSE_IDLE,
@@ -245,6 +246,7 @@ cdef ContextState start_tls(Reactor *reactor, Connection *connection) noexcept n
     elif state == UNKNOWN:
         message = new_message(TLS_WANTED, 0)
         if message != NULL:
+            message.host = HOSTS
             shared.tls.state = WANTED
     pthread_mutex_unlock(&shared.tls.mutex)
     if message != NULL:

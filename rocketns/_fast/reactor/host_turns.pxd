@@ -11,9 +11,9 @@ from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.reactor.reactor_state cimport Turns
 
 
-cdef inline size_t turn_host(const Connection *connection) noexcept nogil:
-    """The host whose rates count."""
-    return connection.rated % HOSTS
+cdef inline uint16_t turn_host(const Connection *connection) noexcept nogil:
+    """The number of the host whose rates count."""
+    return <uint16_t>(connection.rated % HOSTS)
 
 
 cdef inline void want_turn(Turns *turns, Connection *connection) noexcept nogil:

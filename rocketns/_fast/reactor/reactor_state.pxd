@@ -36,6 +36,7 @@ cdef enum:
     OWNERS_MAX = READERS_MAX + 2  # of connections: the reactors, the handshake thread, control's loop
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
+    EPOCHS = 1024  # that are told apart
     DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see deferred.pyx
 
 # Sizes in bytes, all from the configuration. Fixed.
@@ -95,7 +96,7 @@ cdef struct Turns:
 # A lookup without a route, which waits for what came before it.
 cdef struct Deferred:
     uint64_t connection  # its id
-    int64_t behind  # so many frames came before it; negative: this round and the next one are not over
+    int64_t behind  # the epoch of the last frames that came before it; negative: this and the next round are not over
     int64_t until_ms  # of the monotonic clock
     uint16_t host
     uint32_t size
@@ -122,6 +123,8 @@ cdef struct Shared:
     int64_t idle_ms_max  # of new connections
     # Written by control and by all reactors. Atomic.
     int64_t connections
+    int64_t gone  # connections that have ended, and control has not taken CLOSED
+    int64_t gone_of[HOSTS]  # of these, by the number of the host
     int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
     Totals totals[2]  # of each kind of connection.pxd, with those of control's loop
@@ -130,10 +133,11 @@ cdef struct Shared:
     int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
     int64_t queued_bytes_of[HOSTS]  # of these, by the number of the host
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
-    int64_t handed_over  # frames for control
+    int64_t arriving[EPOCHS]  # frames for control that have not ended, by the epoch in which they were handed over
     int64_t deferred  # lookups
     # Control writes, reactors read. Atomic.
-    int64_t applied  # of these frames, so many of the first ones have taken effect
+    int64_t epoch  # the present one; control begins one with each turn
+    int64_t applied  # all frames of this epoch and of earlier ones have ended
     Ages ages_of_loop[2]  # by kind, of the connections of control's loop
     # access/policy.pxd says who writes which field, and under what.
     Policy policy

@@ -52,8 +52,8 @@ class Limits(TypedDict):
 class Receiver(Protocol):
     """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
 
-    def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
-        """FRAME: a request; only its header where the host made more requests than it may."""
+    def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
+        """FRAME: a request; only its header where the host made more requests than it may. ``epoch``: for `end_frame`."""
 
     def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
         """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
@@ -83,7 +83,7 @@ class Reactors:
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `note_applied`, `hold_here`, `to_close_here`, `count_lookups`,
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `hold_here`, `to_close_here`, `count_lookups`,
     `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
@@ -112,13 +112,23 @@ class Reactors:
         """Readable when there is something to `deliver`."""
 
     def deliver(self, most: int, receiver: Receiver) -> None:
-        """Give up to ``most`` messages to the receiver, in order. If it raises, the others wait for the next call."""
+        """Give up to ``most`` messages to the receiver. If it raises, the others wait for the next call.
+
+        Hosts take turns; the messages of a host keep their order. A host is that of the socket, or the announced one if
+        only trusted proxies announce hosts.
+        """
 
     def done_with(self, frame_bytes: int, host: int) -> None:
         """A frame no longer waits for control: its bytes make room under ``queued_bytes_max``, and for its host."""
 
-    def note_applied(self, frames: int) -> None:
-        """So many of the first frames that were given to `Receiver.frame` have taken effect. Lookups wait for it."""
+    def end_frame(self, epoch: int) -> None:
+        """A frame of this epoch has taken effect, or never will."""
+
+    def is_applied(self, epoch: int) -> bool:
+        """Any thread. Whether all frames that reactors handed over in this epoch or earlier have ended."""
+
+    def next_epoch(self) -> None:
+        """Begin a new epoch, and answer the lookups that waited for frames of those that are applied."""
 
     @property
     def has_more(self) -> bool:

@@ -25,6 +25,7 @@ from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
     ABORT,
     APPLIED,
+    CLOSED,
     CLOSE_IDLE,
     CONTEXT_CHANGED,
     END,
@@ -43,10 +44,12 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.connection_table cimport lookups_of
+from rocketns._fast.reactor.deferred cimport is_applied
+from rocketns._fast.reactor.message_turns cimport next_message, queue_message
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.handshakes cimport run_handshakes
 from rocketns._fast.reactor.reactor_state cimport (
-    FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
+    EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
 )
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, find_victim, loop_of
@@ -76,6 +79,7 @@ cdef class Reactors:
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         self.shared.routes, self.shared.rates = &slots.routes, &self.rates.rates
         self.shared.clock_ms = -1
+        self.shared.epoch = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
         self.shared.carriers = count
         for number in range(count + 1):
@@ -100,10 +104,10 @@ cdef class Reactors:
         for number in range(self.shared.reactor_count):
             free_reactor(self.shared.reactors[number])
         self.collect()
-        while self.waiting != NULL:
-            message = self.waiting
-            self.waiting = message.next
+        message = next_message(&self.waiting)
+        while message != NULL:
             free_message(message)
+            message = next_message(&self.waiting)
         close(self.shared.to_control.wake_fd)
         pthread_mutex_destroy(&self.shared.to_control.mutex)
         pthread_mutex_destroy(&self.shared.policy.mutex)
@@ -155,26 +159,27 @@ cdef class Reactors:
         return self.shared.to_control.wake_fd
 
     cdef void collect(self) noexcept:
-        """Control only. Append the messages that came since the last time to those that still wait."""
-        cdef Message *came = take_all(&self.shared.to_control)
-        cdef Message *last = self.waiting
-        if last == NULL:
-            self.waiting = came
-            return
-        while last.next != NULL:
-            last = last.next
-        last.next = came
+        """Control only. The messages that came since the last time wait for the turns of their hosts."""
+        cdef Message *message = take_all(&self.shared.to_control)
+        cdef Message *following
+        while message != NULL:
+            following = message.next
+            queue_message(&self.waiting, message)
+            message = following
 
     def deliver(self, int most, receiver):
         """Control only."""
         cdef Message *message
         assert_owner(&self.shared.control, "deliver")
-        if self.waiting == NULL:
-            self.collect()
-        while self.waiting != NULL and most > 0:
+        self.collect()
+        while most > 0:
             most -= 1
-            message = self.waiting
-            self.waiting = message.next
+            message = next_message(&self.waiting)
+            if message == NULL:
+                return
+            if message.kind == CLOSED:
+                add(&self.shared.gone, -1)
+                add(&self.shared.gone_of[message.host], -1)
             deliver_one(message, receiver)
 
     def done_with(self, int64_t frame_bytes, uint16_t host):
@@ -192,15 +197,30 @@ cdef class Reactors:
             store(&self.shared.stalled, 0)
             self.post_all(RESUME, 0)
 
-    def note_applied(self, int64_t frames):
-        """Control only. `applied` is written before `deferred` is read: see `deferred.defer`."""
-        store(&self.shared.applied, frames)
+    def end_frame(self, int64_t epoch):
+        """Control only."""
+        if not 0 <= epoch <= load(&self.shared.epoch):
+            raise ValueError(f"epoch {epoch}")
+        add(&self.shared.arriving[epoch % EPOCHS], -1)
+
+    def is_applied(self, int64_t epoch):
+        return is_applied(&self.shared, epoch)
+
+    def next_epoch(self):
+        """Control only. A frame may count in the epoch that ends here: see `turns.count_arrival`."""
+        cdef int64_t epoch = load(&self.shared.epoch), applied = load(&self.shared.applied)
+        if epoch - applied < EPOCHS - 1:
+            epoch += 1
+            store(&self.shared.epoch, epoch)
+        while applied < epoch - 1 and load(&self.shared.arriving[(applied + 1) % EPOCHS]) == 0:
+            applied += 1
+        store(&self.shared.applied, applied)
         if load(&self.shared.deferred):
             self.post_all(APPLIED, 0)
 
     @property
     def has_more(self):
-        return self.waiting != NULL
+        return self.waiting.ring_size != 0
 
     cdef int post(self, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data,
                   size_t size, int64_t moment=0) except -1:
@@ -370,7 +390,7 @@ cdef class Reactors:
 
     @property
     def has_news(self):
-        return self.waiting != NULL or not is_empty(&self.shared.to_control)
+        return self.waiting.ring_size != 0 or not is_empty(&self.shared.to_control)
 
     @property
     def incoming_bytes(self):

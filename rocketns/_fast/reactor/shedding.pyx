@@ -93,7 +93,7 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     if message == NULL:
         store(&shared.asked[kind], 0)
         return
-    message.number = kind
+    message.number, message.host = kind, HOSTS
     if owner == loop_of(shared):
         push(&shared.to_control, message)
     else:

@@ -29,8 +29,10 @@ from rocketns._fast.connections.messages cimport (
 from rocketns._fast.connections.rates cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.deferred cimport next_due
+from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, open_received, send_end
 from rocketns._fast.reactor.reactor_state cimport (
+    EPOCHS,
     FRAME_COST_BYTES,
     SCRATCH_BYTES,
     Deferred,
@@ -103,14 +105,26 @@ cdef bint hand_over(
     return send_to_control(reactor, connection, frame, size, is_beyond_rate)
 
 
+cdef int64_t count_arrival(Shared *shared) noexcept nogil:
+    """Reactor thread only. Count a frame in the present epoch, which is returned. Control may end it at this moment, and
+    find that nothing has arrived: so the epoch is read again, and the frame counts in the next one.
+    """
+    cdef int64_t epoch = load(&shared.epoch)
+    add(&shared.arriving[epoch % EPOCHS], 1)
+    while load(&shared.epoch) != epoch:
+        add(&shared.arriving[epoch % EPOCHS], -1)
+        epoch = load(&shared.epoch)
+        add(&shared.arriving[epoch % EPOCHS], 1)
+    return epoch
+
+
 cdef bint send_to_control(
     Reactor *reactor, Connection *connection, uint8_t *frame, size_t size, bint is_beyond_rate
 ) noexcept nogil:
     """Reactor thread only. False where there is no memory.
 
     If the frame is the whole input, the input buffer goes with it, and nothing is copied. `queued_bytes` and
-    `handed_over` are raised before the push, because control may take the frame and lower the one at once, and never
-    has applied more frames than were handed over.
+    `arriving` are raised before the push, because control may take the frame and lower them at once.
     """
     cdef Message *message
     cdef bint is_whole_input = frame == connection.input and size == connection.input_size
@@ -126,12 +140,12 @@ cdef bint send_to_control(
         connection.input_start = connection.input_size = connection.input_room = 0
     else:
         memcpy(message.data, frame, size)
-    message.size, message.number = size, is_beyond_rate
+    message.size, message.number, message.host = size, is_beyond_rate, turn_host(connection)
     connection.in_flight += 1
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
     add(&reactor.shared.queued_bytes_of[connection.host], <int64_t>size + FRAME_COST_BYTES)
-    add(&reactor.shared.handed_over, 1)
+    message.moment = count_arrival(reactor.shared)
     push(&reactor.shared.to_control, message)
     return True
 
@@ -296,6 +310,7 @@ cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
         connection.is_failed = True
         return
     connection.is_awaited = False
+    message.host = turn_host(connection)
     push(&reactor.shared.to_control, message)
 
 

@@ -24,7 +24,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.control.measures import Measures
 from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery
-from rocketns.server.requests.arrivals import Arrivals, Batch
+from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.requests.peek import UNKNOWN
 
 log = logging.getLogger("rocketns.control")
@@ -49,7 +49,7 @@ class Answering:
 
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
-        arrivals: Arrivals, serialize_type: SerializeType,
+        deferred: DeferredLookups, serialize_type: SerializeType,
         when_written: Callable[[Callable[[], None]], None] | None = None,
         remember_allowed: Callable[[bytes | memoryview], object] | None = None,
     ) -> None:  # fmt: skip
@@ -57,7 +57,7 @@ class Answering:
         self._clock = clock
         self._delivery = delivery
         self._product = product
-        self._arrivals = arrivals
+        self._deferred = deferred
         self._serialize_type = serialize_type
         self._version = context.release.version
         self._when_written = when_written
@@ -70,9 +70,10 @@ class Answering:
         self._measures = measures
 
     def serve(
-        self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, arrived: Batch | None
+        self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, epoch: int
     ) -> bool:
-        """Answer a frame, with ``refusal`` if it was refused. A lookup without a route waits for what ``arrived`` earlier.
+        """Answer a frame, with ``refusal`` if it was refused. A lookup without a route of ``epoch``
+        waits for the frames that reactors handed over in it or earlier. 0 waits for nothing.
 
         False for a malformed frame: its connection is closed, and the frames behind it do not count.
         """
@@ -86,7 +87,7 @@ class Answering:
         elif not connection.is_open and not request_of(request.code).has_effect:
             connection.end_request()  # the answer would reach nobody
         elif (refusal is not None and is_cut(frame)) or self._is_permitted(connection, request, frame):
-            self._serve(connection, request, refusal, arrived)
+            self._serve(connection, request, refusal, epoch)
         return request is not None
 
     def _is_permitted(self, connection: Connection, request: RemotingCommand, frame: bytes | memoryview) -> bool:
@@ -116,26 +117,26 @@ class Answering:
             self._remember_allowed(frame)
 
     def _serve(
-        self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, arrived: Batch | None
+        self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, epoch: int
     ) -> None:
         if refusal is not None:
             self._answer(connection, request, dispatch.reply_of(refusal))
         elif self._context.going_away and request.version > V5_3_1:
             self._answer(connection, request, dispatch.reply_of(GO_AWAY))
-        elif arrived is None or not self._defer(connection, request, arrived):
+        elif not epoch or not self._defer(connection, request, epoch):
             self._process(connection, request)
 
-    def _defer(self, connection: Connection, request: RemotingCommand, arrived: Batch) -> bool:
-        """Whether the request is a lookup without a route, and a registration may bring one that arrived before it."""
+    def _defer(self, connection: Connection, request: RemotingCommand, epoch: int) -> bool:
+        """Whether the request is a lookup without a route, which a registration that came before it may bring."""
         context, topic = self._context, (request.ext_fields or {}).get("topic")
-        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or self._arrivals.is_applied(arrived):
+        if request.code != RequestCode.GET_ROUTEINFO_BY_TOPIC or topic is None or not self._deferred.must_wait(epoch):
             return False
         if context.cluster_test or not is_ready(context, self._clock.now()):
             return False
         if pick_up_route(context.tables, context.configuration.namesrv, topic) is not None:
             return False
         request = replace(request, data=None)  # it would hold its whole frame while it waits
-        return self._arrivals.defer(arrived, connection.place[0], partial(self._process_late, connection, request))
+        return self._deferred.defer(epoch, connection.place[0], partial(self._process_late, connection, request))
 
     def _process_late(self, connection: Connection, request: RemotingCommand) -> None:
         self._process(connection, request)

@@ -20,7 +20,7 @@ from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.measures import Measures
 from rocketns.server.control.slowness import SlowTurns
-from rocketns.server.requests.arrivals import Arrivals
+from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, Bounds
 from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Gate, Parked
@@ -43,13 +43,13 @@ class Control:
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
-        arrivals: Arrivals, reactors: Reactors | None,
+        deferred: DeferredLookups, reactors: Reactors | None,
     ) -> None:  # fmt: skip
         limits = configuration.limits
         self._clock = clock
         self._answering = answering
         self._housekeeping = housekeeping
-        self._arrivals = arrivals
+        self._deferred = deferred
         self._reactors = reactors
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
@@ -68,20 +68,15 @@ class Control:
 
     def submit(
         self, connection: Connection, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        *, is_beyond_rate: bool = False,
+        *, is_beyond_rate: bool = False, epoch: int = 0,
     ) -> None:  # fmt: skip
         """Take a whole frame, which waits undecoded. ``release`` is called with its size when it waits no more.
 
-        ``is_beyond_rate``: its host makes too many requests, so it is refused. Its header is enough then.
+        ``is_beyond_rate``: its host makes too many requests, so it is refused. Its header is enough then. ``epoch``: in
+        which a reactor handed it over.
         """
         connection.begin_request()
-        arrived = self._arrivals.add()
-        self._inbox.submit(connection, frame, release, is_beyond_rate=is_beyond_rate, arrived=arrived)
-        self._want_turn()
-
-    def submit_nothing(self) -> None:
-        """A frame came that does not count. It only has its number among the frames."""
-        self._arrivals.add().waiting -= 1
+        self._inbox.submit(connection, frame, release, is_beyond_rate=is_beyond_rate, epoch=epoch)
         self._want_turn()
 
     def submit_answer(
@@ -183,9 +178,9 @@ class Control:
             self._end_turn(began_ns, after_ns)
 
     def _end_turn(self, began_ns: int, after_ns: int) -> None:
-        self._arrivals.advance()
         if self._reactors is not None:
-            self._reactors.note_applied(self._arrivals.applied)
+            self._reactors.next_epoch()
+        self._deferred.answer_due()
         now_ns = self._clock.spent_ns()
         self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
         if self._measures is not None:
@@ -229,7 +224,7 @@ class Control:
         except Exception:
             log.exception("a request of %s failed, close the connection", connection.address)
             connection.abort(Cause.CHANNEL_EXCEPTION, "unforeseen error")
-            waiting.end()
+            self._end_epoch(waiting)
 
     @property
     def _reactors_are_behind(self) -> bool:
@@ -237,24 +232,30 @@ class Control:
 
     def _serve(self, connection: Connection, waiting: Waiting) -> None:
         waiting.release_once()
-        arrived = waiting.arrived
-        if waiting.is_lookup:
-            waiting.end()
-        if not self._answering.serve(connection, waiting.frame, refusal_of(waiting), arrived):
+        epoch = waiting.epoch
+        if waiting.is_lookup:  # which does not wait for itself
+            self._end_epoch(waiting)
+        if not self._answering.serve(connection, waiting.frame, refusal_of(waiting), epoch):
             self._drop(connection)
-        waiting.end()
+        self._end_epoch(waiting)
+
+    def _end_epoch(self, waiting: Waiting) -> None:
+        """No lookup waits for the effect of this frame."""
+        if waiting.epoch and self._reactors is not None:
+            self._reactors.end_frame(waiting.epoch)
+            waiting.epoch = 0
 
     def _keep_for_release(self, connection: Connection, waiting: Waiting) -> None:
         frames = [waiting, *self._inbox.drop(connection)]
         for one in frames:
-            one.end()
+            self._end_epoch(one)
         self._gate.keep(connection, frames)
 
     def _park(self, connection: Connection, waiting: Waiting) -> None:
         """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
         for one in [waiting, *self._inbox.drop(connection)]:
             one.release_once()
-            one.end()
+            self._end_epoch(one)
             self._parked.park(connection, one)
         if not connection.is_full:  # the answers were taken just now
             self._put_back(connection)
@@ -279,7 +280,7 @@ class Control:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):
             connection.end_request()
             waiting.release_once()
-            waiting.end()
+            self._end_epoch(waiting)
 
 
 def refusal_of(waiting: Waiting) -> SystemBusy | None:

@@ -13,7 +13,7 @@ from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.versions import RELEASES
-from rocketns.server.requests.arrivals import DEFERRED_S_MAX
+from rocketns.server.requests.deferred_lookups import DEFERRED_S_MAX
 from rocketns.server.requests.inbox import waiting_bytes_max
 
 if TYPE_CHECKING:

@@ -119,15 +119,15 @@ class ReactorTransport:
         if self._listening is not None:
             self._take()
 
-    def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool) -> None:
+    def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
         connection = self._connections[number]
         if connection.was_ended_here:  # frames behind the end do not count
             connection.release(len(frame))
-            self._control.submit_nothing()
+            self._reactors.end_frame(epoch)
             return
         connection.took_frame()
         self.lookups_handed_over += seems_lookup(frame)
-        self._control.submit(connection, frame, connection.release, is_beyond_rate=is_beyond_rate)
+        self._control.submit(connection, frame, connection.release, is_beyond_rate=is_beyond_rate, epoch=epoch)
 
     def answers_taken(self, number: int) -> None:
         connection = self._connections[number]

@@ -20,7 +20,6 @@ from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
-from rocketns.server.requests.arrivals import Batch
 from rocketns.server.requests.host_turns import HostTurns
 from rocketns.server.requests.largest import LargestByHost
 from rocketns.server.requests.turns import Turns
@@ -52,7 +51,8 @@ class Waiting:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
     ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
-    request but an answer, for this function; None in place of one that was refused. ``arrived``: with which frames.
+    request but an answer, for this function; None in place of one that was refused. ``epoch``: in which a
+    reactor handed it over; 0 where nobody waits for its effect any longer.
     """
 
     frame: bytes | memoryview
@@ -62,7 +62,7 @@ class Waiting:
     release: Callable[[int], object] | None = None
     take: Callable[[bytes | memoryview | None], object] | None = None
     is_beyond_rate: bool = False
-    arrived: Batch | None = None
+    epoch: int = 0
 
     def refuse(self) -> None:
         """Keep the header only, which is enough for SYSTEM_BUSY."""
@@ -74,12 +74,6 @@ class Waiting:
         if self.release is not None:
             self.release(self.size)
             self.release = None
-
-    def end(self) -> None:
-        """Nobody waits any longer for what it does."""
-        if self.arrived is not None:
-            self.arrived.waiting -= 1
-            self.arrived = None
 
 
 class _Line(Generic[Key]):
@@ -134,12 +128,11 @@ class Inbox(Generic[Key]):
 
     def submit(
         self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        take: Callable[[bytes | memoryview | None], object] | None = None, *, is_beyond_rate: bool = False,
-        arrived: Batch | None = None,
+        take: Callable[[bytes | memoryview | None], object] | None = None, *, is_beyond_rate: bool = False, epoch: int = 0,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line, is_new = self._line_of(key)
-        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take, is_beyond_rate, arrived)
+        waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take, is_beyond_rate, epoch)
         if is_beyond_rate or not self._has_place(line, waiting):
             waiting.refuse()
         has_room = self._make_room(line, len(waiting.frame))
