@@ -76,12 +76,12 @@ GONE_WITHIN_S = 240.0
 
 
 def test_a_slave_that_is_lost_and_a_slave_without_its_master_are_named(site: Site) -> None:
-    """Both are well first. The slave's machine loses its network, which name servers notice after two minutes; it comes
-    back; the master dies."""
+    """Both are well first. The slave has the topic from the start, not only when it has asked its master. Its machine
+    loses its network, which name servers notice after two minutes; it comes back; the master dies."""
     servers = site.name_servers()
     there = site.machine(22)
     master = site.running("broker-a", servers, topics=[TOPIC])
-    slave = site.running("broker-a", servers, on=there, properties=SLAVE)
+    slave = site.running("broker-a", servers, on=there, topics=[TOPIC], properties=SLAVE)
     for each in ((servers.java,), (servers.rocketns,), servers):
         for words in ((), ("--topic", TOPIC, "--from-client")):
             said = examine(site.client, each, *words)
