@@ -24,6 +24,7 @@ from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.signing.signature import Signed
 from rocketns.addresses import literal
 from rocketns.processor.requests import request_of
+from tests.support.policies import whole
 
 CLASSES = ("lookup", "read", "scan", "config", "broker", "admin")
 CLASS_OF = {
@@ -178,7 +179,7 @@ def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
         ]
     if not principals:  # without one, a file that enforces is refused
         return Policy(modes=modes_of(modes))
-    return read_policy("policy.toml", "\n".join(lines), lambda path: path)
+    return read_policy("policy.toml", whole("\n".join(lines)), lambda path: path)
 
 
 def evidence_of(policy: Policy, request: Request) -> Evidence:

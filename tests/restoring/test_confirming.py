@@ -20,6 +20,7 @@ from tests.hostile.listeners import announce, connect_from
 from tests.journal.files import records_of
 from tests.journal.replay import Record
 from tests.support.inprocess import TimedServer
+from tests.support.policies import whole
 from tests.timed.steps import SECOND, pass_time
 
 Serve = Callable[..., TimedServer]
@@ -277,7 +278,7 @@ def guarded(serve: Callable[..., TimedServer], tmp_path: Path) -> Callable[[str]
 
     def start(mode: str, **properties: object) -> TimedServer:
         policy = tmp_path / "access.toml"
-        policy.write_text(POLICY.format(mode=mode), "utf-8")
+        policy.write_text(whole(POLICY.format(mode=mode)), "utf-8")
         return serve(**{"rocketns.accessFile": policy, **properties})
 
     return start
