@@ -33,7 +33,7 @@ from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.principals.bounds import check_bounds
+from rocketns.routeinfo.principals.bounds import beyond
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
@@ -79,7 +79,6 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
         epoch_ms=now.epoch_ms,
         body_fingerprint=fingerprint,
         announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
-        principal=context.principal,
     )
     _admit(context, asked, peer, now)
     result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
@@ -108,17 +107,25 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
 
 
 def _check_bounds(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
-    """BeyondBounds if the principal may not have so much, and the mode is ENFORCE."""
-    bounds = context.bounds_of(asked.principal)
-    if bounds is None:
+    """Find by whose right it registers: the principal that it counts for already, or else the first one with room.
+
+    BeyondBounds if none of its principals may have so much, and the mode is ENFORCE.
+    """
+    entry = context.tables.live(asked.cluster, asked.addr)
+    principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
+    errors: list[BeyondBounds] = []
+    for asked.principal in principals:
+        error = beyond(context.tables, context.bounds_of(asked.principal), asked)
+        if error is None:
+            return
+        errors.append(error)
+    if not errors:
         return
-    try:
-        check_bounds(context.tables, bounds, asked)
-    except BeyondBounds as error:
-        if context.guard.policy.mode_of(Access.BROKER) is Mode.ENFORCE:
-            context.beyond_bounds.note(error, peer.address, now.ms)
-            raise
-        context.observed_beyond_bounds.note(error, peer.address, now.ms)
+    asked.principal = principals[0]
+    if context.guard.policy.mode_of(Access.BROKER) is Mode.ENFORCE:
+        context.beyond_bounds.note(errors[0], peer.address, now.ms)
+        raise errors[0]
+    context.observed_beyond_bounds.note(errors[0], peer.address, now.ms)
 
 
 def _checked_fingerprint(

@@ -257,10 +257,24 @@ POLICY_RATES = """
 """
 
 
+SHARED = """
+[modes]
+lookup = "enforce"
+broker = "enforce"
+[principals.everybody]
+networks = ["0.0.0.0/0"]
+may = ["lookup", "broker"]
+requests_per_second = 10
+[principals.fleet]
+networks = ["10.9.9.0/24"]
+may = ["broker"]
+"""
+
+
 def taken(rates: PrincipalRates, name: str, times: int, now_ms: int, rate: int | None = 4) -> int:
     """How many of the requests get a token."""
     principal = Principal(name, frozenset({Access.LOOKUP}), requests_per_second=rate)
-    return sum(rates.take(principal, now_ms) for _ in range(times))
+    return sum(rates.take([principal], now_ms) for _ in range(times))
 
 
 def test_principal_has_a_burst_of_one_second_and_then_its_rate() -> None:
@@ -268,6 +282,19 @@ def test_principal_has_a_burst_of_one_second_and_then_its_rate() -> None:
     assert [taken(rates, "p", 10, now_ms) for now_ms in (1_000, 1_249, 1_500, 60_000)] == [4, 0, 2, 4]
     assert taken(rates, "q", 10, 60_000) == 4
     assert taken(rates, "without", 1_000, 60_000, rate=None) == 1_000
+
+
+@pytest.mark.parametrize("own", ["", "requests_per_second = 40"])
+def test_a_stranger_does_not_use_up_the_rate_of_who_has_a_right_of_his_own(own: str) -> None:
+    """Though the policy names everybody first, and the fleet is everybody too."""
+    guard = Guard(read_policy("access.toml", whole(SHARED + own), lambda _: ""))
+    stranger, broker = Connection("192.0.2.1:1", host="192.0.2.1"), Connection("10.9.9.9:1", host="10.9.9.9")
+    lookup = RemotingCommand(RequestCode.GET_ROUTEINFO_BY_TOPIC, 513, 1, 0, {"topic": "T"}, None)
+    registration = RemotingCommand(RequestCode.REGISTER_BROKER, 513, 1, 0, register_ext(), None)
+    assert [guard.ask(stranger, lookup, Access.LOOKUP, 0).error is None for _ in range(40)] == [True] * 10 + [
+        False
+    ] * 30
+    assert all(guard.ask(broker, registration, Access.BROKER, 0).error is None for _ in range(40))
 
 
 @pytest.mark.parametrize("mode", ["enforce", "observe"])

@@ -87,7 +87,7 @@ def bounded(world: World, mode: Mode = Mode.ENFORCE, principal: str | None = TEA
     """The world with a policy that bounds the team. Requests are the principal's."""
     team = Principal(TEAM, frozenset({Access.BROKER}), bounds=Bounds(**bounds))
     world.context.guard.follow(Policy((team,), {Access.BROKER: mode}))
-    world.context.asked_by(principal, None)
+    world.context.asked_by((principal,) if principal else (), None)
     return world
 
 
@@ -117,9 +117,24 @@ def test_a_principal_may_have_so_many_live_brokers(world: World) -> None:
 def test_a_broker_counts_for_the_principal_that_registered_it_last(world: World) -> None:
     bounded(world, principal="another", brokers_max=1)
     assert register_topics(world, 1).code == SUCCESS
-    world.context.asked_by(TEAM, None)
+    world.context.asked_by((TEAM,), None)
     assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
     assert world.context.tables.by_principal.keys() == {TEAM}
+
+
+def test_a_sender_that_is_several_principals_registers_by_the_right_of_one_that_has_room(world: World) -> None:
+    """Whichever the policy has first. A broker stays with its principal."""
+    everybody = Principal("everybody", frozenset({Access.BROKER}), bounds=Bounds(brokers_max=1))
+    fleet = Principal("fleet", frozenset({Access.BROKER}), bounds=Bounds(brokers_max=2))
+    world.context.guard.follow(Policy((everybody, fleet), {Access.BROKER: Mode.ENFORCE}))
+    world.context.asked_by(("everybody",), None)
+    assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
+    world.context.asked_by(("everybody", "fleet"), None)
+    assert [register_topics(world, number).code for number in (2, 3, 4)] == [SUCCESS, SUCCESS, BUSY]
+    leave(world, 1)
+    assert [register_topics(world, number).code for number in (2, 3, 4)] == [SUCCESS] * 3
+    by_principal = world.context.tables.by_principal
+    assert {name: len(brokers) for name, brokers in by_principal.items()} == {"everybody": 1, "fleet": 2}
 
 
 def test_a_principal_may_have_so_many_topics_on_all_its_broker_names(world: World) -> None:
@@ -189,7 +204,7 @@ def last(world: World) -> AdminRequested:
 
 
 def test_an_admin_request_says_who_changed_what(world: World) -> None:
-    world.context.principal, world.context.access_key = "ops", "key-1"
+    world.context.asked_by(("ops",), "key-1")
     world.ask(100, NK | {"value": "v"})
     fields = (("namespace", "ns"), ("key", "k"), ("value", "v"))
     assert trail_of(world) == [

@@ -188,6 +188,13 @@ SAID = {
         "principal p is everybody at any address (0.0.0.0/0, ::/0): lookup"],
     ALL_ON + K + principal("p", networks="['::/0']", keys="['k']"): [
         "principal p: ::/0 is every address, and restricts nothing"],
+    ALL_ON + principal("p", networks="['10.0.0.0/8']", brokers_max="3") + principal("q", networks="['10.1.0.0/16']")
+    + principal("r", "read", networks="['10.2.0.0/16']"): [
+        "principal p: every program in 10.0.0.0/8 shares its brokers_max. So r for lookup: no other right",
+        "principal p shadows q: whoever is q is p too, and may lookup"],
+    ALL_ON + K + principal("p", keys="['k']", requests_per_second="3"): [
+        "principal p has requests_per_second by signature alone: who sees a signed request can send it again until the "
+        "rate is used up. Add networks or certificates to it"],
     ALL_ON + principal("p", certificates="[]"): ["principal p: certificates is empty, so nobody is it"],
 }  # fmt: skip
 

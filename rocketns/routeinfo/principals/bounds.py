@@ -33,8 +33,18 @@ class Bounds(Protocol):
     def bytes_max(self) -> int | None: ...
 
 
-def check_bounds(tables: RouteTables, bounds: Bounds, asked: BrokerRegistration) -> None:
-    """BeyondBounds if the registration would add more than its principal may have. It has not been applied yet."""
+def beyond(tables: RouteTables, bounds: Bounds | None, asked: BrokerRegistration) -> BeyondBounds | None:
+    """What of the registration would be more than its principal may have. It has not been applied yet."""
+    if bounds is None:
+        return None
+    try:
+        _check(tables, bounds, asked)
+    except BeyondBounds as error:
+        return error
+    return None
+
+
+def _check(tables: RouteTables, bounds: Bounds, asked: BrokerRegistration) -> None:
     if asked.principal is None or asked.cluster is None or asked.broker_name is None or not asked.addr:
         return
     key = BrokerAddrInfo(asked.cluster, asked.addr)

@@ -86,12 +86,12 @@ class Answering:
         """False for a request to which the peer has no right: it is answered."""
         context, now = self._context, self._clock.now()
         if context.guard.is_off:
-            context.asked_by(None, None)  # a policy may have ended
+            context.asked_by((), None)  # a policy may have ended
             return True
         # In this mode every code is answered with a route.
         access = Access.LOOKUP if context.cluster_test else request_of(request.code).access
         verdict = context.guard.ask(connection, request, access, now.ms, context.tables)
-        context.asked_by(verdict.principal, verdict.access_key)
+        context.asked_by(verdict.principals, verdict.access_key)
         if verdict.event is not None:
             context.note([verdict.event])
             self._delivery.deliver(context.take_events(), now)
