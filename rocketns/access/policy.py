@@ -8,8 +8,9 @@ from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.index.principals import Index
-from rocketns.access.principal import Bounds, Network, Principal
+from rocketns.access.principal import Network, Principal
 from rocketns.access.signing.secret import Secret
+from rocketns.routeinfo.admission import Bounds
 
 SIGNATURE_ALONE = (
     "principal {name} may send admin requests by signature alone. A signature covers neither code nor time: who sees a "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from rocketns.access.classes import Access, Mode
@@ -31,9 +31,9 @@ from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import admission, registration, topics
+from rocketns.routeinfo.admission import Growth
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.principals.bounds import beyond
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
@@ -95,37 +95,42 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
     A broker that is in the tables has given a sign of life even so: it must not leave the routes because others fill
     them, or because it has new topics.
     """
+    tables = context.tables
+    entry = tables.live(asked.cluster, asked.addr)
+    # A broker stays with the principal for which it counts, while its sender is that one.
+    principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
     try:
-        _check_bounds(context, asked, peer, now)
-        admission.check_registration(context.tables, context.configuration.limits, asked)
+        asked.principal = _with_room(context, principals, lambda: Growth.of_registration(tables, asked), peer, now)
+        admission.check_registration(tables, context.configuration.limits, asked)
     except (TablesFull, BeyondBounds) as error:
         if isinstance(error, TablesFull):
             context.refusals.note(error, peer.address, now.ms)
         if asked.cluster is not None and asked.addr is not None:
-            context.note(context.tables.refresh(asked.cluster, asked.addr, now.ms, peer))
+            context.note(tables.refresh(asked.cluster, asked.addr, now.ms, peer))
         raise
 
 
-def _check_bounds(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
-    """Find by whose right it registers: the principal that it counts for already, or else the first one with room.
+def _with_room(
+    context: NamesrvContext, principals: Sequence[str], growth: Callable[[], Growth], peer: Connection, now: Now
+) -> str | None:
+    """The first principal whose bounds have room for the growth; None without a principal.
 
-    BeyondBounds if none of its principals may have so much, and the mode is ENFORCE.
+    BeyondBounds if none of them may have so much, and the mode is ENFORCE.
     """
-    entry = context.tables.live(asked.cluster, asked.addr)
-    principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
     errors: list[BeyondBounds] = []
-    for asked.principal in principals:
-        error = beyond(context.tables, context.bounds_of(asked.principal), asked)
+    for name in principals:
+        bounds = context.bounds_of(name)
+        error = None if bounds is None else growth().beyond(context.tables, name, bounds)
         if error is None:
-            return
+            return name
         errors.append(error)
     if not errors:
-        return
-    asked.principal = principals[0]
+        return None
     if context.guard.policy.mode_of(Access.BROKER) is Mode.ENFORCE:
         context.beyond_bounds.note(errors[0], peer.address, now.ms)
         raise errors[0]
     context.observed_beyond_bounds.note(errors[0], peer.address, now.ms)
+    return principals[0]
 
 
 def _checked_fingerprint(
@@ -266,6 +271,9 @@ def register_topic(context: NamesrvContext, command: RemotingCommand, peer: Conn
 def _admit_topic(
     context: NamesrvContext, topic: str, broker_names: list[str | None], peer: Connection, now: Now
 ) -> None:
+    _with_room(
+        context, context.principals, lambda: Growth.of_topic(context.tables, topic, broker_names), peer, now
+    )  # fmt: skip
     try:
         admission.check_topic(context.tables, context.configuration.limits, topic, broker_names)
     except TablesFull as error:

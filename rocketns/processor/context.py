@@ -18,9 +18,9 @@ from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
+from rocketns.routeinfo.admission import Bounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
-from rocketns.routeinfo.principals.bounds import Bounds
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
@@ -121,7 +121,7 @@ class NamesrvContext:
     ``registration_reader`` every registration is decoded in full. ``writer`` writes the two files that requests
     change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful shutdown and a
     drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers follow.
-    ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are registrations with more than
+    ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are requests that add more than
     their principal may register. ``principals`` and ``access_key`` are those of the request that is being processed,
     none where its sender is not known; ``trail`` makes events of admin requests.
     """

@@ -96,8 +96,9 @@ class RouteTables:
     A group has at least one member. A cluster lists a group if it is the group's own cluster, or if a member of the
     group registered with it.
 
-    ``broker_topics`` has the topics of each broker name. ``routes`` and ``members`` count what the limits bound: routes
-    as `held.sizes` does, and the ids of all groups. What adds or removes queues, mappings or filter servers keeps them.
+    ``broker_topics`` has the topics of each broker name, and ``mapped`` the routes of its mappings. ``routes`` and
+    ``members`` count what the limits bound: routes as `held.sizes` does, and the ids of all groups. What adds or
+    removes queues, mappings or filter servers keeps them.
 
     ``former`` has the addresses that left each group. `remove_live_entry`, `remove_member` and `remove_group` keep it.
     """
@@ -121,6 +122,7 @@ class RouteTables:
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
     unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
     broker_topics: dict[str, BrokerTopics] = field(default_factory=dict, compare=False, repr=False)
+    mapped: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
     routes: int = field(default=0, compare=False)
     members: int = field(default=0, compare=False)
     former: FormerMembers = field(default_factory=FormerMembers, compare=False, repr=False)
@@ -268,11 +270,12 @@ class RouteTables:
 
     def put_mapping(self, topic: str, info: TopicQueueMappingInfo) -> bool:
         """A broker's mapping of a static topic; none is kept of a broker without the topic. Whether it is another."""
-        if info.bname not in self.topic_queue_table.get(topic, ()):
+        if info.bname is None or info.bname not in self.topic_queue_table.get(topic, ()):
             return False
         infos = self.topic_queue_mapping_info_table.setdefault(topic, {})
         former = infos.get(info.bname)
-        self.routes += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
+        more = routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
+        self._count_mapped(info.bname, more)
         infos[info.bname] = info
         return former != info
 
@@ -281,9 +284,15 @@ class RouteTables:
         infos = self.topic_queue_mapping_info_table.get(topic, {})
         info = infos.pop(broker_name, None)
         if info is not None:
-            self.routes -= routes_of_mapping(topic, info)
+            self._count_mapped(broker_name, -routes_of_mapping(topic, info))
             if not infos:
                 del self.topic_queue_mapping_info_table[topic]
+
+    def _count_mapped(self, broker_name: str, more: int) -> None:
+        self.routes += more
+        self.mapped[broker_name] = self.mapped.get(broker_name, 0) + more
+        if not self.mapped[broker_name]:
+            del self.mapped[broker_name]
 
     def take_changed_groups(self) -> set[str]:
         """Return and clear ``changed_groups``."""

@@ -15,7 +15,7 @@ import pytest
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns.access.classes import Access, Mode
 from rocketns.access.policy import Policy
-from rocketns.access.principal import Bounds, Principal
+from rocketns.access.principal import Principal
 from rocketns.processor.context import Now
 from rocketns.processor.trail import (
     DETAILED_PER_SECOND_MAX,
@@ -24,6 +24,7 @@ from rocketns.processor.trail import (
 )
 from rocketns.protocol.codes import ResponseCode
 from rocketns.protocol.command import Reply
+from rocketns.routeinfo.admission import Bounds
 from rocketns.routeinfo.events import AdminRequested, Cause, Event, RequestRefused
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from tests.processor.asking import START, Connection, World
@@ -157,6 +158,61 @@ def test_a_principal_may_have_so_many_bytes_of_topic_names(world: World) -> None
     assert register_topics(world, 2, "b" * 4, "c" * 4).code == SUCCESS
     leave(world, 1)
     assert register_topics(world, 2, "b" * 4, "c" * 4, "d" * 12).code == SUCCESS
+
+
+def give(world: World, topic: str, *names: str) -> int:
+    """Request 217."""
+    queues = [{"brokerName": name, "perm": 6, "readQueueNums": 1, "writeQueueNums": 1} for name in names]
+    return world.ask(217, {"topic": topic}, json.dumps({"queueDatas": queues}).encode()).code
+
+
+def test_topics_of_request_217_count_like_those_of_a_registration(world: World) -> None:
+    bounded(world, topics_max=4, bytes_max=20)
+    assert register_topics(world, 1, "A", "B").code == SUCCESS
+    assert [give(world, topic, "broker-1") for topic in ("C", "D", "E", "C")] == [SUCCESS, SUCCESS, BUSY, SUCCESS]
+    assert "E" not in world.context.tables.topic_queue_table
+    bounded(world, bytes_max=10)
+    assert [give(world, topic, "broker-1") for topic in ("e" * 6, "f" * 7)] == [SUCCESS, BUSY]
+
+
+def test_a_principal_with_bounds_gives_topics_to_its_own_brokers_alone(world: World) -> None:
+    """Those of others do not count for it, so it could give them any number."""
+    bounded(world, principal="another", topics_max=4)
+    assert register_topics(world, 1, "A", "B").code == SUCCESS
+    world.context.asked_by((TEAM,), None)
+    assert register_topics(world, 2, "A", "B").code == SUCCESS
+    assert [give(world, "C", *names) for names in (["broker-1"], ["broker-2", "broker-1"], ["broker-2"])] == [
+        BUSY, BUSY, SUCCESS,
+    ]  # fmt: skip
+    world.context.asked_by(("another",), None)
+    assert give(world, "D", "broker-1", "broker-2") == SUCCESS
+
+
+def test_each_name_of_an_address_is_a_broker(world: World) -> None:
+    bounded(world, brokers_max=3)
+    assert [register_topics(world, 1, name=f"b{number}").code for number in range(4)] == [*[SUCCESS] * 3, BUSY]
+    assert register_topics(world, 2).code == BUSY
+    assert [register_topics(world, 1, name=f"b{number}").code for number in range(3)] == [SUCCESS] * 3
+    assert len(world.context.tables.broker_addr_table) == 3
+
+
+def test_mappings_and_filter_servers_count_as_topics(world: World) -> None:
+    bounded(world, topics_max=4)
+    assert register_topics(world, 1, "A", "B").code == SUCCESS
+
+    def register_beside(servers: int, mapped: str = "", *, counter: int = 3) -> int:
+        filters = [f"10.0.0.1:{port}" for port in range(servers)]
+        mapping = {topic: {"topic": topic, "bname": "broker-1", "totalQueues": 1, "epoch": 1, "currIdMap": {}}
+                   for topic in mapped}  # fmt: skip
+        topics = [topic_config("A"), topic_config("B")]
+        body = register_body(topics, data_version(counter=counter), filters=filters, mapping=mapping)
+        return world.ask(103, register_ext("c", "broker-1", "10.0.0.1:10911", 0, body), body).code
+
+    assert [register_beside(servers) for servers in (3, 2, 1)] == [BUSY, SUCCESS, SUCCESS]
+    assert [register_beside(1, mapped, counter=4) for mapped in ("AB", "A")] == [BUSY, SUCCESS]
+    assert give(world, "C", "broker-1") == BUSY
+    assert world.ask(216, {"topic": "A", "clusterName": "c"}).code == SUCCESS
+    assert [give(world, topic, "broker-1") for topic in ("C", "D", "E")] == [SUCCESS, SUCCESS, BUSY]
 
 
 def test_what_request_216_deleted_does_not_count(world: World) -> None:

@@ -18,12 +18,13 @@ from typing import Any
 
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
-from rocketns.access.principal import Bounds, Principal
+from rocketns.access.principal import Principal
 from rocketns.access.reading import plain_acl
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.secrets_file import add_secret, read_secrets
 from rocketns.access.reading.values import ReadFile, Table
 from rocketns.access.signing.secret import Secret
+from rocketns.routeinfo.admission import Bounds
 
 FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
 PRINCIPALS_MAX = 1_000
