@@ -30,8 +30,7 @@ class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
     ``principals`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
-    its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may. ``is_observed``: it
-    would be refused.
+    its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may.
     """
 
     error: NoPermission | SystemBusy | None = None
@@ -39,7 +38,6 @@ class Verdict:
     principals: tuple[str, ...] = ()
     access_key: str | None = None
     depends_on_bytes_alone: bool = False
-    is_observed: bool = False
 
     @property
     def principal(self) -> str | None:
@@ -178,4 +176,4 @@ class Guard:
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is Reason.RATE else NoPermission
         error = kind(remark(asked, reason, who.principal)) if decision.is_refused else None
-        return replace(who, error=error, event=event, is_observed=error is None)
+        return replace(who, error=error, event=event)

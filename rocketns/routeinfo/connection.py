@@ -59,9 +59,6 @@ class Connection(Protocol):
     def note_known(self, is_known: bool) -> None:
         """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""
 
-    def allow_lookups(self) -> None:
-        """The policy would refuse its lookups, but is only observed: answer them until it changes, without control."""
-
     @property
     def peer_names(self) -> tuple[str, ...]:
         """The subject and the alternative names of the peer's certificate. Empty unless one was shown and verified."""

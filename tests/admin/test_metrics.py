@@ -265,7 +265,7 @@ def tls_handshakes(world: World) -> None:
     "rocketns_access_decisions_total class=admin mode=enforce reason=no_evidence key=": 1,
     "rocketns_access_decisions_total class=admin mode=enforce reason=unknown_key key=unknown": 2,
     "rocketns_access_decisions_total class=read mode=observe reason=no_evidence key=": 1,
-    "rocketns_lookups_allowed_total why=signature": 2,
+    "rocketns_lookups_allowed_total": 2,
 }, rocketns_accessFile="{home}/enforce.toml")  # fmt: skip
 def decisions_of_a_policy(world: World) -> None:
     """A signed lookup is allowed by control once, and then by a reactor."""

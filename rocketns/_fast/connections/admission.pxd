@@ -1,7 +1,5 @@
 """What compiled callers may use of admission.pyx."""
 
-from libc.stdint cimport uint32_t
-
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.codec.route_request cimport RouteRequest
 from rocketns._fast.connections.connection cimport Connection
@@ -12,4 +10,3 @@ cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noex
 cdef bint may_look_up(
     const KnownPolicy *known, const Connection *connection, const RouteRequest *request
 ) noexcept nogil
-cdef void observe_lookups(Connection *connection, uint32_t generation) noexcept nogil

@@ -4,11 +4,13 @@ A turn compares the generation that the connection was judged by with the one in
 one more, unless it is guarded.
 """
 
+from libc.stdint cimport uint32_t
+
 from rocketns._fast.access.decisions cimport digest_lookup, is_remembered
 from rocketns._fast.access.networks cimport MAY_LOOK_UP, flags_of
 from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.access.policy cimport copy_policy
-from rocketns._fast.connections.connection cimport FREE, GUARDED, OBSERVED
+from rocketns._fast.connections.connection cimport FREE, GUARDED
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.keyed_digest cimport Digest
 from rocketns._fast.system.sockets cimport close
@@ -61,15 +63,4 @@ cdef bint may_look_up(
     this turn began with `admit`.
     """
     cdef Digest digest
-    if connection.lookups == OBSERVED:
-        return True
     return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
-
-
-cdef void observe_lookups(Connection *connection, uint32_t generation) noexcept nogil:
-    """Reactor thread only. Control would refuse the connection's lookups, but only observes: answer them from now on.
-
-    That was decided by the policy of this generation. It has no effect if the connection was judged by another.
-    """
-    if connection.lookups == GUARDED and connection.access_generation == generation:
-        connection.lookups = OBSERVED

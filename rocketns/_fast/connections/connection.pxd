@@ -14,8 +14,7 @@ cdef enum:
 # Which lookups of a connection a reactor answers.
 cdef enum Lookups:
     FREE = 0  # all
-    OBSERVED = 1  # all, and counts them: control would refuse them if it enforced the policy
-    GUARDED = 2  # the signed ones that control has allowed
+    GUARDED = 1  # the signed ones that control has allowed
 
 # Every field belongs to the thread of the reactor that has the connection: no other thread writes it, and none reads it
 # but where its comment says so. A MOVE message hands the whole connection to another reactor. The mutexes of the two

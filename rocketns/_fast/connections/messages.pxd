@@ -35,12 +35,10 @@ cpdef enum MessageKind:
     MOVE = 14  # a connection of another reactor, with its former id [data: the Connection]
     SHED = 21  # close connections of this reactor: too many bytes are held [number: kind of bytes]
 
-# The bits of a REPLY's `moment`. Above them is the generation of the policy that lets the connection's lookups pass
-# observed, or 0.
+# The bits of a REPLY's `moment`.
 cdef enum:
     REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
     REPLY_TO_KNOWN = 2  # a broker registered from the connection
-    REPLY_GENERATION_SHIFT = 2
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:

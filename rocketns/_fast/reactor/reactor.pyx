@@ -19,7 +19,6 @@ from rocketns._fast.connections.messages cimport (
     MOVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
     SHED,
@@ -29,7 +28,6 @@ from rocketns._fast.connections.messages cimport (
     take_all,
 )
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again
-from rocketns._fast.connections.admission cimport observe_lookups
 from rocketns._fast.reactor.connection_table cimport add_connection, close_connection, detect_plain, report_opened
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.latency cimport begin_sample, end_sample
@@ -146,8 +144,6 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     connection.in_flight -= min(connection.in_flight, <uint32_t>message.number)
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
-    if message.moment >> REPLY_GENERATION_SHIFT:
-        observe_lookups(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         if add_output(connection, message):

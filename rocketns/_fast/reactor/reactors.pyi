@@ -112,24 +112,22 @@ class Reactors:
         data: bytes | bytearray | memoryview,
         awaits_taken: bool = False,
         is_known: bool = False,
-        observed_in: int = 0,
     ) -> None:
         """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
         With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
         ``is_known``: a broker registered from the connection. It stays so until the next answer.
-        ``observed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation.
         """
 
     def set_access(self, lookups_guarded: bool, close_strangers: bool, networks: list[tuple[bytes, int, int]]) -> None:
         """Control only. Put a policy in force for all reactors; until the first call nothing is checked.
 
         ``networks`` as of `rocketns._fast.access.networks.Networks`, with `NetworkFlag`s. ``lookups_guarded``: reactors
-        answer a lookup only if the network has MAY_LOOK_UP, or `remember_allowed` or ``observed_in`` of `reply` let it
-        pass. All other lookups are handed over. ``close_strangers``: a connection from an address without flags is
-        closed when it is accepted, and an open one at its next frame. Balancers that send PROXY headers need a flag.
+        answer a lookup only if the network has MAY_LOOK_UP, or `remember_allowed` let it pass. All other lookups are
+        handed over. ``close_strangers``: a connection from an address without flags is closed when it is accepted, and
+        an open one at its next frame. Balancers that send PROXY headers need a flag.
 
-        What was remembered and observed under an earlier policy is forgotten. ValueError and MemoryError come before
+        What was remembered under an earlier policy is forgotten. ValueError and MemoryError come before
         any change.
         """
 
@@ -252,10 +250,6 @@ class Reactors:
         """Open connections, with those handed to control's loop."""
 
     @property
-    def access_generation(self) -> int:
-        """Any thread. How often `set_access` was called."""
-
-    @property
     def strangers_closed(self) -> int:
         """Connections that were closed because their address has no flags."""
 
@@ -263,9 +257,8 @@ class Reactors:
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
 
-    def allowed_lookups(self) -> list[tuple[int, int]]:
-        """For each reactor: lookups answered only because control observes (``observed_in`` of `reply`), and those that
-        `remember_allowed` let pass. All of them count in `counters`, too."""
+    def signed_lookups(self) -> list[int]:
+        """For each reactor: lookups that `remember_allowed` let pass. They count in `counters`, too."""
 
     def counters(self) -> list[tuple[int, int]]:
         """For each reactor: lookups answered with a route, and with "topic not exist"."""

@@ -31,7 +31,6 @@ from rocketns._fast.connections.messages cimport (
     GIVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
     STOP,
@@ -201,13 +200,12 @@ cdef class Reactors:
 
     def reply(
         self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
-        bint is_known=False, int64_t observed_in=0
+        bint is_known=False
     ):
         """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
         cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
-        bits |= observed_in << REPLY_GENERATION_SHIFT
         self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
 
     def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
@@ -379,18 +377,11 @@ cdef class Reactors:
         return load(&self.shared.turned_away)
 
     @property
-    def access_generation(self):
-        return load(&self.shared.policy.generation)
-
-    @property
     def strangers_closed(self):
         return load(&self.shared.policy.strangers_closed)
 
-    def allowed_lookups(self):
-        return [
-            (load(&self.shared.reactors[number].observed_lookups), load(&self.shared.reactors[number].signed_lookups))
-            for number in range(self.count)
-        ]
+    def signed_lookups(self):
+        return [load(&self.shared.reactors[number].signed_lookups) for number in range(self.count)]
 
     def counters(self):
         return [

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from rocketns.access.classes import Access
-from rocketns.access.guard import Verdict
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.context import NamesrvContext
@@ -97,16 +96,9 @@ class Answering:
             self._delivery.deliver(context.take_events(), now)
         if verdict.error is not None:
             self._answer(connection, request, dispatch.reply_of(verdict.error))
-        elif access is Access.LOOKUP:
-            self._let_pass(connection, frame, verdict)
-        return verdict.error is None
-
-    def _let_pass(self, connection: Connection, frame: bytes | memoryview, verdict: Verdict) -> None:
-        """Let the reactors answer such lookups from now on."""
-        if verdict.is_observed:
-            connection.allow_lookups()
-        elif verdict.depends_on_bytes_alone and self._remember_allowed is not None:
+        elif access is Access.LOOKUP and verdict.depends_on_bytes_alone and self._remember_allowed is not None:
             self._remember_allowed(frame)
+        return verdict.error is None
 
     def _serve(self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None) -> None:
         if refusal is not None:

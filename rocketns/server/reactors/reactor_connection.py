@@ -37,8 +37,8 @@ class ReactorConnection(Traffic):
 
     is_tls = False
     __slots__ = (
-        "_answered", "_awaited", "_cause", "_high_water_bytes", "_host_number", "_number", "_observed_in", "_reactors",
-        "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "was_ended_here",
+        "_answered", "_awaited", "_cause", "_high_water_bytes", "_host_number", "_number", "_reactors", "_replies",
+        "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "was_ended_here",
     )  # fmt: skip
 
     def __init__(
@@ -58,7 +58,6 @@ class ReactorConnection(Traffic):
         self._awaited = 0  # of these, the bytes that the reactor was asked about
         self._taken = 0
         self._cause: Cause | None = None
-        self._observed_in = 0  # for the next answer, see `allow_lookups`
         self.address = address
         self._answered = 0  # lookups that reactors answered, when they were read last
         self.is_open = True
@@ -99,18 +98,13 @@ class ReactorConnection(Traffic):
         if self.is_open and (done or replies):
             self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
 
-    def allow_lookups(self) -> None:
-        """The reactor hears of it with the next answer, so before the peer can send a request that follows it."""
-        self._observed_in = self._reactors.access_generation
-
     def _give(self, done: int, answers: bytes) -> None:
         """Ask the reactor to report when the answers are taken: at half of the high-water mark, so that a peer that
         takes its answers never waits for the report."""
         awaits = not self._awaited and self._untaken > self._high_water_bytes // 2
         if awaits:
             self._awaited = self._untaken
-        observed_in, self._observed_in = self._observed_in, 0
-        self._reactors.reply(self._number, done, answers, awaits, self.is_known, observed_in)
+        self._reactors.reply(self._number, done, answers, awaits, self.is_known)
 
     def answers_were_taken(self) -> None:
         """The peer took the answers that the reactor was asked about."""

@@ -41,9 +41,6 @@ class Traffic:
     def note_standing(self, standing: object) -> None:
         self.standing = standing
 
-    def allow_lookups(self) -> None:
-        """Control answers the lookups of most connections, and decides about each of them."""
-
     def begin_request(self) -> None:
         self.in_flight += 1
         self.received += 1
