@@ -19,9 +19,8 @@ RESTRICTIONS = ("broker_names", "addresses", "address_is_peer", "kv_namespaces")
 
 SHOWN_IN_A_CELL_MAX = 4
 EVIDENCE = ("networks", "keys", "certificates")
-BOUNDS = ("brokers_max", "topics_max", "bytes_max")
 RATE = "requests_per_second"
-QUOTAS = (RATE, *BOUNDS)
+QUOTAS = (RATE, "brokers_max", "topics_max", "bytes_max")
 
 
 def notices(policy: Policy) -> list[str]:
@@ -179,7 +178,7 @@ def summary(policy: Policy) -> Summary:
 
 def _principal(one: Principal) -> dict[str, Any]:
     named = {name: _listed(getattr(one, name)) for name in (*EVIDENCE, *RESTRICTIONS, "owns")}
-    bounds = {name: getattr(one.bounds, name) for name in BOUNDS}
+    bounds = {name: _quota(one, name) for name in QUOTAS}
     return {"name": one.name, "may": [access.value for access in RIGHTS if access in one.may]} | named | bounds
 
 
@@ -195,7 +194,7 @@ def _listed(value: Any) -> Any:
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     known = [f"{name} {_few(one[name])}" for name in EVIDENCE if one[name]]
     only = [f"{name} {_few(one[name])}" for name in RESTRICTIONS if one[name] is not None and one[name] is not False]
-    bounds = [f"{name} {one[name]}" for name in BOUNDS if one[name] is not None]
+    bounds = [f"{name} {one[name]}" for name in QUOTAS if one[name] is not None]
     owns = [f"owns {_few(one['owns'])}"] if one["owns"] else []
     return one["name"], " and ".join(known), ", ".join(one["may"]) or "-", "; ".join((*only, *bounds, *owns)) or "-"
 
