@@ -79,8 +79,6 @@ def _run_logged(configuration: Configuration, options: cli.Options, home: Path) 
     try:
         if options.log_format != "json":
             log.info("times in this log are GMT+8, as in the log of the Java name server")
-        for sentence in configuration.passed_over_system_properties():
-            log.warning("command line: %s", sentence)
         return asyncio.run(_serve(configuration, listener))
     finally:
         listener.stop()
@@ -118,6 +116,7 @@ async def _serve_until(
     if address_server is not None:
         address_server.start(controller.port)
     _say(controller.boot_line())
+    controller.log_passed_over()
     supervisor.ready(controller.boot_line())
     await stop.wait()
     supervisor.stopping()

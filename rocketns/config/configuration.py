@@ -75,8 +75,7 @@ class Configuration(OwnSections):
 
     def _take(self, given: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
         for config in (self.namesrv, self.netty):
-            properties.update(config, given)
-            properties.check(config)
+            properties.read(config, given)
         for own in self.own():
             own.update(given)
         if self.discovery.mute:
@@ -108,7 +107,7 @@ class Configuration(OwnSections):
         """The supervisor's socket decides the address. Where the file gives another one, the log says so."""
         for name, given in (("bindAddress", host), ("listenPort", str(port))):
             if self._given.get(name, given) != given:
-                log.warning("%s=%s has no effect: the supervisor passed a socket that listens at %s:%d",
+                log.warning("%s=%r has no effect: the supervisor passed a socket that listens at %s:%d",
                             name, self._given[name], host, port)  # fmt: skip
         self.netty.show_address(host, port)
 
@@ -130,7 +129,7 @@ class Configuration(OwnSections):
     def reread(self) -> dict[str, str]:
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
-        Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
+        Changes nothing with a file with which the server would not start.
         ``rocketns.peers`` and the rates of hosts are read as well; they are no properties of Java, so they are not
         among the returned ones.
         """
@@ -138,6 +137,8 @@ class Configuration(OwnSections):
             return {}
         try:
             given = _read(self._file)
+            for fresh in (NamesrvConfig(), NettyServerConfig()):
+                properties.read(fresh, given)
             limits = self.limits.reread(given)
             self.discovery.reread(given)
         except StartupError as error:
@@ -202,7 +203,7 @@ def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -
     if not text.strip():
         return "JSON"
     if text not in SERIALIZE_TYPES:
-        raise StartupError(f"rocketmq.serialize.type is {text}, but must be one of {', '.join(SERIALIZE_TYPES)}")
+        raise StartupError(f"rocketmq.serialize.type is {text!r}, but must be one of {', '.join(SERIALIZE_TYPES)}")
     return text
 
 
@@ -224,6 +225,6 @@ def _read(config_file: str) -> dict[str, str]:
     try:
         return properties.load(Path(config_file).read_bytes())
     except OSError as error:
-        raise StartupError(f"Cannot read the configuration file {config_file}: {error.strerror}") from error
+        raise StartupError(f"Cannot read the configuration file {config_file!r}: {error.strerror}") from error
     except ValueError as error:
-        raise StartupError(f"The configuration file {config_file} is not a Java properties file: {error}") from error
+        raise StartupError(f"The configuration file {config_file!r} is not a Java properties file: {error}") from error

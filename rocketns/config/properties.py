@@ -101,6 +101,23 @@ def update(config: Any, properties: Mapping[str, str]) -> None:
             setattr(config, declaration.name, value)
 
 
+def read(config: Any, given: Mapping[str, str]) -> None:
+    """Take Java's properties of the start-up file. StartupError for a text that is no number, or out of its range.
+
+    Java ignores such a text. An empty one is the default, as in Java.
+    """
+    update(config, given)
+    for name, declaration in declared(config).items():
+        if given.get(name) and parse(declaration, given[name]) is None:
+            raise not_valid(name, given[name], declaration)
+    check(config)
+
+
+def not_valid(name: str, text: str, declaration: Field[Any]) -> StartupError:
+    """The text is not a value of the property."""
+    return StartupError(f"{name} is {text!r}, but must be {expected(declaration)}")
+
+
 def is_boolean(text: str) -> bool:
     """Whether a text is true or false. Java reads any other text as false."""
     return text.lower() in ("true", "false")
@@ -183,7 +200,7 @@ class OwnConfig:
                 continue
             value = parse(declaration, text)
             if value is None or (declaration.type == "bool" and not is_boolean(text)):
-                raise StartupError(f"{self.prefix}{name} is {text!r}, but must be {expected(declaration)}")
+                raise not_valid(self.prefix + name, text, declaration)
             setattr(self, declaration.name, value)
         self.check()
 

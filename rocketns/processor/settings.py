@@ -11,9 +11,11 @@ from rocketns.kvconfig.file import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.trail import without_secrets
 from rocketns.protocol.body import bodies
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
 from rocketns.protocol.names import utf8_bytes
+from rocketns.protocol.order_conf import order_conf_mistake
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import ConfigChanged, KvChanged
 
@@ -31,6 +33,8 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
     header = decode_header(command, KVConfigRequestHeader)
     if header.namespace is None or header.key is None:
         raise RequestError("namespace or key is null")
+    if header.namespace == NAMESPACE_ORDER_TOPIC_CONFIG and context.configuration.compatible.check_order_conf:
+        _check_order_conf(header.key, header.value)
     context.writer.check_room()
     before = context.kv_config.get(header.namespace, header.key)
     change = context.kv_config.put(header.namespace, header.key, header.value)
@@ -38,6 +42,14 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
         context.note([KvChanged(header.namespace, header.key, header.value)])
         _note_kv_change(context, header.key, before, header.value)
     return _kv_written(context, change)
+
+
+def _check_order_conf(topic: str, text: str | None) -> None:
+    """RequestError for one that clients cannot read."""
+    mistake = None if text is None else order_conf_mistake(text)
+    if mistake is not None:
+        raise RequestError(f"rocketns.checkOrderConf: clients cannot read {mistake} in the order configuration of the "
+                           f"topic {topic}: it must be broker:queues;broker:queues")  # fmt: skip
 
 
 def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
