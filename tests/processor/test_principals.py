@@ -16,6 +16,8 @@ from interop.harness.payloads import data_version, register_body, register_ext, 
 from rocketns.access.classes import Access, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal
+from rocketns.journal.buffer import LARGE_BYTES
+from rocketns.journal.encoding import request_record
 from rocketns.processor.context import Now
 from rocketns.processor.trail import (
     DETAILED_PER_SECOND_MAX,
@@ -297,6 +299,18 @@ def test_passwords_and_signatures_are_not_told(world: World) -> None:
     assert "s3cret" not in str(event)
     world.ask(318, None, b"storePassword=s3cret")
     assert "s3cret" not in str(world.context.take_events()[-1:])
+
+
+@pytest.mark.parametrize("char", ["\x01", "\\", '"', "\ud800", "\u202e", "😀"])
+def test_the_record_of_an_administrator_finds_room_among_large_ones(world: World, char: str) -> None:
+    """Whatever the escapes add: a record of 16 KiB or more is lost where large ones have had their share."""
+    junk = {f"{number}{char * 300}": char * 300 for number in range(20)}
+    world.context.principal, world.context.access_key = "ops", char * 300
+    for value in (char * 40_000, char * 40_001):
+        world.ask(100, NK | {"value": value} | junk)
+        assert len(request_record(last(world))) < LARGE_BYTES
+    world.ask(216, {"topic": "nope"} | junk)
+    assert len(request_record(last(world))) < LARGE_BYTES
 
 
 def test_repeated_requests_without_effect_are_counted_in_one_event(world: World) -> None:
