@@ -326,7 +326,7 @@ class NamesrvController:
         self.rates.apply()
         self.fleet.follow(self.port)
         for name, value in changed.items():
-            log.info("Replace, key: %s, value: %s", name, value)
+            log.info("Replace, key: %s, value: %s", name, properties.shown(name, value))
             self.core.context.note([ConfigChanged(name, value)])
         self.core.delivery.deliver(self.core.context.take_events(), self.clock.now())
 

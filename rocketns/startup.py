@@ -20,7 +20,7 @@ from rocketns import cli
 from rocketns._fast.system.allocation import give_back_large_blocks
 from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
-from rocketns.config import Configuration
+from rocketns.config import Configuration, properties
 from rocketns.config.texts.system import system_properties
 from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
         configuration = _configure(options, system, home)
         if options.print_config_items:
             for name, value in configuration.items().items():
-                print(escape(f"{name}={value}"))
+                print(escape(f"{name}={properties.shown(name, value)}"))
             return 0
         return _run_logged(configuration, options, home)
     except StartupError as error:

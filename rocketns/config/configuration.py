@@ -123,8 +123,8 @@ class Configuration(OwnSections):
         return dict(sorted(merged.items()))
 
     def text(self) -> str:
-        """The answer to request 319: ``key=value`` lines, not escaped, as in Java."""
-        return "".join(f"{key}={value}\n" for key, value in self.items().items())
+        """The answer to request 319: ``key=value`` lines, not escaped, as in Java. No passwords: any peer may ask."""
+        return "".join(f"{key}={value}\n" for key, value in self.items().items() if not properties.is_secret(key))
 
     def reread(self) -> dict[str, str]:
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.

@@ -59,6 +59,11 @@ def is_secret(name: str) -> bool:
     return "password" in name.lower()
 
 
+def shown(name: str, text: str) -> str:
+    """The value for a log line."""
+    return "(not shown)" if is_secret(name) else text
+
+
 def declared(config: Any) -> dict[str, Field[Any]]:
     """The fields of a configuration object or class by Java name."""
     return {java_name(f.name): f for f in fields(config) if "effect" in f.metadata}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from rocketns.config.properties import is_secret
+from rocketns.config.properties import is_secret, shown
 from rocketns.errors import QueryNotFound, RequestError
 from rocketns.kvconfig.file import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now
@@ -109,7 +109,7 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     before = context.configuration.items()
     changed = context.configuration.update(command.body)
     for key, value in changed.items():
-        log.info("Replace, key: %s, value: %s", key, value)
+        log.info("Replace, key: %s, value: %s", key, shown(key, value))
         context.note([ConfigChanged(key, value)])
     context.trail.note_change(*(without_secrets({key: one.get(key) for key in changed}) for one in (before, changed)))
     if withheld := context.configuration.withheld():

@@ -19,7 +19,9 @@ from rocketns.access import standing
 from rocketns.access.asked import Asked
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.decision import Decision, Evidence, Reason, decide, known
+from rocketns.access.index.certificates import Certificates
 from rocketns.access.policy import OPEN, Policy
+from rocketns.access.principal import Globs, Principal
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.signing.signature import Signed
 from rocketns.addresses import literal
@@ -126,6 +128,24 @@ def is_one_of(globs: list[str] | None, text: str) -> bool:
 def matches(globs: list[str], text: str) -> bool:
     """Capitals and small letters differ."""
     return any(fnmatchcase(text, glob) for glob in globs)
+
+
+@pytest.mark.parametrize(
+    ("glob", "known"),
+    [
+        ("ops-*.acme.com", ["ops-1.acme.com"]), ("ops-*acme.com", ["ops-1.acme.com"]),
+        ("ops-*@acme.com", ["ops-1@acme.com"]), ("*@*", ["ops-1@acme.com", "ops-1@x.acme.com"]),
+        ("spiffe:*", ["spiffe:ops-1.acme.com"]), ("CN=ops-*.acme.com", ["CN=ops-1.acme.com"]),
+        ("*.acme.com", ["ops-1.acme.com"]),
+    ],
+)  # fmt: skip
+def test_a_pattern_matches_names_of_its_kind_only(glob: str, known: list[str]) -> None:
+    """Whoever gets a certificate for a mail address or a URI chooses most of it."""
+    names = ("ops-1.acme.com", "ops-1@acme.com", "ops-1@x.acme.com", "ops-1://x.acme.com", "spiffe:ops-1.acme.com",
+             "CN=ops-1.acme.com")  # fmt: skip
+    index = Certificates([Principal("p", frozenset(), certificates=Globs([glob]))])
+    assert [name for name in names if index.of([name])] == known
+    assert all(Certificates([Principal("p", frozenset(), certificates=Globs(["*"]))]).of([name]) for name in names)
 
 
 # The decision: what a plain twin of it says; and nothing is allowed that no principal allows.

@@ -45,6 +45,17 @@ def test_all_is_shown_sorted_and_unescaped(tmp_path: Path) -> None:
     assert "rocketmqHome" not in configuration.items()
 
 
+def test_passwords_are_not_shown_and_stay_in_the_file(tmp_path: Path) -> None:
+    """Any peer may send request 319, and what 318 changes is written back with all else."""
+    configuration = build(tmp_path, "tls.server.keyPassword=s3cret\nstorePassword=t0p\ntls.server.keyPath=/k\n")
+    assert "tls.server.keyPath=/k\n" in configuration.text()
+    assert not any(word in configuration.text() for word in ("s3cret", "t0p", "Password"))
+    assert configuration.update(b"storePassword=n3w") == {"storePassword": "n3w"}
+    assert kept(configuration, "tls.server.keyPassword") == "s3cret"
+    assert kept(configuration, "storePassword") == "n3w"
+    assert configuration.read_tls().server.key_password == "s3cret"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [(None, "Cannot read the configuration file"), (b"a=\\u12", "is not a Java properties file")],
