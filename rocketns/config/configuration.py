@@ -74,10 +74,7 @@ class Configuration(OwnSections):
         return configuration
 
     def _take(self, given: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
-        for config in (self.namesrv, self.netty):
-            properties.read(config, given)
-        for own in self.own():
-            own.update(given)
+        self._set(given)
         if self.discovery.mute:
             self._keep_to_itself()
         self.limits.read_frame_max(system)
@@ -93,6 +90,13 @@ class Configuration(OwnSections):
         if self.namesrv.enable_controller_in_namesrv:
             raise StartupError(CONTROLLER_REFUSED)
         self._black_list = self._read_black_list()
+
+    def _set(self, given: Mapping[str, str]) -> None:
+        """Set what the file says. StartupError for a text that is not valid."""
+        for config in (self.namesrv, self.netty):
+            properties.read(config, given)
+        for own in self.own():
+            own.update(given)
 
     def _keep_to_itself(self) -> None:
         """What ``rocketns.mute`` switches off: everything that asks others, or offers them something."""
@@ -137,14 +141,13 @@ class Configuration(OwnSections):
             return {}
         try:
             given = _read(self._file)
-            for fresh in (NamesrvConfig(), NettyServerConfig()):
-                properties.read(fresh, given)
-            limits = self.limits.reread(given)
-            self.discovery.reread(given)
+            fresh = Configuration(NamesrvConfig(), NettyServerConfig())
+            fresh._set(given)
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}
-        self.limits.take_live(limits)
+        self.limits.take_live(fresh.limits)
+        self.discovery.peers = fresh.discovery.peers
         if self.discovery.mute:
             self._keep_to_itself()
         before = self.items()

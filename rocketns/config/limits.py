@@ -131,13 +131,6 @@ class Limits(OwnConfig):
         wanted = len(os.sched_getaffinity(0)) if self.reactors < 0 else self.reactors
         return min(wanted, REACTORS_MAX)
 
-    @classmethod
-    def reread(cls, given: Mapping[str, str]) -> Limits:
-        """The limits in the changed file, for `take_live`. StartupError for a bad number."""
-        read = cls()
-        read.update(given)
-        return read
-
     def take_live(self, other: Limits) -> None:
         """Take over what takes effect while the server runs."""
         for declaration in declared(self).values():

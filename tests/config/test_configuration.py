@@ -80,6 +80,14 @@ def test_a_number_that_is_none_or_out_of_range_stops_the_start_and_is_not_taken_
     assert "the configuration is not changed: listenPort is" in caplog.text
 
 
+@pytest.mark.parametrize("line", ["rocketns.adminPort=x", "rocketns.peers=none", "journalNs=a/b", "rocketns.mute=yes"])
+def test_sighup_takes_nothing_of_a_file_with_which_the_server_would_not_start(tmp_path: Path, line: str) -> None:
+    configuration = build(tmp_path, "rocketns.peers=10.0.0.1:9876\n")
+    (tmp_path / "given.properties").write_text(f"rocketns.peers=10.0.0.2:9876\nwaitSecondsForService=7\n{line}\n")
+    assert configuration.reread() == {}
+    assert (configuration.discovery.peers, configuration.namesrv.wait_seconds_for_service) == ("10.0.0.1:9876", 45)
+
+
 def test_an_update_changes_what_is_known_and_says_what(tmp_path: Path) -> None:
     """B235, B236, B237, B242."""
     configuration = build(tmp_path, "custom=1\n")
