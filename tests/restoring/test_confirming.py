@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, register_ext
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import configs, heartbeat, query_version, register, registered
+from tests.behaviour.steps import Topic, configs, heartbeat, query_version, register, registered
 from tests.behaviour.views import addrs, ask_route, group, queue, route
 from tests.hostile.listeners import announce, connect_from
 from tests.journal.files import records_of
@@ -107,7 +107,8 @@ def test_the_first_registration_replaces_the_topics(serve: Serve, names: Names, 
     with server.connect() as client:
         client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": names.broker})
         registered(client, names, ("T", "U"))
-        assert ask_route(client, names.topic("V")).code == codes.TOPIC_NOT_EXIST
+        pass_time(server, 4 * SECOND)
+        eventually(lambda: ask_route(client, names.topic("V")).code == codes.TOPIC_NOT_EXIST)
         assert queue(client, names.topic("T"))["perm"] == 6
         client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": names.broker})
         registered(client, names, ("T", "U"))
@@ -125,22 +126,35 @@ def test_a_single_topic_replaces_nothing_and_hides_nothing(serve: Serve, names: 
         assert all(ask_route(client, names.topic(one)).code == 0 for one in "TUV")
         assert query_version(client, names, LATER).ext == {"changed": "true"}
         registered(client, names, ("T", "V"), version=LATER)
-        assert ask_route(client, names.topic("U")).code == codes.TOPIC_NOT_EXIST
+        pass_time(server, 4 * SECOND)
+        eventually(lambda: ask_route(client, names.topic("U")).code == codes.TOPIC_NOT_EXIST)
         assert query_version(client, names, LATER).ext == {"changed": "false"}
 
 
-def test_the_parts_of_a_split_registration_lose_no_topic(serve: Serve, names: Names) -> None:
-    """enableSplitRegistration. What no part names goes after some seconds."""
-    first, second = [f"A{n}" for n in range(150)], [f"B{n}" for n in range(150)]
-    register_and_stop(serve(), names, *first, *second, "gone")
+@pytest.mark.parametrize("own", [0, 1, 2, None])
+@pytest.mark.parametrize("size", [1, 2, 150])
+def test_the_parts_of_a_split_registration_lose_no_topic(
+    serve: Serve, names: Names, size: int, own: int | None
+) -> None:
+    """enableSplitRegistration, with parts of any size (splitRegistrationSize), one of which may name the topic of the
+    broker's own name. What no part names goes some seconds after the last one, and the version is that of a part.
+    """
+    parts: list[list[Topic]] = [[f"{part}-{number}" for number in range(size)] for part in range(3)]
+    if own is not None:
+        parts[own].append(topic_config(names.broker))
+    if size == 1 and own is not None:
+        parts[own - 1].append("more")
+    register_and_stop(serve(), names, *(topic for part in parts for topic in part), "gone")
     server = serve()
     with server.connect() as client:
-        registered(client, names, first)
-        assert ask_route(client, names.topic("B0")).code == 0
-        registered(client, names, second)
-        pass_time(server, 4 * SECOND)
-        assert all(ask_route(client, names.topic(one)).code == 0 for one in ("A0", "A149", "B0", "B149"))
-        eventually(lambda: ask_route(client, names.topic("gone")).code == codes.TOPIC_NOT_EXIST)
+        for part in parts:
+            assert all(ask_route(client, names.topic(f"{number}-0")).code == 0 for number in range(3))
+            registered(client, names, part, version=LATER)
+            pass_time(server, 2 * SECOND)
+        pass_time(server, 2 * SECOND)
+        assert all(ask_route(client, names.topic(f"{part}-{size - 1}")).code == 0 for part in range(3))
+        if size > 1 or own is not None:
+            eventually(lambda: ask_route(client, names.topic("gone")).code == codes.TOPIC_NOT_EXIST)
 
 
 def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Names, tmp_path: Path) -> None:
