@@ -92,7 +92,7 @@ doubt: a member is kept without a sign of life
     ``stall``); restored, seeded (the server knows it from its own journal, or from another name server, but did not
     hear it): only ``snap`` has these, and the ``gap`` of the next ``hb`` or ``down`` is null. ``gap`` as above.
     ``seen`` is its last sign of life in epoch ms, null if unknown. The ``cause`` of its ``down`` may be refused (its
-    address refused a connection) or unconfirmed (no sign of life until its deadline).
+    address refused a connection) or unconfirmed (no sign of life, or none with this name, until its deadline).
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics have these values now: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission

@@ -106,7 +106,7 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
         if isinstance(error, TablesFull):
             context.refusals.note(error, peer.address, now.ms)
         if asked.cluster is not None and asked.addr is not None:
-            context.note(tables.refresh(asked.cluster, asked.addr, now.ms, peer))
+            context.note(tables.refresh(asked.cluster, asked.addr, now.ms, peer, asked.broker_name))
         raise
 
 
@@ -223,10 +223,10 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
 def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """QUERY_DATA_VERSION: whether the broker's version differs from the stored one. It also counts as a heartbeat."""
     version = decode_data_version(command.body, now.epoch_ms)
-    cluster, addr = _broker_address(command)
+    cluster, addr, name = _broker_address(command)
     entry = context.tables.live(cluster, addr)
     stored = None if entry is None else entry.data_version
-    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer, name))
     changed = stored is None or stored != version
     return Reply(
         ext_fields={"changed": "true" if changed else "false"},
@@ -236,16 +236,17 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: 
 
 def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
-    cluster, addr = _broker_address(command)
-    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
+    cluster, addr, name = _broker_address(command)
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer, name))
     return Reply()
 
 
-def _broker_address(command: RemotingCommand) -> tuple[str, str]:
+def _broker_address(command: RemotingCommand) -> tuple[str, str, str | None]:
+    """Cluster, address and name."""
     header = decode_header(command, BrokerAddressRequestHeader)
     if header.cluster_name is None or header.broker_addr is None:
         raise RequestError("java.lang.NullPointerException: clusterName or brokerAddr is null")
-    return header.cluster_name, header.broker_addr
+    return header.cluster_name, header.broker_addr, header.broker_name
 
 
 def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:

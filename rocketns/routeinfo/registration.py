@@ -263,6 +263,7 @@ class _Registration:
         entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted,
                                announced_by=self.announcer(previous), principal=asked.principal)  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
+        self.tables.note_named(self.key, self.name, doubt)
         self.result.events.append(
             BrokerRegistered(
                 self.key.cluster,

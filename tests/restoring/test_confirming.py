@@ -15,7 +15,7 @@ from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import Topic, configs, heartbeat, query_version, register, registered
-from tests.behaviour.views import addrs, ask_route, group, queue, route
+from tests.behaviour.views import addrs, ask_route, cluster_info, group, queue, route
 from tests.hostile.listeners import announce, connect_from
 from tests.journal.files import records_of
 from tests.journal.replay import Record
@@ -155,6 +155,80 @@ def test_the_parts_of_a_split_registration_lose_no_topic(
         assert all(ask_route(client, names.topic(f"{part}-{size - 1}")).code == 0 for part in range(3))
         if size > 1 or own is not None:
             eventually(lambda: ask_route(client, names.topic("gone")).code == codes.TOPIC_NOT_EXIST)
+
+
+def renamed(names: Names) -> Names:
+    """The same broker, which has another name now."""
+    other = Names()
+    other.addr, other.cluster = names.addr, names.cluster  # type: ignore[method-assign]
+    return other
+
+
+@pytest.mark.parametrize("sign", [heartbeat, query_version, registered])
+def test_a_former_name_of_an_address_goes_after_confirm_seconds(
+    serve: Serve, names: Names, tmp_path: Path, sign: Callable[..., object]
+) -> None:
+    """The broker was renamed while no name server ran. A name that a sign of life gives stays, also two of them."""
+    now, both = renamed(names), renamed(names)
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        registered(client, both)
+        server.stop()
+    server = serve(**{"rocketns.confirmSeconds": 20})
+    with server.connect() as broker:
+        registered(broker, now)
+        sign(broker, both)
+        pass_time(server, 19 * SECOND)
+        assert is_known(broker, names)
+        sign(broker, both)
+        pass_time(server, 3 * SECOND)
+        eventually(lambda: not is_known(broker, names))
+        assert is_known(broker, now)
+        assert is_known(broker, both)
+        server.stop()
+    assert [(one["broker"], one["cause"]) for one in written(tmp_path, "down")] == [(names.broker, "unconfirmed")]
+    server = serve()
+    with server.connect() as client:
+        assert (is_known(client, names), is_known(client, now), is_known(client, both)) == (False, True, True)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_former_cluster_goes_with_its_last_member(serve: Serve, names: Names, first: int) -> None:
+    """Master and slave registered with another cluster while no name server ran."""
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        registered(client, names, host=2, broker_id=1)
+        server.stop()
+    former, names.cluster = names.cluster, "moved"
+    server = serve()
+    with server.connect() as client:
+        registered(client, names, host=first, broker_id=first - 1)
+        assert cluster_info(client)["clusterAddrTable"].keys() == {former, "moved"}
+        registered(client, names, host=3 - first, broker_id=2 - first)
+        assert cluster_info(client)["clusterAddrTable"] == {"moved": [names.broker]}
+        assert group(client, names.broker)["cluster"] == "moved"
+        pass_time(server, 100 * SECOND)
+        server.stop()
+    server = serve()
+    with server.connect() as client:
+        assert cluster_info(client)["clusterAddrTable"] == {"moved": [names.broker]}
+
+
+def test_a_former_cluster_goes_with_the_members_that_stay_silent(serve: Serve, names: Names) -> None:
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        registered(client, names, host=2, broker_id=1)
+        server.stop()
+    names.cluster = "moved"
+    server = serve(**{"rocketns.confirmSeconds": 20})
+    with server.connect() as client:
+        registered(client, names)
+        pass_time(server, 21 * SECOND)
+        eventually(lambda: cluster_info(client)["clusterAddrTable"] == {"moved": [names.broker]})
+        assert group(client, names.broker)["cluster"] == "moved"
 
 
 def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Names, tmp_path: Path) -> None:
