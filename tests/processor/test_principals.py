@@ -305,7 +305,7 @@ def test_passwords_and_signatures_are_not_told(world: World) -> None:
 def test_the_record_of_an_administrator_finds_room_among_large_ones(world: World, char: str) -> None:
     """Whatever the escapes add: a record of 16 KiB or more is lost where large ones have had their share."""
     junk = {f"{number}{char * 300}": char * 300 for number in range(20)}
-    world.context.principal, world.context.access_key = "ops", char * 300
+    world.context.asked_by(("ops",), char * 300)
     for value in (char * 40_000, char * 40_001):
         world.ask(100, NK | {"value": value} | junk)
         assert len(request_record(last(world))) < LARGE_BYTES
