@@ -272,11 +272,10 @@ def register_topic(context: NamesrvContext, command: RemotingCommand, peer: Conn
 def _admit_topic(
     context: NamesrvContext, topic: str, broker_names: list[str | None], peer: Connection, now: Now
 ) -> None:
-    _with_room(
-        context, context.principals, lambda: Growth.of_topic(context.tables, topic, broker_names), peer, now
-    )  # fmt: skip
+    tables = context.tables
+    _with_room(context, context.principals, lambda: Growth.of_topic(tables, topic, broker_names), peer, now)
     try:
-        admission.check_topic(context.tables, context.configuration.limits, topic, broker_names)
+        admission.check_topic(tables, context.configuration.limits, topic, broker_names)
     except TablesFull as error:
         context.refusals.note(error, peer.address, now.ms)
         raise

@@ -17,8 +17,8 @@ from rocketns.config.properties import is_secret
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import AdminRequested
 
-# Bytes of what was there before, and of what is there after, as they are written. With the fields a record stays small
-# enough for the part of the journal's buffer that large records cannot fill (`journal.buffer.LARGE_BYTES`).
+# Bytes, as written, of the state before a change, and as many of the state after it. With the fields this keeps a
+# record below LARGE_BYTES of `journal.buffer`, so large records cannot take its room in the buffer.
 CHANGE_BYTES_MAX = 3_000
 # Properties, brokers or permissions in what was there before or is there after.
 LISTED_MAX = 20
