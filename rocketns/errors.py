@@ -67,9 +67,9 @@ class BeyondBounds(RequestError):
 
     response_code = 2  # SYSTEM_BUSY
 
-    def __init__(self, what: str, principal: str, bound: str, most: int) -> None:
-        super().__init__(f"[BOUND]{what}, more than {bound}={most} of principal {principal}; nothing of the request "
-                         "is applied")  # fmt: skip
+    def __init__(self, what: str, principal: str, bound: str = "", most: int = 0) -> None:
+        than = f"more than {bound}={most} of principal" if bound else "and this is beyond the bounds of principal"
+        super().__init__(f"[BOUND]{what}, {than} {principal}; nothing of the request is applied")
         self.bound = bound
 
 

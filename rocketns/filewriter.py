@@ -28,10 +28,15 @@ Done = Callable[[str | None], None]
 
 
 class WrittenFile(Protocol):
-    """A file and how to make its content. ``failure`` is the beginning of the log line after a failed write."""
+    """A file and how to make its content. ``failure`` is the beginning of the log line after a failed write.
 
-    path: Path
+    Without a path nothing is written, and ``done`` is called as if it had been.
+    """
+
     failure: str
+
+    @property
+    def path(self) -> Path | None: ...
 
     def chunks(self, changes: list[Any]) -> Iterable[bytes]:
         """The content after these changes. Called in the writer's thread."""
@@ -90,7 +95,7 @@ class FileWriter:
 
     def submit(self, file: WrittenFile, change: Any, size: int, done: Done) -> None:
         """Write a file with this change of ``size`` bytes after all earlier changes, then call ``done``."""
-        if self._is_mute:
+        if self._is_mute or file.path is None:
             self._tell([(done, None)])
             return
         with self._wake:
@@ -134,6 +139,7 @@ class FileWriter:
 
     def _write(self, file: WrittenFile, changes: list[Any]) -> str | None:
         """None, or the reason of the failure. The next write of the file contains these changes too."""
+        assert file.path is not None, "`submit` took it"
         try:
             files.replace_with_backup(file.path, file.chunks(changes))
         except OSError as error:

@@ -16,6 +16,10 @@ HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u2
 ESCAPES = {ord(c): f"\\x{ord(c):02x}" if c < "\u0100" else f"\\u{ord(c):04x}"
            for c in HOSTILE.findall("".join(map(chr, range(0x10000))))}  # fmt: skip
 ESCAPES |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
+# What a line of JSON or of the log escapes, with what that adds: \\u005cud800 for a lone surrogate in the journal.
+ESCAPED = re.compile(f'{HOSTILE.pattern}|["\\\\\ud800-\udfff]')
+ESCAPE_BYTES = 6
+CUT = re.compile(r"… \(cut, \d+ characters\)\Z")
 FRAME = "  File "
 # The request code, its peer, its cost and that of the whole turn; and the name of a periodic job.
 COLUMNS = ("code", "peer", "cost_ms", "turn_ms", "job")
@@ -37,6 +41,26 @@ def one_line(text: str) -> str:
     if len(text) <= LINE_CHARACTERS_MAX and len(line) <= LINE_CHARACTERS_MAX:
         return line
     return f"{line[:LINE_CHARACTERS_MAX]}… (cut, {len(text)} characters)"
+
+
+def written_bytes(text: str) -> int:
+    """What the text takes at most in a line of the log or of the journal: UTF-8, and what its escapes add."""
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return len(text) + text.count('"')
+    return len(text.encode("utf-8", "surrogatepass")) + ESCAPE_BYTES * len(ESCAPED.findall(text))
+
+
+def shortened(text: str, bytes_max: int) -> str:
+    """The first ``bytes_max`` bytes of a text as they are written, and how many characters it has."""
+    kept = text[:bytes_max]
+    while (size := written_bytes(kept)) > bytes_max:
+        kept = kept[: len(kept) * bytes_max // size]
+    return text if len(kept) == len(text) else f"{kept}… (cut, {len(text)} characters)"
+
+
+def is_shortened(text: str) -> bool:
+    """Whether `shortened` made it."""
+    return CUT.search(text) is not None
 
 
 def stack_lines(error: BaseException) -> str:

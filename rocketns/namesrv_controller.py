@@ -191,8 +191,9 @@ class NamesrvController:
         """
         self._log_configuration()
         self.access_file.start(self.port)
-        for file in (self.core.context.kv_config.file, self.core.context.config_file):
-            files.remove_leftovers(file.path)
+        for path in (self.core.context.kv_config.path, self.core.context.config_file.path):
+            if path is not None:
+                files.remove_leftovers(path)
         self.core.context.kv_config.load()
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         await self.tls.start()
@@ -277,25 +278,29 @@ class NamesrvController:
         for config in (self.configuration.namesrv, self.configuration.netty):
             for name, value in properties.items(config).items():
                 log.info("%s=%s", name, value)
+
+    def log_passed_over(self) -> None:
+        """The settings that have no effect, or another one than they seem to have. After the boot line: it is there
+        that people look.
+        """
         for name, doc in self.configuration.unused().items():
             log.warning("%s is accepted but not used by rocketns (%s)", name, doc)
-        self._log_passed_over()
-
-    def _log_passed_over(self) -> None:
         for sentence in self.configuration.passed_over():
             log.warning("configuration file: %s", sentence)
+        for sentence in self.configuration.passed_over_system_properties():
+            log.warning("command line: %s", sentence)
 
     def reread(self) -> None:
         """Re-read the TLS files, and those properties of the configuration file that take effect without a restart."""
         log.info("SIGHUP: re-reading the TLS files and the configuration file")
         changed = self.configuration.reread()
-        self._log_passed_over()
+        self.log_passed_over()
         self.tls.reread()
         self.access_file.reread()
         self.rates.apply()
         self.fleet.follow(self.port)
         for name, value in changed.items():
-            log.info("Replace, key: %s, value: %s", name, value)
+            log.info("Replace, key: %s, value: %s", name, properties.shown(name, value))
             self.core.context.note([ConfigChanged(name, value)])
         self.core.delivery.deliver(self.core.context.take_events(), self.clock.now())
 

@@ -20,7 +20,7 @@ from rocketns import cli
 from rocketns._fast.system.allocation import give_back_large_blocks
 from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
-from rocketns.config import Configuration
+from rocketns.config import Configuration, properties
 from rocketns.config.texts.system import system_properties
 from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
         configuration = _configure(options, system, home)
         if options.print_config_items:
             for name, value in configuration.items().items():
-                print(escape(f"{name}={value}"))
+                print(escape(f"{name}={properties.shown(name, value)}"))
             return 0
         return _run_logged(configuration, options, home)
     except StartupError as error:
@@ -79,8 +79,6 @@ def _run_logged(configuration: Configuration, options: cli.Options, home: Path) 
     try:
         if options.log_format != "json":
             log.info("times in this log are GMT+8, as in the log of the Java name server")
-        for sentence in configuration.passed_over_system_properties():
-            log.warning("command line: %s", sentence)
         return asyncio.run(_serve(configuration, listener))
     finally:
         listener.stop()
@@ -118,6 +116,7 @@ async def _serve_until(
     if address_server is not None:
         address_server.start(controller.port)
     _say(controller.boot_line())
+    controller.log_passed_over()
     supervisor.ready(controller.boot_line())
     await stop.wait()
     supervisor.stopping()

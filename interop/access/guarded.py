@@ -84,7 +84,7 @@ def write_policy(folder: Path, mode: str, text: str = POLICY) -> dict[str, objec
     """The files of a policy with one mode for all classes, and the property that names them."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "secrets").write_text("".join(f"{key} {secret}\n" for key, secret in SECRETS.items()), "utf-8")
-    modes = "".join(f'{access} = "{mode}"\n' for access in CLASSES)
+    modes = "".join(f'{access} = "{mode}"\n' for access in CLASSES) + 'takeover = "observe"\n'
     (folder / "access.toml").write_text(f"{text}\n[modes]\n{modes}", "utf-8")
     return {"rocketns.accessFile": folder / "access.toml"}
 

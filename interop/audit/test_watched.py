@@ -130,4 +130,5 @@ def test_departures_are_the_same_by_both_kinds_of_journal(audits: Audits) -> Non
         seen = moment(other, "t1")
         assert seen.meets(Moment(one["t1"] / 1000, one["t2"] / 1000), apart_ms(audits["own"], OWN))
     assert "refused" not in watched[0]["asked"], "broker-b was well, and the link was cut"
-    assert watched[2]["asked"] == ["refused"]
+    assert watched[2]["asked"], "broker-a was killed"
+    assert "answered" not in watched[2]["asked"], "a connection may be refused, or silent on a busy machine"

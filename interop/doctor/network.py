@@ -60,9 +60,6 @@ class Machine:
         """Take it off the network. Its connections learn nothing of it."""
         self.run("ip link set eth0 down")
 
-    def plug_in(self) -> None:
-        self.run("ip link set eth0 up", f"ip route replace default via {GATEWAY}")
-
     def close(self) -> None:
         os.close(self._namespace)
 

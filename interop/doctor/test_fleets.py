@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from interop.doctor.diagnosis import WELL, Cause, doctor, examine
-from interop.doctor.site import Site, address_of
+from interop.doctor.site import Pair, Site, address_of
 from interop.harness import views
+from interop.harness.rocketmq.brokers import Broker
 from interop.harness.wire import Client, eventually
 from tests.support.certificates import Files, authority
 
@@ -75,24 +76,30 @@ SLAVE = {"brokerRole": "SLAVE", "brokerId": 1}
 GONE_WITHIN_S = 240.0
 
 
-def test_a_slave_that_is_lost_and_a_slave_without_its_master_are_named(site: Site) -> None:
-    """Both are well first. The slave's machine loses its network, which name servers notice after two minutes; it comes
-    back; the master dies."""
-    servers = site.name_servers()
-    there = site.machine(22)
+def with_slave(site: Site, servers: Pair) -> tuple[Broker, Broker]:
+    """A master and its slave, which has the topic from the start, not only when it has asked its master."""
     master = site.running("broker-a", servers, topics=[TOPIC])
-    slave = site.running("broker-a", servers, on=there, properties=SLAVE)
+    return master, site.running("broker-a", servers, on=site.machine(22), topics=[TOPIC], properties=SLAVE)
+
+
+def test_a_slave_that_is_lost_is_named(site: Site) -> None:
+    """All is well first. Then its machine loses its network, which name servers notice after two minutes."""
+    servers = site.name_servers()
+    _, slave = with_slave(site, servers)
     for each in ((servers.java,), (servers.rocketns,), servers):
         for words in ((), ("--topic", TOPIC, "--from-client")):
             said = examine(site.client, each, *words)
             said.is_well()
 
-    there.unplug()
+    site.machine(22).unplug()
     for server in servers:
         said = examine(site.client, [server], "--topic", TOPIC, "--from-client", *QUICK)
         said.names_first(Cause(("broker-address",), ("broker-a",), ("id 1", slave.address)))
-    there.plug_in()
 
+
+def test_a_slave_without_its_master_is_named(site: Site) -> None:
+    servers = site.name_servers()
+    master, slave = with_slave(site, servers)
     master.kill()
     with site.client.inside():
         eventually(

@@ -76,6 +76,11 @@ STARTS = (
         Start(f"kv-file-{name}", "B107", properties=KV, files={"kv.json": text}, differs=KV_DIFFERS.get(name, ""))
         for name, text in KV_FILES.items()
     ),
+    Start("kv-path-that-is-empty", "B107", properties={"kvConfigPath": ""}, says=(BOOT,)),
+    Start("number-that-is-empty", "B244", properties={"clientRequestThreadPoolQueueCapacity": ""}, says=(BOOT,)),
+    Start(
+        "number-that-is-none", "B244", properties={"waitSecondsForService": "4x5"}, says=(BOOT,), differs="bad-numbers"
+    ),
     Start("unknown-serialize-type", "B034", options=(XML,), says=(BOOT,)),
     Start("no-certificate", "B074", options=(NO_CERTIFICATE,)),
     Start("bind-address-of-ipv6", "B245", properties={"bindAddress": "::1"}, says=(BOOT_AT_IPV6,)),

@@ -46,14 +46,20 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``reason`` is None where the request is allowed. ``principal``: by whose right, or whose right does not do.
+    """``reason`` is None where the request is allowed. ``principals``: all by whose right, in the policy's order; of
+    one that is refused, the one whose right is nearest, if there is any.
 
     ``mode`` is that of the request's class: what is refused is refused only with ENFORCE.
     """
 
     mode: Mode
     reason: Reason | None = None
-    principal: Principal | None = None
+    principals: tuple[Principal, ...] = ()
+
+    @property
+    def principal(self) -> Principal | None:
+        """The first one."""
+        return self.principals[0] if self.principals else None
 
     @property
     def is_refused(self) -> bool:
@@ -88,16 +94,14 @@ def decide(policy: Policy, asked: Asked, evidence: Evidence) -> Decision:
 
 
 def _decide(mode: Mode, asked: Asked, evidence: Evidence, principals: list[Principal]) -> Decision:
-    nearest: tuple[Reason, Principal] | None = None
-    for principal in principals:
-        reason = why_not(principal, asked, evidence)
-        if reason is None:
-            return Decision(mode, principal=principal)
-        if nearest is None or _ORDER[reason] > _ORDER[nearest[0]]:
-            nearest = reason, principal
-    if nearest is not None:
-        return Decision(mode, *nearest)
-    return Decision(mode, _of_a_stranger(asked, evidence))
+    reasons = [why_not(principal, asked, evidence) for principal in principals]
+    if None in reasons:
+        able = (principal for principal, reason in zip(principals, reasons, strict=True) if reason is None)
+        return Decision(mode, principals=tuple(able))
+    if not reasons:
+        return Decision(mode, _of_a_stranger(asked, evidence))
+    nearest = max(filter(None, reasons), key=_ORDER.__getitem__)
+    return Decision(mode, nearest, (principals[reasons.index(nearest)],))
 
 
 _ORDER = {reason: number for number, reason in enumerate(Reason)}

@@ -29,19 +29,22 @@ from rocketns.routeinfo.tables import RouteTables
 class Verdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
-    ``principal`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
+    ``principals`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
     its signature, is in ``event`` alone. ``depends_on_bytes_alone``: whoever sends these bytes may.
-    ``depends_on_peer_alone``: its peer may send others of the class, whatever is in them. ``is_observed``: it
-    would be refused.
+    ``depends_on_peer_alone``: its peer may send others of the class, whatever is in them.
     """
 
     error: NoPermission | SystemBusy | None = None
     event: RequestRefused | None = None
-    principal: str | None = None
+    principals: tuple[str, ...] = ()
     access_key: str | None = None
     depends_on_bytes_alone: bool = False
     depends_on_peer_alone: bool = False
-    is_observed: bool = False
+
+    @property
+    def principal(self) -> str | None:
+        """The first one of the policy."""
+        return self.principals[0] if self.principals else None
 
 
 PASS = Verdict()
@@ -104,19 +107,20 @@ class Guard:
         decision = self._within_rate(decide(self.policy, asked, evidence), now_ms)
         self._count(asked.access, decision, evidence.key)
         who = Verdict(
-            principal=None if decision.principal is None else decision.principal.name,
+            principals=tuple(one.name for one in decision.principals),
             access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
         )
         if decision.reason is None:
-            one = decision.principal
-            if one is None or one.requests_per_second is not None:
-                return who
-            return replace(who, depends_on_bytes_alone=one.is_known_by_key_alone, depends_on_peer_alone=not one.keys)
+            free = [one for one in decision.principals if one.requests_per_second is None]
+            return replace(
+                who, depends_on_bytes_alone=any(one.is_known_by_key_alone for one in free),
+                depends_on_peer_alone=any(not one.keys for one in free),
+            )  # fmt: skip
         return self._refuse(connection, asked, who, evidence.key, decision, command.ext_fields, now_ms)
 
     def _within_rate(self, decision: Decision, now_ms: int) -> Decision:
-        """Refused, if the principal by whose right it is allowed has sent too many requests in this second."""
-        if decision.principal is None or decision.reason is not None or self._rates.take(decision.principal, now_ms):
+        """Refused, if each principal by whose right it is allowed has sent too many requests in this second."""
+        if decision.reason is not None or not decision.principals or self._rates.take(decision.principals, now_ms):
             return decision
         return replace(decision, reason=Reason.RATE)
 
@@ -147,15 +151,15 @@ class Guard:
         return connection.is_announced and not self._trusts_announced
 
     def refuse_takeover(
-        self, connection: Connection, command: RemotingCommand, holder: str, principal: str | None, now_ms: int
+        self, connection: Connection, command: RemotingCommand, holder: str, principals: tuple[str, ...], now_ms: int
     ) -> Verdict:
         """A registration would take an id away from the broker at ``holder``, and nothing allows it.
 
-        ``principal``: by whose right it may register.
+        ``principals``: by whose right it may register.
         """
         decision, key = Decision(self.policy.takeover, Reason.TAKEOVER), access_key_of(command)
         self._count(Access.BROKER, decision, key)
-        fields, who = (command.ext_fields or {}) | {HOLDER: holder}, Verdict(principal=principal)
+        fields, who = (command.ext_fields or {}) | {HOLDER: holder}, Verdict(principals=principals)
         return self._refuse(connection, Asked(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:
@@ -177,4 +181,4 @@ class Guard:
         event = self.refusals.note(refused, fields, now_ms)
         kind = SystemBusy if reason is Reason.RATE else NoPermission
         error = kind(remark(asked, reason, who.principal)) if decision.is_refused else None
-        return replace(who, error=error, event=event, is_observed=error is None)
+        return replace(who, error=error, event=event)

@@ -8,12 +8,17 @@ from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.index.principals import Index
-from rocketns.access.principal import Bounds, Network, Principal
+from rocketns.access.principal import Network, Principal
 from rocketns.access.signing.secret import Secret
+from rocketns.routeinfo.admission import Bounds
 
 SIGNATURE_ALONE = (
     "principal {name} may send admin requests by signature alone. A signature covers neither code nor time: who sees a "
     "signed request can send it again, as an admin request too. Add networks or certificates to it"
+)
+RATE_BY_SIGNATURE_ALONE = (
+    "principal {name} has requests_per_second by signature alone: who sees a signed request can send it again until "
+    "the rate is used up. Add networks or certificates to it"
 )
 NETWORK_ALONE = (
     "principal {name} may send admin requests from {networks} without a signature or a certificate: so may every "
@@ -73,6 +78,8 @@ class Policy:
     def warnings(self) -> Iterator[str]:
         """What an operator should know of the policy, a sentence each."""
         for principal in self.principals:
+            if principal.is_known_by_key_alone and principal.requests_per_second is not None:
+                yield RATE_BY_SIGNATURE_ALONE.format(name=principal.name)
             if Access.ADMIN not in principal.may:
                 continue
             if principal.is_known_by_key_alone:

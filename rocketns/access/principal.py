@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 
 from rocketns.access.classes import Access
 from rocketns.addresses import Address
+from rocketns.routeinfo.admission import Bounds
 
 Network = IPv4Network | IPv6Network
 WILDCARDS = frozenset("*?[")
@@ -42,15 +43,6 @@ class Globs:
         return len(text) <= TEXT_CHARACTERS_MAX and any(matches(text) for matches in self._matches)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a principal may register: `routeinfo.principals.bounds`. None is no bound but that of the tables."""
-
-    brokers_max: int | None = None
-    topics_max: int | None = None
-    bytes_max: int | None = None
-
-
 @dataclass(frozen=True)
 class Principal:
     """Known by all the kinds of evidence that it names: an address in one of ``networks``, a signature of one of
@@ -70,7 +62,7 @@ class Principal:
     address_is_peer: bool = False
     kv_namespaces: Globs | None = None
     owns: Globs | None = None
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
     requests_per_second: int | None = None
 
     @cached_property

@@ -6,6 +6,8 @@ scheduling of ITU-T I.371, also called GCRA).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocketns.access.principal import Principal
 
 NS_PER_MS = 1_000_000
@@ -24,17 +26,20 @@ def spend(spent_until_ns: int, cost: int, now_ns: int) -> int | None:
 
 
 class PrincipalRates:
-    """A bucket for each principal that has a rate."""
+    """A bucket for each principal that has a rate. Of a request that several may send, one of them needs room."""
 
     def __init__(self) -> None:
         self._spent_until_ns: dict[str, int] = {}
 
-    def take(self, principal: Principal, now_ms: int) -> bool:
-        """Take a token; False where the bucket is empty. A principal without a rate always has one."""
-        rate, spent_until = principal.requests_per_second, self._spent_until_ns.get(principal.name, 0)
-        if rate is None:
-            return True
-        spent = spend(spent_until, cost_ns(rate), now_ms * NS_PER_MS)
+    def take(self, principals: Sequence[Principal], now_ms: int) -> bool:
+        """Take a token of the first bucket that has one, and none where a principal has no rate. False if all buckets
+        are empty.
+        """
+        rates = [(one.name, one.requests_per_second) for one in principals if one.requests_per_second is not None]
+        return len(rates) < len(principals) or any(self._take(name, rate, now_ms) for name, rate in rates)
+
+    def _take(self, name: str, rate: int, now_ms: int) -> bool:
+        spent = spend(self._spent_until_ns.get(name, 0), cost_ns(rate), now_ms * NS_PER_MS)
         if spent is not None:
-            self._spent_until_ns[principal.name] = spent
+            self._spent_until_ns[name] = spent
         return spent is not None

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from itertools import chain, islice
 
 from rocketns.config.properties import is_secret
+from rocketns.logtext import shortened, written_bytes
 from rocketns.routeinfo.events import Fields
 
 # Rules name them, so they come first: a peer may send any number of other fields before them.
 SHOWN_FIRST = ("holder", "brokerName", "brokerAddr", "brokerId", "clusterName", "topic", "namespace", "key")
 # Fields of a request that are recorded. A registration of a 5.x broker in a zone has 11.
 FIELDS_MAX = 16
-# Characters of a name or a value of a field.
-TEXT_CHARS_MAX = 200
+# Bytes as they are written, escapes included: of a name or a value of a field, and of all fields of a request.
+TEXT_BYTES_MAX = 200
+FIELDS_BYTES_MAX = 2_000
 # A signature could be sent again, and the access key has a column of its own.
 LEFT_OUT = frozenset({"accesskey", "signature", "securitytoken"})
 
@@ -30,14 +32,26 @@ def shown_fields(ext_fields: Mapping[str, str | None] | None) -> Fields:
         (name, fields[name]) for name in names
         if not (name.lower() in LEFT_OUT or is_secret(name) or (hides_value and name == "value"))
     )  # fmt: skip
-    return tuple((short(name), short(value or "")) for name, value in islice(shown, FIELDS_MAX))
+    found, room = [], FIELDS_BYTES_MAX
+    for name, value in islice(shown, FIELDS_MAX):
+        field = (short(name), short(value or ""))
+        room -= fields_bytes((field,))
+        if room < 0:
+            break
+        found.append(field)
+    return tuple(found)
+
+
+def fields_bytes(fields: Fields) -> int:
+    """What they take in a record or a log line, at most."""
+    return sum(written_bytes(name) + written_bytes(value) for name, value in fields)
 
 
 def short(text: str) -> str:
     """A name or a value of a field."""
-    return cut(text, TEXT_CHARS_MAX) or ""
+    return shortened(text, TEXT_BYTES_MAX)
 
 
 def cut(text: str | None, most: int) -> str | None:
-    """The first characters of a text, and how many it has."""
-    return text if text is None or len(text) <= most else f"{text[:most]}… (cut, {len(text)} characters)"
+    """The first ``most`` bytes of a text as they are written, and how many characters it has."""
+    return None if text is None else shortened(text, most)

@@ -33,13 +33,14 @@ HEADERS = {
 
 
 def open_stream(request: web.Request) -> None:
-    """The answer to this request has no end. HTTPServiceUnavailable if STREAMS_MAX such answers are open."""
+    """The answer to this request has no end. HTTPServiceUnavailable if there is no room for it: see `Gate.has_room`."""
     gate = request.app[GATE]
-    if gate.streams >= STREAMS_MAX:
-        raise web.HTTPServiceUnavailable(text=f"{STREAMS_MAX} streams are open\n", headers={"Retry-After": "10"})
     guard = gate.of(request.transport)
-    if guard is not None:
-        guard.stream()
+    if guard is None:
+        return
+    if not gate.has_room(guard):
+        raise web.HTTPServiceUnavailable(text=f"{STREAMS_MAX} streams are open\n", headers={"Retry-After": "10"})
+    guard.stream()
 
 
 @web.middleware

@@ -10,7 +10,7 @@ needs a class in `rocketns/admin/tokens/classes.py`: without one this module can
 * A handler that runs long without waiting holds the GIL, and control waits for it: give up the loop every few
   milliseconds (``await asyncio.sleep(0)``), and encode large answers by orjson, in pages.
 * An answer without end, such as server-sent events, first calls ``open_stream(request)`` of
-  `rocketns/admin/answers.py`. At most STREAMS_MAX of them are open; more are answered 503.
+  `rocketns/admin/answers.py`. At most STREAMS_MAX of them are open: see `Gate.has_room`.
 * A task of its own: ``app.cleanup_ctx.append(…)`` as aiohttp's documentation says. It runs on this loop.
 * What control must note as it happens: ``view.facts.watch(…)`` in ``add``, which is called on control's
   thread before the server starts. It is called on control's thread and must take microseconds.

@@ -128,11 +128,6 @@ class Gate:
         """The number of open connections."""
         return len(self._guards)
 
-    @property
-    def streams(self) -> int:
-        """Connections whose answer has no end."""
-        return sum(guard.is_stream for guard in self._guards.values())
-
     def now_s(self) -> float:
         """The loop's clock."""
         return asyncio.get_running_loop().time()
@@ -175,6 +170,21 @@ class Gate:
             guards.remove(guard)
             self.closed_unread += 1
             self._close(guard)
+
+    def has_room(self, guard: Guard) -> bool:
+        """For a stream. Beyond STREAMS_MAX the oldest one of the host that has the most is closed for a host that
+        would still have fewer, so no host can keep the others from their page.
+        """
+        streams = [one for one in self._guards.values() if one.is_stream]
+        if len(streams) < STREAMS_MAX:
+            return True
+        of_host = Counter(one.host for one in streams)
+        host, most = of_host.most_common(1)[0]
+        if of_host[guard.host] + 1 >= most:
+            return False
+        self.closed_full += 1
+        self._close(next(one for one in streams if one.host == host))
+        return True
 
     def end_streams(self) -> None:
         """Close those whose answer has no end."""

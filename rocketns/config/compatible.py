@@ -1,4 +1,4 @@
-"""The release of RocketMQ that the answers follow. All name servers of a cluster should have the same."""
+"""How closely the answers follow RocketMQ's. All name servers of a cluster should have the same."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ VERSIONS = ("5.5.0", "5.5.1")
 
 @dataclass(slots=True)
 class CompatibleConfig(OwnConfig):
-    """Which release of RocketMQ the answers follow."""
+    """Which release of RocketMQ the answers follow, and where they are stricter on request."""
 
-    title = "Release of RocketMQ"
+    title = "Compatibility with RocketMQ"
 
     compatible_version: str = prop(
         VERSIONS[0],
         f"the release of RocketMQ that answers follow: {' or '.join(VERSIONS)}. They differ in the version number of "
         "every answer, and in the documentation address in the answer to a lookup of an unknown topic",
+        Effect.START,
+    )
+    check_order_conf: bool = prop(
+        False,
+        "true: request 100 does not take an order configuration (KV namespace ORDER_TOPIC_CONFIG) that clients cannot "
+        "read. Java takes any, and clients then fail at each lookup of the topic",
         Effect.START,
     )
 

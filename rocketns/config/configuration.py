@@ -74,11 +74,7 @@ class Configuration(OwnSections):
         return configuration
 
     def _take(self, given: Mapping[str, str], system: Mapping[str, str], environment: Mapping[str, str]) -> None:
-        for config in (self.namesrv, self.netty):
-            properties.update(config, given)
-            properties.check(config)
-        for own in self.own():
-            own.update(given)
+        self._set(given)
         if self.discovery.mute:
             self._keep_to_itself()
         self.limits.read_frame_max(system)
@@ -95,6 +91,13 @@ class Configuration(OwnSections):
             raise StartupError(CONTROLLER_REFUSED)
         self._black_list = self._read_black_list()
 
+    def _set(self, given: Mapping[str, str]) -> None:
+        """Set what the file says. StartupError for a text that is not valid."""
+        for config in (self.namesrv, self.netty):
+            properties.read(config, given)
+        for own in self.own():
+            own.update(given)
+
     def _keep_to_itself(self) -> None:
         """What ``rocketns.mute`` switches off: everything that asks others, or offers them something."""
         self.restore.seed_servers = self.discovery.peers = self.discovery.address_server = ""
@@ -108,7 +111,7 @@ class Configuration(OwnSections):
         """The supervisor's socket decides the address. Where the file gives another one, the log says so."""
         for name, given in (("bindAddress", host), ("listenPort", str(port))):
             if self._given.get(name, given) != given:
-                log.warning("%s=%s has no effect: the supervisor passed a socket that listens at %s:%d",
+                log.warning("%s=%r has no effect: the supervisor passed a socket that listens at %s:%d",
                             name, self._given[name], host, port)  # fmt: skip
         self.netty.show_address(host, port)
 
@@ -124,13 +127,13 @@ class Configuration(OwnSections):
         return dict(sorted(merged.items()))
 
     def text(self) -> str:
-        """The answer to request 319: ``key=value`` lines, not escaped, as in Java."""
-        return "".join(f"{key}={value}\n" for key, value in self.items().items())
+        """The answer to request 319: ``key=value`` lines, not escaped, as in Java. No passwords: any peer may ask."""
+        return "".join(f"{key}={value}\n" for key, value in self.items().items() if not properties.is_secret(key))
 
     def reread(self) -> dict[str, str]:
         """Apply those properties of the start-up file that take effect without a restart; return the changed ones.
 
-        Changes nothing if the file cannot be read. The operator may write any number there, request 318 may not.
+        Changes nothing with a file with which the server would not start.
         ``rocketns.peers`` and the rates of hosts are read as well; they are no properties of Java, so they are not
         among the returned ones.
         """
@@ -138,12 +141,13 @@ class Configuration(OwnSections):
             return {}
         try:
             given = _read(self._file)
-            limits = self.limits.reread(given)
-            self.discovery.reread(given)
+            fresh = Configuration(NamesrvConfig(), NettyServerConfig())
+            fresh._set(given)
         except StartupError as error:
             log.error("the configuration is not changed: %s", error)
             return {}
-        self.limits.take_live(limits)
+        self.limits.take_live(fresh.limits)
+        self.discovery.peers = fresh.discovery.peers
         if self.discovery.mute:
             self._keep_to_itself()
         before = self.items()
@@ -202,7 +206,7 @@ def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -
     if not text.strip():
         return "JSON"
     if text not in SERIALIZE_TYPES:
-        raise StartupError(f"rocketmq.serialize.type is {text}, but must be one of {', '.join(SERIALIZE_TYPES)}")
+        raise StartupError(f"rocketmq.serialize.type is {text!r}, but must be one of {', '.join(SERIALIZE_TYPES)}")
     return text
 
 
@@ -224,6 +228,6 @@ def _read(config_file: str) -> dict[str, str]:
     try:
         return properties.load(Path(config_file).read_bytes())
     except OSError as error:
-        raise StartupError(f"Cannot read the configuration file {config_file}: {error.strerror}") from error
+        raise StartupError(f"Cannot read the configuration file {config_file!r}: {error.strerror}") from error
     except ValueError as error:
-        raise StartupError(f"The configuration file {config_file} is not a Java properties file: {error}") from error
+        raise StartupError(f"The configuration file {config_file!r} is not a Java properties file: {error}") from error

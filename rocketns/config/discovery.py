@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocketns.addresses import ANY_ADDRESS, bare, is_host, listed, with_port
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
 from rocketns.config.texts.addresses import check_address, check_addresses
 from rocketns.errors import StartupError
-from rocketns.javatext import parse_int, trim
+from rocketns.javatext import parse_int
 
 START, LIVE = Effect.START, Effect.LIVE
 
@@ -77,12 +76,6 @@ class DiscoveryConfig(OwnConfig):
             check_address(f"{PREFIX}announcedAddress", self.announced_address)
         if self.address_server:
             self.address_server_at("")
-
-    def reread(self, given: Mapping[str, str]) -> None:
-        """Take ``peers`` from the changed file. StartupError, and no change, if it is not a list of addresses."""
-        text = trim(given.get(f"{PREFIX}peers", ""))
-        check_addresses(f"{PREFIX}peers", listed(text))
-        self.peers = text
 
     @property
     def peer_addresses(self) -> list[str]:

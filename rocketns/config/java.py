@@ -22,7 +22,7 @@ class NamesrvConfig:
     """The properties of the name server itself."""
 
     rocketmq_home: str | None = prop(None, "RocketMQ's installation folder; rocketns does not need one", UNUSED)
-    kv_config_path: str = prop("", "the file of the KV configuration", START)
+    kv_config_path: str = prop("", "the file of the KV configuration; empty keeps it in memory alone", START)
     config_store_path: str = prop("", "the file for changed properties; with -c it is that file", START)
     config_black_list: str = prop(
         "configBlackList;configStorePath;kvConfigPath",

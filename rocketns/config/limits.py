@@ -124,13 +124,6 @@ class Limits(OwnConfig):
         """A host with more bytes of a total is looked at by itself. It is an eighth, and at least one frame."""
         return max(total_max // HOST_PARTS, self.frame_bytes_max)
 
-    @classmethod
-    def reread(cls, given: Mapping[str, str]) -> Limits:
-        """The limits in the changed file, for `take_live`. StartupError for a bad number."""
-        read = cls()
-        read.update(given)
-        return read
-
     def take_live(self, other: Limits) -> None:
         """Take over what takes effect while the server runs."""
         for declaration in declared(self).values():

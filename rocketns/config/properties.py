@@ -59,6 +59,11 @@ def is_secret(name: str) -> bool:
     return "password" in name.lower()
 
 
+def shown(name: str, text: str) -> str:
+    """The value for a log line."""
+    return "(not shown)" if is_secret(name) else text
+
+
 def declared(config: Any) -> dict[str, Field[Any]]:
     """The fields of a configuration object or class by Java name."""
     return {java_name(f.name): f for f in fields(config) if "effect" in f.metadata}
@@ -99,6 +104,23 @@ def update(config: Any, properties: Mapping[str, str]) -> None:
         value = None if name not in properties else parse(declaration, properties[name])
         if value is not None:
             setattr(config, declaration.name, value)
+
+
+def read(config: Any, given: Mapping[str, str]) -> None:
+    """Take Java's properties of the start-up file. StartupError for a text that is no number, or out of its range.
+
+    Java ignores such a text. An empty one is the default, as in Java.
+    """
+    update(config, given)
+    for name, declaration in declared(config).items():
+        if given.get(name) and parse(declaration, given[name]) is None:
+            raise not_valid(name, given[name], declaration)
+    check(config)
+
+
+def not_valid(name: str, text: str, declaration: Field[Any]) -> StartupError:
+    """The text is not a value of the property."""
+    return StartupError(f"{name} is {text!r}, but must be {expected(declaration)}")
 
 
 def is_boolean(text: str) -> bool:
@@ -183,7 +205,7 @@ class OwnConfig:
                 continue
             value = parse(declaration, text)
             if value is None or (declaration.type == "bool" and not is_boolean(text)):
-                raise StartupError(f"{self.prefix}{name} is {text!r}, but must be {expected(declaration)}")
+                raise not_valid(self.prefix + name, text, declaration)
             setattr(self, declaration.name, value)
         self.check()
 

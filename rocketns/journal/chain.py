@@ -18,8 +18,6 @@ from typing import NamedTuple
 HASH_CHARS = 40
 # What the first seal of all continues.
 NO_HASH = "0" * HASH_CHARS
-# The first seal of a boot continues the last seal in these many files before it; without one there, none.
-LINK_FILES_MAX = 3
 _MIDDLE = b'","hash":"'
 _END = b'"}\n'
 # The end of a record that is a seal, before it is filled in: instead of the closing brace, and with the line's end.
@@ -92,14 +90,25 @@ def hash_of(prev: str, spans: Iterable[Span]) -> str:
 def link(files: Sequence[Path]) -> str:
     """What the first seal of a boot continues: the last seal of the files before, and what follows it. OSError."""
     behind: list[Span] = []
-    for path in reversed(files[-LINK_FILES_MAX:]):
+    for path in reversed(files):
         with mapped(path) as content:
             seal, size = last_seal(content), len(content)
+        behind.insert(0, Span(path, 0 if seal is None else seal.end, size))
         if seal is not None:
-            spans = [Span(path, seal.end, size), *behind]
-            return hash_of(seal.hash, spans) if any(span.begin < span.end for span in spans) else seal.hash
-        behind.insert(0, Span(path, 0, size))
-    return NO_HASH
+            return link_after(seal.hash, behind)
+    return link_after(NO_HASH, behind)
+
+
+def link_after(sealed: str, behind: Sequence[Span]) -> str:
+    """What the first seal of a boot continues after the seal ``sealed`` and the bytes behind it. OSError."""
+    return hash_of(sealed, behind) if any(span.begin < span.end for span in behind) else sealed
+
+
+def stands_alone(path: Path) -> bool:
+    """Whether the first seal of a file covers nothing before the file, so that it can be checked without. OSError."""
+    with mapped(path) as content:
+        seal = next(seals(content), None)
+        return seal is not None and hash_of(seal.prev, [Span(path, 0, seal.digits)]) == seal.hash
 
 
 @contextmanager

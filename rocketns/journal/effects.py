@@ -106,6 +106,8 @@ class Effects:
         if live.last is not member:
             live.note_last(member)
         data = self._tables.broker_addr_table[event.broker_name]
+        if data.cluster != group.cluster:
+            self._settling.note_name(event.broker_name)
         changed = (
             event.timeout_ms != live.timeout_ms
             or event.ha_server_addr != live.ha_addr

@@ -92,7 +92,7 @@ doubt: a member is kept without a sign of life
     ``stall``); restored, seeded (the server knows it from its own journal, or from another name server, but did not
     hear it): only ``snap`` has these, and the ``gap`` of the next ``hb`` or ``down`` is null. ``gap`` as above.
     ``seen`` is its last sign of life in epoch ms, null if unknown. The ``cause`` of its ``down`` may be refused (its
-    address refused a connection) or unconfirmed (no sign of life until its deadline).
+    address refused a connection) or unconfirmed (no sign of life, or none with this name, until its deadline).
 
 tput, tdel: queue data of one broker, ``broker``, which has no cluster in the tables
     ``tput``: these topics have these values now: ``t`` topic, ``r`` read queues, ``w`` write queues, ``p`` permission
@@ -169,9 +169,9 @@ stall
 seal, and ``prev`` and ``hash`` of stop: the chain of hashes
     ``hash`` is SHA-256, cut to 40 hexadecimal digits, of the text ``prev`` and of all bytes since the end of the line
     with the seal before, up to the first digit of ``hash``; files of a boot count as one. ``prev`` is the hash of the
-    seal before. The first seal of a boot continues the last one of the three files before it: ``prev`` is its hash if
-    nothing follows it, or else the same kind of hash of it and of all that follows it. ``prev`` is 40 zeros where these
-    files have no seal. The line ends with ``hash``. A boot's first records and each file that was closed normally end
+    seal before. The first seal of a boot continues the last one of all files before it: ``prev`` is its hash if nothing
+    follows it, or else the same kind of hash of it and of all that follows it. Where there is no seal before, 40 zeros
+    stand for its hash. The line ends with ``hash``. A boot's first records and each file that was closed normally end
     with a seal; others come after 10 s and 1 KiB, after 1 MiB, and soon after ``admin`` and ``refused``.
 
 drop

@@ -76,7 +76,7 @@ class Store:
     def everything(self) -> list[tuple[Segment, Path]]:
         """Every file, closed or left open by a crash, in the order in which they were written."""
         paths = self.base.glob(f"dt=*/ns={self.ns}/*")
-        found = [(segment, path) for path in paths if (segment := _segment(path)) is not None]
+        found = [(segment, path) for path in paths if (segment := segment_of(path)) is not None]
         return sorted(found, key=lambda one: (one[0].boot, one[0].number))
 
     def lock(self) -> int:
@@ -107,21 +107,22 @@ class Store:
             return chain.NO_HASH
 
     def closed(self) -> list[tuple[Segment, int]]:
-        """Every closed file and its bytes, oldest first."""
-        return sorted(
-            (segment, path.stat().st_size)
-            for path in self.base.glob(f"dt=*/ns={self.ns}/*.jsonl")
-            if (segment := _segment(path)) is not None
-        )
+        """Every closed file and its bytes, in the order in which they were written."""
+        return [(segment, path.stat().st_size) for segment, path in self.everything()
+                if path.name[0] != OPEN_PREFIX[0]]  # fmt: skip
 
     def retain(self, today: date, days: int, bytes_max: int) -> list[Segment]:
-        """Delete closed files older than ``days`` days, then the oldest beyond ``bytes_max``; 0 is no limit."""
+        """Delete closed files older than ``days`` days, then the oldest beyond ``bytes_max``; 0 is no limit.
+
+        The first file that is left stands alone, so files that a crash left without a seal go with those before them.
+        """
         files = self.closed()
         total = sum(size for _, size in files)
         first_day = today - timedelta(days=days) if days else date.min
-        gone = []
+        gone: list[Segment] = []
         for segment, size in files:
-            if segment.day >= first_day and not 0 < bytes_max < total:
+            is_allowed = segment.day >= first_day and not 0 < bytes_max < total
+            if is_allowed and (not gone or chain.stands_alone(self.closed_path(segment))):
                 break
             self._delete(segment, today)
             total -= size
@@ -137,7 +138,8 @@ class Store:
                 path.parent.parent.rmdir()
 
 
-def _segment(path: Path) -> Segment | None:
+def segment_of(path: Path) -> Segment | None:
+    """What the path of a file says; None if it is no name of the journal's."""
     match = NAME.fullmatch(path.name)
     try:
         day = date.fromisoformat(path.parent.parent.name.removeprefix("dt="))

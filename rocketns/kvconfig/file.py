@@ -22,11 +22,11 @@ class KvChange(NamedTuple):
 
 
 class KvFile:
-    """The content of the file. After `fill` only the writer's thread uses it."""
+    """The content of the file. After `fill` only the writer's thread uses it. Without a path it is never written."""
 
     failure = "persist kvconfig Exception"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self._tables: dict[str, dict[str, str]] = {}
 

@@ -27,10 +27,11 @@ class KVConfigManager:
     """``namespace → key → value``. A value may be None: Java stores it and answers that the key does not exist.
 
     ``bytes`` is the size that ``rocketns.kvBytesMax`` limits: all texts as UTF-8, and `ITEM_BYTES` for each namespace
-    and key. A change takes effect in the table at once. The caller then submits it to the writer of ``file``.
+    and key. A change takes effect in the table at once. The caller then submits it to the writer of ``file``. Without
+    a path the table is in memory alone.
     """
 
-    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+    def __init__(self, path: Path | None, limits: Limits | None = None) -> None:
         self.path = path
         self.file = KvFile(path)
         self.config_table: dict[str, KvTable] = {}
@@ -39,6 +40,8 @@ class KVConfigManager:
 
     def load(self) -> None:
         """Read the file. It may be missing or empty. StartupError for any other content that is not a KV file."""
+        if self.path is None:
+            return
         try:
             content = self.path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from rocketns.access.classes import Access, Mode
@@ -31,9 +31,9 @@ from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.names import check_repeated
 from rocketns.routeinfo import admission, registration, topics
+from rocketns.routeinfo.admission import Growth
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.principals.bounds import check_bounds
 from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
@@ -79,7 +79,6 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
         epoch_ms=now.epoch_ms,
         body_fingerprint=fingerprint,
         announced_by=None if peer.is_announced else peer.address.rpartition(":")[0],
-        principal=context.principal,
     )
     _admit(context, asked, peer, now)
     result = registration.register_broker(context.tables, context.configuration.namesrv, asked, now.ms)
@@ -96,29 +95,42 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
     A broker that is in the tables has given a sign of life even so: it must not leave the routes because others fill
     them, or because it has new topics.
     """
+    tables = context.tables
+    entry = tables.live(asked.cluster, asked.addr)
+    # A broker stays with the principal for which it counts, while its sender is that one.
+    principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
     try:
-        _check_bounds(context, asked, peer, now)
-        admission.check_registration(context.tables, context.configuration.limits, asked)
+        asked.principal = _with_room(context, principals, lambda: Growth.of_registration(tables, asked), peer, now)
+        admission.check_registration(tables, context.configuration.limits, asked)
     except (TablesFull, BeyondBounds) as error:
         if isinstance(error, TablesFull):
             context.refusals.note(error, peer.address, now.ms)
         if asked.cluster is not None and asked.addr is not None:
-            context.note(context.tables.refresh(asked.cluster, asked.addr, now.ms, peer))
+            context.note(tables.refresh(asked.cluster, asked.addr, now.ms, peer, asked.broker_name))
         raise
 
 
-def _check_bounds(context: NamesrvContext, asked: registration.BrokerRegistration, peer: Connection, now: Now) -> None:
-    """BeyondBounds if the principal may not have so much, and the mode is ENFORCE."""
-    bounds = context.bounds_of(asked.principal)
-    if bounds is None:
-        return
-    try:
-        check_bounds(context.tables, bounds, asked)
-    except BeyondBounds as error:
-        if context.guard.policy.mode_of(Access.BROKER) is Mode.ENFORCE:
-            context.beyond_bounds.note(error, peer.address, now.ms)
-            raise
-        context.observed_beyond_bounds.note(error, peer.address, now.ms)
+def _with_room(
+    context: NamesrvContext, principals: Sequence[str], growth: Callable[[], Growth], peer: Connection, now: Now
+) -> str | None:
+    """The first principal whose bounds have room for the growth; None without a principal.
+
+    BeyondBounds if none of them may have so much, and the mode is ENFORCE.
+    """
+    errors: list[BeyondBounds] = []
+    for name in principals:
+        bounds = context.bounds_of(name)
+        error = None if bounds is None else growth().beyond(context.tables, name, bounds)
+        if error is None:
+            return name
+        errors.append(error)
+    if not errors:
+        return None
+    if context.guard.policy.mode_of(Access.BROKER) is Mode.ENFORCE:
+        context.beyond_bounds.note(errors[0], peer.address, now.ms)
+        raise errors[0]
+    context.observed_beyond_bounds.note(errors[0], peer.address, now.ms)
+    return principals[0]
 
 
 def _checked_fingerprint(
@@ -211,10 +223,10 @@ def unregister_broker(context: NamesrvContext, command: RemotingCommand, _peer: 
 def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """QUERY_DATA_VERSION: whether the broker's version differs from the stored one. It also counts as a heartbeat."""
     version = decode_data_version(command.body, now.epoch_ms)
-    cluster, addr = _broker_address(command)
+    cluster, addr, name = _broker_address(command)
     entry = context.tables.live(cluster, addr)
     stored = None if entry is None else entry.data_version
-    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer, name))
     changed = stored is None or stored != version
     return Reply(
         ext_fields={"changed": "true" if changed else "false"},
@@ -224,16 +236,17 @@ def query_data_version(context: NamesrvContext, command: RemotingCommand, peer: 
 
 def broker_heartbeat(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     """BROKER_HEARTBEAT: refreshes a known address, never registers an unknown one."""
-    cluster, addr = _broker_address(command)
-    context.note(context.tables.refresh(cluster, addr, now.ms, peer))
+    cluster, addr, name = _broker_address(command)
+    context.note(context.tables.refresh(cluster, addr, now.ms, peer, name))
     return Reply()
 
 
-def _broker_address(command: RemotingCommand) -> tuple[str, str]:
+def _broker_address(command: RemotingCommand) -> tuple[str, str, str | None]:
+    """Cluster, address and name."""
     header = decode_header(command, BrokerAddressRequestHeader)
     if header.cluster_name is None or header.broker_addr is None:
         raise RequestError("java.lang.NullPointerException: clusterName or brokerAddr is null")
-    return header.cluster_name, header.broker_addr
+    return header.cluster_name, header.broker_addr, header.broker_name
 
 
 def get_broker_member_group(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
@@ -259,8 +272,10 @@ def register_topic(context: NamesrvContext, command: RemotingCommand, peer: Conn
 def _admit_topic(
     context: NamesrvContext, topic: str, broker_names: list[str | None], peer: Connection, now: Now
 ) -> None:
+    tables = context.tables
+    _with_room(context, context.principals, lambda: Growth.of_topic(tables, topic, broker_names), peer, now)
     try:
-        admission.check_topic(context.tables, context.configuration.limits, topic, broker_names)
+        admission.check_topic(tables, context.configuration.limits, topic, broker_names)
     except TablesFull as error:
         context.refusals.note(error, peer.address, now.ms)
         raise

@@ -18,9 +18,9 @@ from rocketns.processor.trail import Trail
 from rocketns.protocol.body.registration.decoding import Body
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.versions import RELEASES, Release
+from rocketns.routeinfo.admission import Bounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
-from rocketns.routeinfo.principals.bounds import Bounds
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 
@@ -121,9 +121,9 @@ class NamesrvContext:
     ``registration_reader`` every registration is decoded in full. ``writer`` writes the two files that requests
     change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful shutdown and a
     drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers follow.
-    ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are registrations with more than
-    their principal may register. ``principal`` and ``access_key`` are those of the request that is being processed,
-    None where its sender is not known; ``trail`` makes events of admin requests.
+    ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are requests that add more than
+    their principal may register. ``principals`` and ``access_key`` are those of the request that is being processed,
+    none where its sender is not known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration
@@ -144,7 +144,7 @@ class NamesrvContext:
     observed_beyond_bounds: Refusals = field(default_factory=partial(Refusals, OBSERVED))
     trail: Trail = field(default_factory=Trail)
     guard: Guard = field(default_factory=Guard)
-    principal: str | None = None
+    principals: tuple[str, ...] = ()
     access_key: str | None = None
     going_away: bool = field(default=False, init=False)
     restoring: bool = field(default=False, init=False)
@@ -156,13 +156,18 @@ class NamesrvContext:
         path = Path(self.configuration.namesrv.config_store_path)
         self.config_file = WholeFile(path, "persist string2File error")
 
-    def asked_by(self, principal: str | None, access_key: str | None) -> None:
+    def asked_by(self, principals: tuple[str, ...], access_key: str | None) -> None:
         """Whose request is processed next, as far as that is known."""
-        self.principal, self.access_key = principal, access_key
+        self.principals, self.access_key = principals, access_key
 
-    def bounds_of(self, principal: str | None) -> Bounds | None:
+    @property
+    def principal(self) -> str | None:
+        """The first of ``principals``."""
+        return self.principals[0] if self.principals else None
+
+    def bounds_of(self, principal: str) -> Bounds | None:
         """What the principal may register; None where the policy has no bound for it."""
-        return None if principal is None else self.guard.policy.bounds.get(principal)
+        return self.guard.policy.bounds.get(principal)
 
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""

@@ -1,4 +1,4 @@
-"""Registrations that are refused because of a bound: counted, and logged once a second at the most."""
+"""Requests that are refused because of a bound: counted, and logged once a second at the most."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ log = logging.getLogger("rocketns.broker")
 
 LOG_INTERVAL_MS = 1_000
 FULL = "the route tables are full, refused a request of", "Raise the limit, or remove brokers and topics"
-BOUND = "a bound of the access policy refused a registration of", "If it is wanted, raise the bound in the policy"
-OBSERVED = "a bound of the access policy would refuse a registration of", BOUND[1]
+BOUND = "a bound of the access policy refused a request of", "If it is wanted, raise the bound in the policy"
+OBSERVED = "a bound of the access policy would refuse a request of", BOUND[1]
 
 
 @dataclass(slots=True)

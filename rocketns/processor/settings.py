@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from rocketns.config.properties import is_secret
+from rocketns.config.properties import is_secret, shown
 from rocketns.errors import QueryNotFound, RequestError
 from rocketns.kvconfig.file import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.trail import without_secrets
 from rocketns.protocol.body import bodies
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
 from rocketns.protocol.names import utf8_bytes
+from rocketns.protocol.order_conf import order_conf_mistake
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import ConfigChanged, KvChanged
 
@@ -31,6 +33,8 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
     header = decode_header(command, KVConfigRequestHeader)
     if header.namespace is None or header.key is None:
         raise RequestError("namespace or key is null")
+    if header.namespace == NAMESPACE_ORDER_TOPIC_CONFIG and context.configuration.compatible.check_order_conf:
+        _check_order_conf(header.key, header.value)
     context.writer.check_room()
     before = context.kv_config.get(header.namespace, header.key)
     change = context.kv_config.put(header.namespace, header.key, header.value)
@@ -38,6 +42,14 @@ def put_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Conn
         context.note([KvChanged(header.namespace, header.key, header.value)])
         _note_kv_change(context, header.key, before, header.value)
     return _kv_written(context, change)
+
+
+def _check_order_conf(topic: str, text: str | None) -> None:
+    """RequestError for one that clients cannot read."""
+    mistake = None if text is None else order_conf_mistake(text)
+    if mistake is not None:
+        raise RequestError(f"rocketns.checkOrderConf: clients cannot read {mistake} in the order configuration of the "
+                           f"topic {topic}: it must be broker:queues;broker:queues")  # fmt: skip
 
 
 def get_kv_config(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
@@ -97,7 +109,7 @@ def update_namesrv_config(context: NamesrvContext, command: RemotingCommand, pee
     before = context.configuration.items()
     changed = context.configuration.update(command.body)
     for key, value in changed.items():
-        log.info("Replace, key: %s, value: %s", key, value)
+        log.info("Replace, key: %s, value: %s", key, shown(key, value))
         context.note([ConfigChanged(key, value)])
     context.trail.note_change(*(without_secrets({key: one.get(key) for key in changed}) for one in (before, changed)))
     if withheld := context.configuration.withheld():

@@ -36,7 +36,7 @@ def check_takeover(
 
 
 def _refuse(context: NamesrvContext, command: RemotingCommand, peer: Connection, holder: str, now: Now) -> None:
-    verdict = context.guard.refuse_takeover(peer, command, holder, context.principal, now.ms)
+    verdict = context.guard.refuse_takeover(peer, command, holder, context.principals, now.ms)
     if verdict.event is not None:
         context.note([verdict.event])
     if verdict.error is not None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rocketns.access.shown import TEXT_CHARS_MAX, cut, short, shown_fields
+from rocketns.access.shown import TEXT_BYTES_MAX, cut, short, shown_fields
 from rocketns.config.properties import is_secret
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.events import AdminRequested
 
-# Characters of what was there before or is there after.
-CHANGE_CHARS_MAX = 1_000
+# Bytes, as written, of the state before a change, and as many of the state after it. With the fields this keeps a
+# record below LARGE_BYTES of `journal.buffer`, so large records cannot take its room in the buffer.
+CHANGE_BYTES_MAX = 3_000
 # Properties, brokers or permissions in what was there before or is there after.
 LISTED_MAX = 20
 # Events with fields, before and after. Further ones in the same second say only who sent what, and its result.
@@ -48,7 +49,7 @@ class Trail:
         self._detailed = 0
 
     def note_change(self, before: str | None, after: str | None) -> None:
-        """What the request changes, in a text for a reader. Cut at `CHANGE_CHARS_MAX`."""
+        """What the request changes, in a text for a reader. Cut at `CHANGE_BYTES_MAX`."""
         self._change = (before, after)
 
     def requested(
@@ -57,15 +58,15 @@ class Trail:
         """The event of a request of class admin that was processed; none for a repeated one that changed nothing."""
         (before, after), self._change = self._change, (None, None)
         host, address, *names = sender
-        principal, access_key = (cut(name, TEXT_CHARS_MAX) for name in names)
+        principal, access_key = (cut(name, TEXT_BYTES_MAX) for name in names)
         who = Sender(host, address, principal, access_key)
         event = AdminRequested(command.code, result, *who, (), None, None, has_details=False)
         if not has_changed and self._is_repeated(event):
             return []
         if self._is_over(now_ms):
             return [event]
-        return [replace(event, fields=shown_fields(command.ext_fields), before=cut(before, CHANGE_CHARS_MAX),
-                        after=cut(after, CHANGE_CHARS_MAX), has_details=True)]  # fmt: skip
+        return [replace(event, fields=shown_fields(command.ext_fields), before=cut(before, CHANGE_BYTES_MAX),
+                        after=cut(after, CHANGE_BYTES_MAX), has_details=True)]  # fmt: skip
 
     def take_counted(self) -> list[AdminRequested]:
         """The requests that `requested` gave no event for, since the last call. Call it every `COUNTED_EVERY_MS`."""

@@ -1,20 +1,22 @@
-"""Whether the tables have room for what a request would add. A request without anything new is always taken.
-
-So a broker that is in the tables stays there, however full they are.
+"""Whether the tables, and the bounds of a principal, have room for what a request would add: a registration, or request
+217. A request without anything new is always taken. So a broker that is in the tables stays there, however full they
+are, and after a bound was lowered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from rocketns._fast.routes.queue_table import routes_of
 from rocketns.config.limits import Limits
 from rocketns.config.properties import PREFIX
-from rocketns.errors import TablesFull
+from rocketns.errors import BeyondBounds, TablesFull
 from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
 from rocketns.protocol.body.route import TopicTable
 from rocketns.protocol.bounds import BROKER_IDS_MAX
 from rocketns.protocol.codes import MASTER_ID
+from rocketns.routeinfo.held.broker_topics import utf8_bytes
 from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_servers
 from rocketns.routeinfo.registration import BrokerRegistration
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
@@ -28,22 +30,30 @@ def check_registration(tables: RouteTables, limits: Limits, asked: BrokerRegistr
     _check_broker(tables, limits.brokers_max, key, asked.broker_name, asked.broker_id)
     name = tables.known_name(asked.broker_name)
     beside = _routes_of_filter_servers(tables, key, asked.filter_servers)
-    topics = 0
-    if asked.wrapper is not None and (asked.broker_id == MASTER_ID or asked.enable_acting_master is not None):
-        beside += _routes_of_mappings(tables, asked.wrapper)
-        topics = _routes_of_topics(tables, limits, name, beside, asked.wrapper.topic_config_table)
+    topics, wrapper = 0, _applied(asked)
+    if wrapper is not None:
+        beside += _routes_of_mappings(tables, wrapper)
+        topics = _routes_of_topics(tables, limits, name, beside, wrapper.topic_config_table)
     _check_routes(tables, limits, name, topics, beside)
+
+
+def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
+    """The wrapper of a registration whose topics count."""
+    return asked.wrapper if asked.broker_id == MASTER_ID or asked.enable_acting_master is not None else None
 
 
 def check_topic(tables: RouteTables, limits: Limits, topic: str, broker_names: Iterable[str | None]) -> None:
     """Likewise for request 217."""
-    here = tables.topic_queue_table.get(topic, {})
-    names = {name for name in broker_names if name in tables.broker_addr_table and name not in here}
-    routes = routes_of([topic], 0)
+    names, routes = _gaining(tables, topic, broker_names), routes_of([topic], 0)
     _check_total(tables, limits, routes * len(names))
     for name in names:
-        if name is not None:
-            _check_of_broker(tables, limits, name, routes)
+        _check_of_broker(tables, limits, name, routes)
+
+
+def _gaining(tables: RouteTables, topic: str, broker_names: Iterable[str | None]) -> set[str]:
+    """The brokers that request 217 gives the topic, and that lack it."""
+    here = tables.topic_queue_table.get(topic, {})
+    return {name for name in broker_names if name is not None and name in tables.broker_addr_table and name not in here}
 
 
 def _check_broker(tables: RouteTables, most: int, key: BrokerAddrInfo, name: str, broker_id: int) -> None:
@@ -92,9 +102,15 @@ def _routes_of_topics(tables: RouteTables, limits: Limits, name: str, beside: in
     room = limits.routes_max - tables.routes - beside, limits.broker_routes_max - _held(tables, name)
     if most <= min(room):
         return most
+    return routes_of([*_lacking(tables, name, table)], 0)
+
+
+def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]:
+    """The topics of a registration that its broker name does not have."""
     known = tables.topic_queue_table
-    named = {table.renamed.get(key, key) for key in table.queues}
-    return routes_of([topic for topic in named if topic is not None and name not in known.get(topic, ())], 0)
+    for topic in {table.renamed.get(key, key) for key in table.queues}:
+        if topic is not None and name not in known.get(topic, ()):
+            yield topic
 
 
 def _held(tables: RouteTables, name: str) -> int:
@@ -118,3 +134,99 @@ def _check_total(tables: RouteTables, limits: Limits, more: int) -> None:
     routes = tables.routes + more
     if more and routes > limits.routes_max:
         raise TablesFull(f"there would be {routes} routes", f"{PREFIX}routesMax", limits.routes_max)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a principal may register. None is no bound but that of the tables.
+
+    ``brokers_max``: broker names of each of its live brokers, at least one a broker. ``topics_max``: routes of its
+    broker names, as `held.sizes` counts them: topics, so one of two names counts twice, and mappings; with the filter
+    servers of its brokers. ``bytes_max``: the names of these topics as UTF-8.
+
+    Only live entries that registered with this process count: of a restored one nobody knows by whose right it
+    registered.
+    """
+
+    brokers_max: int | None = None
+    topics_max: int | None = None
+    bytes_max: int | None = None
+
+
+@dataclass(slots=True)
+class Growth:
+    """What a request would add for its principal. It has not been applied yet.
+
+    ``broker`` and ``name``: those of a registration. ``gaining``: the names whose brokers get ``topics``, which they
+    lack and which are looked up when they are read, or mappings. ``beside``: routes of mappings and filter servers.
+    """
+
+    broker: BrokerAddrInfo | None = None
+    name: str | None = None
+    gaining: set[str] = field(default_factory=set)
+    topics: Iterable[str] = ()
+    beside: int = 0
+
+    @classmethod
+    def of_registration(cls, tables: RouteTables, asked: BrokerRegistration) -> Growth:
+        if asked.cluster is None or asked.broker_name is None or not asked.addr:
+            return cls()
+        name, wrapper = tables.known_name(asked.broker_name), _applied(asked)
+        broker = BrokerAddrInfo(asked.cluster, asked.addr)
+        growth = cls(broker, name, beside=_routes_of_filter_servers(tables, broker, asked.filter_servers))
+        if wrapper is not None:
+            growth.beside += _routes_of_mappings(tables, wrapper)
+            mapped = (info.bname for info in (wrapper.topic_queue_mapping_info_map or {}).values())
+            growth.gaining = {one for one in mapped if one in tables.broker_addr_table}
+            if wrapper.topic_config_table is not None:
+                growth.topics = _lacking(tables, name, wrapper.topic_config_table)
+        growth.gaining.add(name)
+        return growth
+
+    @classmethod
+    def of_topic(cls, tables: RouteTables, topic: str, broker_names: Iterable[str | None]) -> Growth:
+        return cls(gaining=_gaining(tables, topic, broker_names), topics=[topic])
+
+    def beyond(self, tables: RouteTables, principal: str, bounds: Bounds) -> BeyondBounds | None:
+        """What would be more than the principal may have."""
+        return self._beyond_brokers(tables, principal, bounds) or self._beyond_topics(tables, principal, bounds)
+
+    def _beyond_brokers(self, tables: RouteTables, principal: str, bounds: Bounds) -> BeyondBounds | None:
+        most, own = bounds.brokers_max, tables.by_principal.get(principal, {})
+        if most is None or self.broker is None or self.name is None:
+            return None
+        held = tables.held.get(self.broker, {})
+        if self.broker in own and (self.name in held or not held):
+            return None
+        others = (tables.held.get(one, ()) for one in own if one != self.broker)
+        brokers = sum(len(names) or 1 for names in others) + len({self.name, *held})
+        if brokers <= most:
+            return None
+        return BeyondBounds(f"it would have {brokers} live brokers", principal, "brokers_max", most)
+
+    def _beyond_topics(self, tables: RouteTables, principal: str, bounds: Bounds) -> BeyondBounds | None:
+        if bounds.topics_max is None and bounds.bytes_max is None:
+            return None
+        topics = [*self.topics]
+        if not self.gaining or not (topics or self.beside):
+            return None
+        own = [*tables.by_principal.get(principal, ())]
+        names = {name for one in own for name in tables.held.get(one, ())} | ({self.name} if self.name else set())
+        if others := self.gaining - names:
+            return BeyondBounds(f"it would give topics to {len(others)} brokers that are not its own", principal)
+        of_names = [tables.broker_topics[name] for name in names if name in tables.broker_topics]
+        if bounds.topics_max is not None:
+            routes = routes_of(topics, 0) * len(self.gaining) + self.beside
+            routes += sum(one.routes for one in of_names) + sum(tables.mapped.get(name, 0) for name in names)
+            routes += sum(routes_of_servers(tables.filter_server_table.get(one, ())) for one in own)
+            if routes > bounds.topics_max:
+                return BeyondBounds(f"its brokers would have {routes} topics", principal, "topics_max",
+                                    bounds.topics_max)  # fmt: skip
+        if bounds.bytes_max is not None and topics:
+            for name in names:
+                tables.topics_of_broker(name)  # without those that are gone
+            size = sum(one.name_bytes() for one in of_names) + sum(map(utf8_bytes, topics)) * len(self.gaining)
+            if size > bounds.bytes_max:
+                return BeyondBounds(f"the topics of its brokers would have {size} bytes of names", principal,
+                                    "bytes_max", bounds.bytes_max)  # fmt: skip
+        return None

@@ -59,8 +59,8 @@ class Connection(Protocol):
     def note_known(self, is_known: bool) -> None:
         """Whether a broker registered from it. Such a connection is the last to be closed for holding bytes."""
 
-    def allow_lookups(self, *, is_observed: bool) -> None:
-        """The policy would refuse its lookups, but is only observed: answer them until it changes, without control."""
+    def allow_lookups(self) -> None:
+        """Its peer may look routes up, whatever is in the requests: until the policy changes control is not asked."""
 
     @property
     def peer_names(self) -> tuple[str, ...]:

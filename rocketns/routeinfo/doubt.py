@@ -37,9 +37,11 @@ class Doubt:
 class Unheard:
     """A group whose topics are known from the start alone.
 
-    ``lacking``: topics that no registration named so far; None before the first registration. ``due_ms``: when these
-    topics are removed, after a registration that may have been the whole table.
+    ``lacking``: topics that no registration named so far; None before the first registration. ``has_several``: one of
+    them had more than one topic. ``due_ms``: when the lacking topics are removed, since the registrations may have been
+    the whole table.
     """
 
     lacking: set[str] | None = None
+    has_several: bool = False
     due_ms: int | None = None

@@ -38,6 +38,15 @@ def overdue_unconfirmed(tables: RouteTables, now_ms: int) -> list[ExpiredBroker]
     return [given_up(tables, key, entry, Cause.UNCONFIRMED) for key, entry in overdue]
 
 
+def overdue_unnamed(tables: RouteTables, now_ms: int, most: int) -> list[UnregisterRequest]:
+    """Unregistrations of some members that no sign of life named in time. To be applied at once."""
+    overdue = list(islice((one for one, deadline_ms in tables.unnamed.items() if deadline_ms < now_ms), most))
+    for one in overdue:
+        del tables.unnamed[one]
+    return [UnregisterRequest(key.cluster, key.addr, name, tables.held[key][name], Cause.UNCONFIRMED)
+            for key, name in overdue if name in tables.held.get(key, ())]  # fmt: skip
+
+
 def given_up(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> ExpiredBroker:
     """What removes a live entry that the name server itself no longer believes in."""
     return ExpiredBroker(key, entry, cause, _request(tables, key, entry, cause))
@@ -81,6 +90,7 @@ def forgive(tables: RouteTables, missed_ms: int) -> int:
     """Move every deadline by a time in which the server could not receive heartbeats. Returns their number."""
     for entry in tables.broker_live_table.values():
         entry.grace_ms += missed_ms
+    tables.unnamed = {one: deadline_ms + missed_ms for one, deadline_ms in tables.unnamed.items()}
     return len(tables.broker_live_table)
 
 

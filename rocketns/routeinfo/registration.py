@@ -40,7 +40,7 @@ from rocketns.routeinfo.tables import (
     BrokerLiveInfo,
     RouteTables,
 )
-from rocketns.routeinfo.unconfirmed.replacing import is_whole, replace_topics
+from rocketns.routeinfo.unconfirmed.replacing import note_topics
 
 
 @dataclass(slots=True)
@@ -211,8 +211,7 @@ class _Registration:
             self.delete_missing_topics(table)
         unheard = self.name in self.tables.unheard
         if unheard:
-            self.is_part = not is_whole(self.tables, self.name, table)
-            self.result.events += replace_topics(self.tables, self.name, table, self.now_ms)
+            self.is_part = not note_topics(self.tables, self.name, table, self.now_ms)
         changed = first or unheard or self.is_changed(wrapper.data_version)
         wipe = self.asked.sender.is_prime_slave(group) and group.enable_acting_master
         lacking = mappings if changed else self.of_lacking_topics(mappings)
@@ -264,6 +263,7 @@ class _Registration:
         entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted,
                                announced_by=self.announcer(previous), principal=asked.principal)  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
+        self.tables.note_named(self.key, self.name, doubt)
         self.result.events.append(
             BrokerRegistered(
                 self.key.cluster,

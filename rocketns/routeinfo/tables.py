@@ -80,6 +80,8 @@ class RouteTables:
 
     ``removals`` counts the queue data that `remove_queue_data` removed: while it is unchanged, no topic lost a broker.
     ``filled`` counts the brokers that the start knew.
+    ``unnamed`` has members that a doubt kept, and that the sign of life which ended it did not name, with its deadline:
+    what an address was called before. ``assumed``: the groups whose own cluster is known from the start alone.
     ``changed_groups`` are the names of broker groups that may have changed, ``static_topics`` the topics that got a
     queue mapping. Both accumulate until the publisher takes them. ``unheard`` has the groups whose topics were known at
     the start and not registered since.
@@ -96,8 +98,9 @@ class RouteTables:
     A group has at least one member. A cluster lists a group if it is the group's own cluster, or if a member of the
     group registered with it.
 
-    ``broker_topics`` has the topics of each broker name. ``routes`` and ``members`` count what the limits bound: routes
-    as `held.sizes` does, and the ids of all groups. What adds or removes queues, mappings or filter servers keeps them.
+    ``broker_topics`` has the topics of each broker name, and ``mapped`` the routes of its mappings. ``routes`` and
+    ``members`` count what the limits bound: routes as `held.sizes` does, and the ids of all groups. What adds or
+    removes queues, mappings or filter servers keeps them.
 
     ``former`` has the addresses that left each group. `remove_live_entry`, `remove_member` and `remove_group` keep it.
     """
@@ -120,7 +123,10 @@ class RouteTables:
     orphans: dict[BrokerAddrInfo, Cause] = field(default_factory=dict, compare=False)
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
     unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
+    unnamed: dict[tuple[BrokerAddrInfo, str], int] = field(default_factory=dict, compare=False)
+    assumed: set[str] = field(default_factory=set, compare=False)
     broker_topics: dict[str, BrokerTopics] = field(default_factory=dict, compare=False, repr=False)
+    mapped: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
     routes: int = field(default=0, compare=False)
     members: int = field(default=0, compare=False)
     former: FormerMembers = field(default_factory=FormerMembers, compare=False, repr=False)
@@ -204,6 +210,9 @@ class RouteTables:
         self.held.setdefault(BrokerAddrInfo(cluster, addr), {})[name] = broker_id
         self.registrants[name][broker_id] = cluster
         self._list(cluster, name)
+        if cluster == group.cluster:
+            self.assumed.discard(name)
+        self._settle_cluster(group)
 
     def remove_member(self, group: BrokerData, broker_id: int) -> None:
         """Free an id of a group."""
@@ -218,12 +227,28 @@ class RouteTables:
             self.orphans.pop(key, None)
         if cluster != group.cluster and cluster not in self.registrants[name].values():
             self._unlist(cluster, name)
+        self._settle_cluster(group)
+
+    def _settle_cluster(self, group: BrokerData) -> None:
+        """A group whose own cluster is assumed takes that of a member, once no member registered with its own."""
+        name, former = group.broker_name, group.cluster
+        clusters = self.registrants[name].values() if name in self.assumed else ()
+        if not clusters or former in clusters:
+            return
+        self.assumed.discard(name)
+        assert former is not None
+        group.cluster = next(iter(clusters))
+        for broker_id, addr in group.broker_addrs.items():
+            _drop(self.memberships, (former, addr), name, broker_id)
+            self.memberships.setdefault((group.cluster, addr), {})[name] = broker_id
+        self._unlist(former, name)
 
     def remove_group(self, group: BrokerData) -> None:
         """The group has no member left. Its topics are for the caller to delete."""
         name = group.broker_name
         del self.broker_addr_table[name], self.registrants[name]
         self.unheard.pop(name, None)
+        self.assumed.discard(name)
         self.former.forget(name)
         assert group.cluster is not None
         self._unlist(group.cluster, name)
@@ -237,11 +262,20 @@ class RouteTables:
         if not names:
             del self.cluster_addr_table[cluster]
 
-    def refresh(self, cluster: str, addr: str, now_ms: int, channel: Connection | None = None) -> list[Event]:
+    def note_named(self, key: BrokerAddrInfo, broker_name: str, doubt: Doubt | None) -> None:
+        """A sign of life names a member. It ends ``doubt``, but the address' other members must be named in time."""
+        if doubt is not None:
+            self.unnamed.update({(key, name): doubt.deadline_ms for name in self.held.get(key, ())})
+        if self.unnamed:
+            self.unnamed.pop((key, broker_name), None)
+
+    def refresh(
+        self, cluster: str, addr: str, now_ms: int, channel: Connection | None = None, broker_name: str | None = None
+    ) -> list[Event]:
         """updateBrokerInfoUpdateTimestamp: a heartbeat of an unknown address changes nothing.
 
-        It confirms a broker. The connection of a broker that this process heard for the first time is kept, as that of
-        a registration is: a broker may not register for days after it.
+        It confirms a broker; without a name, all members of the address. The connection of a broker that this process
+        heard for the first time is kept, as that of a registration is: a broker may not register for days after it.
         """
         entry = self.live(cluster, addr)
         if entry is None:
@@ -252,6 +286,8 @@ class RouteTables:
             key = BrokerAddrInfo(cluster, addr)
             entry.doubt, entry.channel = None, entry.channel or channel
             self.put_live_entry(key, entry)
+        if broker_name is not None and (doubt is not None or self.unnamed):
+            self.note_named(BrokerAddrInfo(cluster, addr), broker_name, doubt)
         return [BrokerHeartbeat(cluster, addr, gap_ms, doubt)]
 
     def put_filter_servers(self, key: BrokerAddrInfo, servers: list[str | None]) -> None:
@@ -268,11 +304,12 @@ class RouteTables:
 
     def put_mapping(self, topic: str, info: TopicQueueMappingInfo) -> bool:
         """A broker's mapping of a static topic; none is kept of a broker without the topic. Whether it is another."""
-        if info.bname not in self.topic_queue_table.get(topic, ()):
+        if info.bname is None or info.bname not in self.topic_queue_table.get(topic, ()):
             return False
         infos = self.topic_queue_mapping_info_table.setdefault(topic, {})
         former = infos.get(info.bname)
-        self.routes += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
+        more = routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
+        self._count_mapped(info.bname, more)
         infos[info.bname] = info
         return former != info
 
@@ -281,9 +318,15 @@ class RouteTables:
         infos = self.topic_queue_mapping_info_table.get(topic, {})
         info = infos.pop(broker_name, None)
         if info is not None:
-            self.routes -= routes_of_mapping(topic, info)
+            self._count_mapped(broker_name, -routes_of_mapping(topic, info))
             if not infos:
                 del self.topic_queue_mapping_info_table[topic]
+
+    def _count_mapped(self, broker_name: str, more: int) -> None:
+        self.routes += more
+        self.mapped[broker_name] = self.mapped.get(broker_name, 0) + more
+        if not self.mapped[broker_name]:
+            del self.mapped[broker_name]
 
     def take_changed_groups(self) -> set[str]:
         """Return and clear ``changed_groups``."""

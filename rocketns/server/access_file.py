@@ -91,7 +91,7 @@ class AccessFile:
         self._run = run
         self._stamps: Stamps = {}
         self._seen: Stamps = {}
-        self._is_reading = self._wants_more = False
+        self._is_reading = self._is_asked = False
         self.failures = 0
 
     def start(self, port: int) -> None:
@@ -106,29 +106,24 @@ class AccessFile:
         self._take(reading)
 
     def check(self) -> None:
-        """Read the policy again if a file has changed, and is the same since the last check.
-
-        A file that is written in place is empty first, and half of it may be a policy that refuses nothing.
+        """Read the policy again if a file has changed or `reread` asked for it, and no file has changed since the last
+        check: it may still be being written. A policy that cannot be used changes nothing.
         """
+        if self._is_reading:
+            return
         stamps = {path: _stamp(path) for path in self._stamps}
-        if stamps != self._stamps and stamps == self._seen:
-            self.reread()
+        if stamps == self._seen and (self._is_asked or stamps != self._stamps):
+            self._is_reading, self._is_asked = True, False
+            self._run(Reading(self._path).read, self._took)
         self._seen = stamps
 
     def reread(self) -> None:
-        """Read the policy again. One that cannot be used changes nothing."""
-        if not self._path or self._is_reading:
-            self._wants_more = self._is_reading
-            return
-        self._is_reading = True
-        self._run(Reading(self._path).read, self._took)
+        """The next `check` that finds the files as they were reads the policy again."""
+        self._is_asked = True
 
     def _took(self, reading: Reading) -> None:
         self._is_reading = False
         self._take(reading)
-        if self._wants_more:
-            self._wants_more = False
-            self.reread()
 
     def _take(self, reading: Reading) -> None:
         self._stamps = reading.stamps

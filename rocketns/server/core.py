@@ -47,7 +47,8 @@ class State:
 
     def __init__(self, configuration: Configuration) -> None:
         self.tables = RouteTables()
-        self.kv_config = KVConfigManager(Path(configuration.namesrv.kv_config_path), configuration.limits)
+        kv_path = configuration.namesrv.kv_config_path
+        self.kv_config = KVConfigManager(Path(kv_path) if kv_path else None, configuration.limits)
         self.publisher = Publisher(self.tables)
 
 

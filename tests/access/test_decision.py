@@ -19,11 +19,14 @@ from rocketns.access import standing
 from rocketns.access.asked import Asked
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.decision import Decision, Evidence, Reason, decide, known
+from rocketns.access.index.certificates import Certificates
 from rocketns.access.policy import OPEN, Policy
+from rocketns.access.principal import Globs, Principal
 from rocketns.access.reading.policy_file import read_policy
 from rocketns.access.signing.signature import Signed
 from rocketns.addresses import literal
 from rocketns.processor.requests import request_of
+from tests.support.policies import whole
 
 CLASSES = ("lookup", "read", "scan", "config", "broker", "admin")
 CLASS_OF = {
@@ -127,6 +130,24 @@ def matches(globs: list[str], text: str) -> bool:
     return any(fnmatchcase(text, glob) for glob in globs)
 
 
+@pytest.mark.parametrize(
+    ("glob", "known"),
+    [
+        ("ops-*.acme.com", ["ops-1.acme.com"]), ("ops-*acme.com", ["ops-1.acme.com"]),
+        ("ops-*@acme.com", ["ops-1@acme.com"]), ("*@*", ["ops-1@acme.com", "ops-1@x.acme.com"]),
+        ("spiffe:*", ["spiffe:ops-1.acme.com"]), ("CN=ops-*.acme.com", ["CN=ops-1.acme.com"]),
+        ("*.acme.com", ["ops-1.acme.com"]),
+    ],
+)  # fmt: skip
+def test_a_pattern_matches_names_of_its_kind_only(glob: str, known: list[str]) -> None:
+    """Whoever gets a certificate for a mail address or a URI chooses most of it."""
+    names = ("ops-1.acme.com", "ops-1@acme.com", "ops-1@x.acme.com", "ops-1://x.acme.com", "spiffe:ops-1.acme.com",
+             "CN=ops-1.acme.com")  # fmt: skip
+    index = Certificates([Principal("p", frozenset(), certificates=Globs([glob]))])
+    assert [name for name in names if index.of([name])] == known
+    assert all(Certificates([Principal("p", frozenset(), certificates=Globs(["*"]))]).of([name]) for name in names)
+
+
 # The decision: what a plain twin of it says; and nothing is allowed that no principal allows.
 
 ENFORCED = dict.fromkeys(RIGHTS, Mode.ENFORCE)
@@ -178,7 +199,7 @@ def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
         ]
     if not principals:  # without one, a file that enforces is refused
         return Policy(modes=modes_of(modes))
-    return read_policy("policy.toml", "\n".join(lines), lambda path: path)
+    return read_policy("policy.toml", whole("\n".join(lines)), lambda path: path)
 
 
 def evidence_of(policy: Policy, request: Request) -> Evidence:

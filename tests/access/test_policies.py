@@ -29,6 +29,31 @@ from rocketns.access.reading.white_list import networks_of
 from rocketns.addresses import literal
 from rocketns.errors import StartupError
 from rocketns.server.access_file import AccessFile, Reading
+from tests.support.policies import whole
+
+# Each kind of table and key of a policy; the modes as one that writes policies may put them.
+WHOLE = (
+    whole("""
+        secrets = "secrets"
+        [keys.k1]
+        secret = "12345678"
+        [principals.a]
+        may = ["broker"]
+        keys = ["k1"]
+        networks = ["10.0.0.0/8"]
+        broker_names = ["b-*"]
+        address_is_peer = true
+        requests_per_second = 10
+        brokers_max = 100
+        [principals.b]
+        certificates = ["CN=ops"]
+        may = ["admin"]
+        kv_namespaces = ["n"]
+        [modes]
+        admin = "enforce"
+        """),
+    whole("[principals.a]\nmay = ['lookup']\nnetworks = ['::/0']\n").replace("[modes]", "[ modes ] # last"),
+)  # fmt: skip
 
 
 def read(text: str, others: str = "") -> Policy | str:
@@ -68,7 +93,7 @@ def test_no_refusal_shows_a_secret(field: str) -> None:
         text = f"accounts:\n- accessKey: k1\n  {field}{entry}\n- accessKey: k1\n  secretKey: {SECRET}\n"
         assert SECRET not in read_acl(text)
     refusals = [
-        read(f"[modes]\nlookup = 'observe'\nother = 1\n[keys.k1]\nsecret = {entry.format(s=SECRET)}\n")
+        read(f"[keys.k1]\nsecret = {entry.format(s=SECRET)}\n[modes]\nlookup = 'observe'\nother = 1\n")
         for entry in TOML_ENTRIES
     ]
     lines = ("k1 {s} more", "k1 {s}\nk1 {s}", "{s}", "'{s}'")
@@ -88,7 +113,12 @@ REFUSED = {
     "[principals.a]\nmay = []\nnetworks = ['10.0.0.1/8']": "policy.toml, line 3: principals.a.networks: 10.0.0.1/8 has",
     "[principals.a]\nmay = []\nkeys = ['k']": "policy.toml, line 3: principals.a.keys: no secret of the access key 'k'",
     "[keys.k]\nsecret = '1234567'": "policy.toml, line 1: keys.k: the secret of 'k' has less than 8 characters",
-    "[modes]\nadmin = 'enforce'": "policy.toml: principals: there is none, and with these modes nobody may admin",
+    "# a policy": "policy.toml: modes.lookup: it is missing, or the file is not yet written: one of off, observe,",
+    "[modes]\nlookup = 'off'": "policy.toml, line 1: modes.read: it is missing",
+    whole("") + "[keys.k]": "policy.toml: keys: the modes are the last table of the file",
+    whole(
+        "[modes]\nadmin = 'enforce'"
+    ): "policy.toml: principals: there is none, and with these modes nobody may admin",
 }
 
 
@@ -235,8 +265,8 @@ def test_any_entry_is_read_or_refused_by_a_value_error(entry: str) -> None:
 # A policy's files while they are watched: written in place, removed, no files at all, links.
 
 PRINCIPAL = '[principals.p]\nnetworks = ["192.0.2.0/24"]\nmay = ["admin"]\n'
-ENFORCED = f'[modes]\nadmin = "enforce"\n{PRINCIPAL}'
-OBSERVED = f'[modes]\nadmin = "observe"\n{PRINCIPAL}'
+ENFORCED = whole(f'[modes]\nadmin = "enforce"\n{PRINCIPAL}')
+OBSERVED = whole(f'[modes]\nadmin = "observe"\n{PRINCIPAL}')
 
 
 class Watched:
@@ -269,16 +299,40 @@ def watched(policy_file: Path) -> Watched:
     return Watched(policy_file)
 
 
-def test_file_that_changes_between_checks_is_not_read(watched: Watched) -> None:
-    """Written in place: each part of it is a policy, and refuses nothing."""
+@given(st.data())
+def test_the_beginning_of_a_policy_is_no_policy(data: st.DataObject) -> None:
+    """Wherever its writer paused: neither a mode nor a restriction of a principal is missing."""
+    text = data.draw(st.sampled_from(WHOLE))
+    cut = data.draw(st.integers(0, len(text.rstrip()) - 1))
+    assert isinstance(read(text), Policy)
+    assert isinstance(read(text[:cut]), str)
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["by itself", "SIGHUP"])
+def test_file_that_changes_between_checks_is_not_read(watched: Watched, *, asks: bool) -> None:
+    """Written in place."""
     for written in range(0, len(OBSERVED), 5):
         watched.path.write_text(OBSERVED[:written], "utf-8")
+        if asks:
+            watched.file.reread()
         watched.check(1)
         assert watched.mode is Mode.ENFORCE
     watched.path.write_text(OBSERVED, "utf-8")
     watched.check()
     assert watched.mode is Mode.OBSERVE
     assert (len(watched.followed), watched.file.failures) == (2, 0)
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["by itself", "SIGHUP"])
+def test_half_of_a_file_whose_writer_pauses_changes_nothing(watched: Watched, *, asks: bool) -> None:
+    half = ENFORCED.partition("[modes]")[0]
+    watched.path.write_text(half, "utf-8")
+    if asks:
+        watched.file.reread()
+    watched.check(5)
+    assert (watched.mode, watched.file.failures) == (Mode.ENFORCE, 1)
+    with pytest.raises(StartupError, match="it is missing"):
+        Watched(watched.path)
 
 
 def an_empty_file(path: Path) -> None:
@@ -341,8 +395,11 @@ def test_policy_that_changes_while_it_is_read_is_read_again(policy_file: Path) -
     file.start(9876)
     for _ in range(3):
         file.reread()
+        file.check()
     assert (len(begun), len(followed)) == (1, 1)
     begun.pop()()
+    file.check()
     assert (len(begun), len(followed)) == (1, 2)
     begun.pop()()
+    file.check()
     assert (len(begun), len(followed)) == (0, 3)

@@ -28,6 +28,7 @@ from tests.access.signing import signed
 from tests.processor.asking import Connection
 from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer
+from tests.support.policies import whole
 from tests.support.tlsclient import TlsClient, any_server
 from tests.support.tlsfiles import as_options, tls_properties
 
@@ -77,7 +78,7 @@ def start_guarded(server_class: type[NameServer], tmp_path: Path, policy_file: P
 def write_policy(path: Path, text: str) -> None:
     """In one step, as editors and Kubernetes do."""
     new = path.with_suffix(".new")
-    new.write_text(textwrap.dedent(text), "utf-8")
+    new.write_text(whole(textwrap.dedent(text)), "utf-8")
     new.replace(path)
 
 
@@ -85,7 +86,7 @@ def write_policy(path: Path, text: str) -> None:
 def server(tmp_path: Path) -> Iterator[TimedServer]:
     """It refuses everything that is not signed."""
     policy = tmp_path / "access.toml"
-    policy.write_text(POLICY, "utf-8")
+    policy.write_text(whole(POLICY), "utf-8")
     started = TimedServer(tmp_path, {"rocketns.accessFile": policy})
     yield started
     started.stop()
@@ -129,7 +130,7 @@ def test_in_cluster_test_mode_every_code_asks_for_a_route(start_guarded: StartGu
 def test_a_signed_request_beyond_the_rate_is_told_so(tmp_path: Path) -> None:
     """Its body, which the signature covers, was dropped when it was refused."""
     policy = tmp_path / "access.toml"
-    policy.write_text(POLICY.replace('["lookup"]', '["broker"]'), "utf-8")
+    policy.write_text(whole(POLICY.replace('["lookup"]', '["broker"]')), "utf-8")
     limited = {"rocketns.accessFile": policy, "rocketns.hostRequestsPerSecond": 1}
     server = TimedServer(tmp_path, limited)
     ext = signed(register_ext(body=BODY), BODY, key="k1", secret="a secret of the test")
@@ -256,10 +257,24 @@ POLICY_RATES = """
 """
 
 
+SHARED = """
+[modes]
+lookup = "enforce"
+broker = "enforce"
+[principals.everybody]
+networks = ["0.0.0.0/0"]
+may = ["lookup", "broker"]
+requests_per_second = 10
+[principals.fleet]
+networks = ["10.9.9.0/24"]
+may = ["broker"]
+"""
+
+
 def taken(rates: PrincipalRates, name: str, times: int, now_ms: int, rate: int | None = 4) -> int:
     """How many of the requests get a token."""
     principal = Principal(name, frozenset({Access.LOOKUP}), requests_per_second=rate)
-    return sum(rates.take(principal, now_ms) for _ in range(times))
+    return sum(rates.take([principal], now_ms) for _ in range(times))
 
 
 def test_principal_has_a_burst_of_one_second_and_then_its_rate() -> None:
@@ -267,6 +282,19 @@ def test_principal_has_a_burst_of_one_second_and_then_its_rate() -> None:
     assert [taken(rates, "p", 10, now_ms) for now_ms in (1_000, 1_249, 1_500, 60_000)] == [4, 0, 2, 4]
     assert taken(rates, "q", 10, 60_000) == 4
     assert taken(rates, "without", 1_000, 60_000, rate=None) == 1_000
+
+
+@pytest.mark.parametrize("own", ["", "requests_per_second = 40"])
+def test_a_stranger_does_not_use_up_the_rate_of_who_has_a_right_of_his_own(own: str) -> None:
+    """Though the policy names everybody first, and the fleet is everybody too."""
+    guard = Guard(read_policy("access.toml", whole(SHARED + own), lambda _: ""))
+    stranger, broker = Connection("192.0.2.1:1", host="192.0.2.1"), Connection("10.9.9.9:1", host="10.9.9.9")
+    lookup = RemotingCommand(RequestCode.GET_ROUTEINFO_BY_TOPIC, 513, 1, 0, {"topic": "T"}, None)
+    registration = RemotingCommand(RequestCode.REGISTER_BROKER, 513, 1, 0, register_ext(), None)
+    assert [guard.ask(stranger, lookup, Access.LOOKUP, 0).error is None for _ in range(40)] == [True] * 10 + [
+        False
+    ] * 30
+    assert all(guard.ask(broker, registration, Access.BROKER, 0).error is None for _ in range(40))
 
 
 @pytest.mark.parametrize("mode", ["enforce", "observe"])
@@ -298,7 +326,7 @@ POLICY_GUARD = """
 
 
 def judged(mode: str, fields: dict[str, str], host: str) -> Verdict:
-    guard = Guard(read_policy("access.toml", POLICY_GUARD.format(mode=mode), lambda _: ""))
+    guard = Guard(read_policy("access.toml", whole(POLICY_GUARD.format(mode=mode)), lambda _: ""))
     request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, dict(fields), None)
     return guard.ask(Connection(f"{host}:1", host=host), request, Access.ADMIN, 0)
 
@@ -321,7 +349,10 @@ def test_a_refusal_names_the_key_that_was_claimed_and_a_right_signature_is_the_s
 
 def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
     """It has the secrets of keys that may have been revoked. A client may stay for days without asking control."""
-    guard, peer = Guard(read_policy("access.toml", POLICY_GUARD.format(mode="enforce"), lambda _: "")), Connection()
+    guard, peer = (
+        Guard(read_policy("access.toml", whole(POLICY_GUARD.format(mode="enforce")), lambda _: "")),
+        Connection(),
+    )
     request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, signed(WIPE), None)
     assert guard.ask(peer, request, Access.ADMIN, 0).error is None
     ended = weakref.ref(guard.policy)
@@ -336,7 +367,7 @@ def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
 def test_a_refusal_names_the_socket_of_a_peer_that_announced_itself(socket_host: str, told: str) -> None:
     """Any peer can write a PROXY header: it would be told as another, and as many others."""
     peer = Connection("10.9.9.9:1", host="10.9.9.9", is_announced=True, place=(socket_host, "10.9.9.9"))
-    policy = read_policy("access.toml", POLICY_GUARD.format(mode="enforce"), lambda _: "")
+    policy = read_policy("access.toml", whole(POLICY_GUARD.format(mode="enforce")), lambda _: "")
     request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, WIPE, None)
     by_anybody = Guard(policy).ask(peer, request, Access.ADMIN, 0).event
     assert by_anybody is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import orjson
@@ -62,6 +62,29 @@ def test_more_readers_than_the_limit_are_refused_and_the_others_and_probes_go_on
         assert managed.http.ask("/api/v1/stream").status == 503
         assert managed.http.ask("/livez").status == 200
     eventually(lambda: _is_open(managed))
+
+
+def test_one_host_with_all_streams_gives_one_up_for_another_host(managed: Managed) -> None:
+    """Until both have the same number: then the newest one waits."""
+    port = managed.http.port
+    with ExitStack() as stack:
+
+        def reader(host: str) -> socket.socket:
+            opened = stack.enter_context(socket.create_connection(("127.0.0.1", port), 60, (host, 0)))
+            opened.sendall(REQUEST)
+            return opened
+
+        greedy = [reader("127.0.0.2") for _ in range(gate.STREAMS_MAX)]
+        for one in greedy:
+            read_until(one, b"event: status")
+        read_until(reader("127.0.0.3"), b"event: status")
+        with suppress(ConnectionResetError):
+            while greedy[0].recv(65_536):
+                pass
+        assert b" 503 " in reader("127.0.0.2").recv(100)
+        for _ in range(gate.STREAMS_MAX // 2 - 1):
+            read_until(reader("127.0.0.3"), b"event: status")
+        assert b" 503 " in reader("127.0.0.3").recv(100)
 
 
 def _is_open(managed: Managed) -> bool:

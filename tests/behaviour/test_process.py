@@ -103,6 +103,26 @@ def test_all_of_tls_in_the_configuration_file(start_server: Start, tmp_path: Pat
     assert not is_served(server.connect)
 
 
+def test_settings_without_effect_are_named_after_the_boot_line(start_server: Start) -> None:
+    """Where people look, and also an unknown name that is like no property."""
+    server = start_server({"custom": 1, "serverSelectorThreads": 3}, options=["-Drocketns.reactors=1"])
+    names = ("'custom' has no effect", "serverSelectorThreads is accepted but not used", "-Drocketns.reactors has no")
+    for name in names:
+        server.process.wait_for(f"boot success(.|\n)* WARN (.|\n)*{name}")
+    assert all(server.process.text().count(name) == 1 for name in names)
+
+
+def test_an_empty_kv_path_keeps_kv_items_in_memory(start_server: Start) -> None:
+    """As Java starts with it, though Java also logs a failure for each item."""
+    server = start_server({"kvConfigPath": ""})
+    item = {"namespace": "ns", "key": "k"}
+    with server.connect() as client:
+        assert client.request(codes.PUT_KV_CONFIG, item | {"value": "v"}).code == codes.SUCCESS
+        assert client.request(codes.GET_KV_CONFIG, item).header["extFields"] == {"value": "v"}
+    assert server.stop() == 0
+    assert not [path for path in server.home.rglob("*") if "kv" in path.name.lower()]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has a niceness of its own on Linux only")
 def test_reactors_go_before_control(tmp_path: Path) -> None:
     server = RocketnsServer(tmp_path)

@@ -29,16 +29,19 @@ The properties of the name server and of the sockets are those of RocketMQ 5.5.0
 `rocketns.…` and `journal…` properties are rocketns' own. All of them are read from the file that `-c` names, in the
 format of `java.util.Properties`.
 
-- A number out of its range stops the start with exit status 255 and a message that names the property.
-- A text that is not a number where Java wants one is ignored, as by Java, and the log has a warning with the value that
-  is used instead. In rocketns' own properties it stops the start.
+- A number out of its range, or a text that is no number, stops the start with exit status 255 and a message that names
+  the property and has the text in quotes. An empty text is the default, in Java's properties. At SIGHUP such a file
+  changes nothing.
+- In Java's properties any text but `true` is false, as in Java, and the log names it. In rocketns' own it stops the
+  start.
 - Commas, semicolons and blanks separate the items of a list, in every property: also in `configBlackList` and
   `rocketmq.namesrv.addr`, where Java takes semicolons alone, and in `tls.ciphers` and `tls.protocols`, where it takes
   commas alone. An item that cannot be what the property lists, such as a network among hosts with ports, stops the
   start with exit status 255 and a message that names the property and the item. At SIGHUP it changes nothing, and the
   log names it. An IPv6 address may have brackets or none, and its port is behind the last colon.
-- A property that is accepted and not used, and a name that rocketns does not know, are named in the log. A name that
-  is close to a known one, or begins with `rocketns.`, `journal` or `tls.`, gets a warning with the nearest known name.
+- After the line "boot success" the log names each property that is accepted and not used, and each name of the file
+  that rocketns does not know, with the nearest known name. Of `-D` only names that begin with `rocketns.`, `journal` or
+  `tls.` are named: others may be for the JVM.
 
 **Changes at run time.** Any peer can send request 318 (`mqadmin updateNamesrvConfig`). It is answered as by Java, and
 the new value is applied and shown. The last column says which values are also written to the file. For any other value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import importlib.util
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,34 @@ def unit(name: str) -> configparser.ConfigParser:
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     parser.read(UNITS / name)
     return parser
+
+
+# A folder that is a mount of its own on every Linux.
+MOUNTED = "/dev/shm"
+LAUNCHER = ROOT / "packaging" / "docker" / "bin" / "mqnamesrv"
+NEVER_EXEC = f'exec() {{ echo "$@"; }}; . {LAUNCHER}'
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "to_file"),
+    [
+        ({"JAVA_OPT": f"-Xmx1g -Duser.home={MOUNTED}"}, [], True),
+        ({"JAVA_OPT": "-Duser.home=/none", "JAVA_OPT_EXT": f"-Duser.home={MOUNTED}"}, [], True),
+        ({}, [f"-Duser.home={MOUNTED}", "-c", "file"], True),
+        ({"JAVA_OPT": f"-Duser.home={MOUNTED}"}, ["-Duser.home=/none"], False),
+        ({"HOME": MOUNTED}, [], True),
+        ({"HOME": MOUNTED}, ["-Duser.home=/none"], False),
+        ({}, [], False),
+    ],
+)
+def test_the_image_logs_to_a_file_where_the_home_that_java_would_use_is_mounted(
+    environment: dict[str, str], options: list[str], *, to_file: bool
+) -> None:
+    """Wherever user.home is defined. Otherwise the file would be in the container, where nobody reads it."""
+    run = subprocess.run(["bash", "-c", NEVER_EXEC, "bash", *options], env={"PATH": os.environ["PATH"]} | environment,
+                         check=True, capture_output=True, text=True)  # fmt: skip
+    expected = [*(["--log-files"] if to_file else []), *options]
+    assert run.stdout.split() == ["/opt/rocketns/bin/mqnamesrv", *expected]
 
 
 @pytest.mark.needs("systemd-analyze")

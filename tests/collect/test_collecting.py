@@ -29,6 +29,7 @@ from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from tests.access.signing import KEY, SECRET
 from tests.client.peers import Serve, answer, serving
 from tests.support.certificates import Files, authority
+from tests.support.policies import whole
 from tests.support.tlsfiles import as_options, tls_properties
 
 KINDS = [
@@ -236,7 +237,7 @@ def test_a_name_server_that_takes_only_tls_and_signed_requests_is_watched(tmp_pa
     ca = authority("an authority")
     own = Files.write(tmp_path / "own", ca.issue("a name server"))
     (tmp_path / "ca.pem").write_bytes(ca.certificate_pem())
-    (tmp_path / "policy.toml").write_text(POLICY)
+    (tmp_path / "policy.toml").write_text(whole(POLICY))
     (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
     (tmp_path / "secrets").chmod(0o600)
     (tmp_path / "tools.yml").write_text(f"accessKey: {KEY}\nsecretKey: {SECRET}\n")

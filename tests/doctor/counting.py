@@ -1,7 +1,7 @@
 """Name servers and brokers on real sockets that count what they are asked, by request code.
 
 Their answers have the forms of Java's: those of brokers were recorded from RocketMQ 5.5.0 and 4.9.7
-(`interop/doctor/test_forms.py` compares them).
+(`interop/doctor/test_asking_brokers.py` compares them).
 """
 
 from __future__ import annotations

@@ -133,6 +133,10 @@ EXAMPLES: dict[str, Facts] = {
         brokers=(broker("broker-b", B, topics={TOPIC: {"readQueueNums": 8, "writeQueueNums": 8, "perm": 6}}),),
     ),
     "topic-not-on-broker": fleet(topic=TOPIC, brokers=(broker("broker-a", A, topics={TOPIC: None}),)),
+    "order-configuration": fleet(
+        name_server(NS_1, order={TOPIC: "broker-a:8;broker-b"}, configuration={"orderMessageEnable": "true"}),
+        topic=TOPIC,
+    ),
     "permission-wiped": fleet(
         name_server(NS_1, {**TOPICS, TOPIC: {"broker-a": READ_ONLY},
                            SELF_TEST_TOPIC: {"broker-a": READ_ONLY, "broker-b": RW}}), topic=TOPIC,

@@ -6,7 +6,7 @@ import pytest
 
 from interop.harness import codes
 from rocketns.doctor.facts.brokers import BrokerFacts
-from rocketns.doctor.finding import State
+from rocketns.doctor.finding import State, Weight
 from rocketns.doctor.running import run
 from tests.doctor.page import NS_1, fleet, name_server
 from tests.doctor.standin import CREATION, ONE, SYSTEM, TWO, StandIn, examined, found, ill, well
@@ -62,6 +62,17 @@ def test_near_names_cannot_be_told_where_topics_are_not_listed() -> None:
 def test_a_topic_that_only_one_name_server_got_yet_is_named() -> None:
     report = examined(well(New={"broker-b": {}}), well(), topics=("New",))
     assert "is registered there" in found(report, "topic-on-some-name-servers").sentence
+
+
+@pytest.mark.parametrize(("enabled", "weight"), [("true", Weight.EXPLAINS), ("false", Weight.NOTE)])
+def test_an_order_configuration_that_clients_cannot_read_is_named(enabled: str, weight: Weight) -> None:
+    one = well()
+    one.order = {"Orders": "broker-a:4;broker-b", "Other": "broker-a:4;"}
+    one.properties += f"orderMessageEnable={enabled}\n"
+    report = examined(one, topics=("Orders",))
+    finding = found(report, "order-configuration")
+    assert (ill(report), finding.weight) == (["order-configuration"], weight)
+    assert "'broker-b'" in finding.evidence[0]
 
 
 def test_a_wiped_broker_is_the_cause_where_the_topic_has_no_other() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from interop.harness.wire import Client, eventually
 from rocketns._fast.access.networks import NetworkFlag
 from rocketns._fast.connections.messages import Ending
 from rocketns.config.texts.networks import packed
-from rocketns.server.reactors.reactor_connection import ReactorConnection
 from tests.fast.lookups import CLIENTS, look_up, signed, signed_binary
 from tests.fast.steps import connection_of, reactors_of, settle, transport_of
 from tests.support.live import LiveServer
+from tests.support.policies import whole
 from tests.support.proxyheaders import v1
 
 LOCAL, OTHERS = IPv4Network("127.0.0.0/8"), IPv4Network("10.0.0.0/8")
@@ -93,7 +93,7 @@ def test_a_signed_lookup_stays_in_the_lane_once_control_allowed_its_bytes(server
         assert not by_lane(server, client, make("U"))
         assert not by_lane(server, client, make("T", body=b"x"))
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
-    assert sum(signed_ones for _, signed_ones in reactors.allowed_lookups()) == 2
+    assert sum(reactors.signed_lookups()) == 2
 
 
 def test_a_guarded_lookup_like_an_earlier_free_one_is_not_taken_for_allowed(server: LiveServer) -> None:
@@ -124,55 +124,74 @@ def test_what_no_reactor_may_answer_is_not_remembered(server: LiveServer) -> Non
         look_up(CLIENTS[0]), signed("T", body=b"x"), signed("T", signature=""), signed("T")[:-1], b"", b"\0" * 8,
         signed("Ü"),
     ]  # fmt: skip
-    for whole in unanswered:
-        assert not server.call(lambda whole=whole: reactors_of(server).remember_allowed(whole))
+    for one in unanswered:
+        assert not server.call(lambda one=one: reactors_of(server).remember_allowed(one))
 
 
-def observing(server: LiveServer, client: Client, *, is_observed: bool = True) -> ReactorConnection:
+def freed(server: LiveServer, client: Client) -> None:
     """Control answers the connection's next lookup, and lets the later ones stay in the lane."""
     connection = connection_of(server, client)
     with server.held_still():
         client.send(look_up(CLIENTS[0], "T"))
-        server.loop.call_soon_threadsafe(partial(connection.allow_lookups, is_observed=is_observed))
+        server.loop.call_soon_threadsafe(connection.allow_lookups)
     assert b'"code":0' in client.receive_frame()
     settle(server)
-    return connection
-
-
-def test_observed_lookups_stay_in_the_lane_until_the_policy_changes(server: LiveServer) -> None:
-    guard(server)
-    with server.connect() as client:
-        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
-        observing(server, client)
-        assert by_lane(server, client, look_up(CLIENTS[0], "T"))
-        assert by_lane(server, client, signed("T"))
-        assert sum(observed for observed, _ in reactors_of(server).allowed_lookups()) == 2
-        with server.connect() as other:
-            assert not by_lane(server, other, look_up(CLIENTS[0], "T"))
-        guard(server)
-        assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
 
 
 def test_lookups_that_a_certificate_allows_stay_in_the_lane_until_the_policy_changes(server: LiveServer) -> None:
     guard(server)
     with server.connect() as client:
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
-        observing(server, client, is_observed=False)
+        freed(server, client)
         assert by_lane(server, client, look_up(CLIENTS[0], "T"))
-        assert sum(observed for observed, _ in reactors_of(server).allowed_lookups()) == 0
+        assert by_lane(server, client, signed("T"))
+        assert sum(reactors_of(server).signed_lookups()) == 0
+        with server.connect() as other:
+            assert not by_lane(server, other, look_up(CLIENTS[0], "T"))
         guard(server)
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
 
 
-def test_an_order_to_observe_from_before_the_change_has_no_effect(server: LiveServer) -> None:
+def test_an_order_to_let_lookups_pass_from_before_the_change_has_no_effect(server: LiveServer) -> None:
     guard(server)
     with server.connect() as client:
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
         connection = connection_of(server, client)
-        server.call(partial(connection.allow_lookups, is_observed=True))
+        server.call(connection.allow_lookups)
         guard(server)
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
         assert not by_lane(server, client, look_up(CLIENTS[0], "T"))
+
+
+OBSERVED = whole("""
+[keys.known]
+secret = "12345678"
+[principals.clients]
+keys = ["known"]
+may = ["lookup"]
+[modes]
+lookup = "observe"
+""")
+
+
+def test_each_lookup_that_would_be_refused_is_decided_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who asks with which key must be known before lookups are enforced: also of a peer that asked before."""
+    (tmp_path / "access.toml").write_text(OBSERVED, "utf-8")
+    with (
+        LiveServer(tmp_path, **{"rocketns.accessFile": tmp_path / "access.toml"}) as server,
+        server.connect() as client,
+    ):
+        for number in range(215):
+            ask(client, look_up(CLIENTS[0], f"T{number % 5}"))
+        for number in range(10):
+            ask(client, signed("T", key=f"key-{number}"))
+        guard = server.controller.core.context.guard
+        refused = {one.reason: number for one, number in server.call(lambda: dict(guard.decisions)).items()}
+        assert refused == {"no_evidence": 215, "unknown_key": 10}
+    named = re.findall(r"access key (\S+): .* requests: (\d+)", caplog.text)
+    assert named == [("None", "1"), *((f"key-{number}", "1") for number in range(10)), ("None", "214")]
 
 
 def test_a_reactor_that_gets_a_connection_from_a_proxy_knows_what_may_pass(server: LiveServer) -> None:

@@ -61,8 +61,8 @@ def test_the_socket_decides_the_address(start_server: StartServer, supervisor: S
     with server.connect() as client:
         shown = settings(client)
     assert (shown["bindAddress"], shown["listenPort"]) == ("127.0.0.1", str(supervisor.port))
-    server.process.wait_for(f"listenPort=9999 has no effect: .* listens at 127.0.0.1:{supervisor.port}")
-    assert "bindAddress=127.0.0.1 has no effect" not in server.process.text()
+    server.process.wait_for(f"listenPort='9999' has no effect: .* listens at 127.0.0.1:{supervisor.port}")
+    assert "bindAddress='127.0.0.1' has no effect" not in server.process.text()
 
 
 def test_a_hung_control_thread_is_noticed(start_server: StartServer, supervisor: Supervisor) -> None:

@@ -23,6 +23,7 @@ from tests.support.certificates import Files, authority
 from tests.support.ended import is_ended
 from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
+from tests.support.policies import whole
 from tests.support.proxyheaders import v1
 from tests.support.tlsclient import TlsClient, TlsPeer, any_server, only
 from tests.support.tlsfiles import tls_properties
@@ -319,27 +320,34 @@ def test_a_client_certificate(tmp_path: Path) -> None:
 
 
 POLICY = """
-[modes]
-lookup = "enforce"
+[principals.counted]
+certificates = ["CN=client"]
+requests_per_second = 1000
+may = ["lookup"]
 
 [principals.clients]
 certificates = ["CN=client"]
-may = ["lookup"]
+may = ["{may}"]
 
 [principals.fleet]
 networks = ["127.0.0.2"]
 may = ["broker"]
+
+[modes]
+lookup = "enforce"
 """
 
 
-def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path) -> None:
-    """Control answers the first one, because it reads the names. Without the certificate all are refused."""
+@pytest.mark.parametrize(("may", "is_counted"), [("lookup", False), ("broker", False), ("read", True)])
+def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path, may: str, is_counted: bool) -> None:
+    """Control answers the first one, because it reads the names; it answers all where each principal that allows them
+    has a rate. Without the certificate all are refused."""
     ours = authority("ours")
     trust = tmp_path / "trust.pem"
     trust.write_bytes(ours.certificate_pem())
     asked = {"need.client.auth": "optional", "authClient": "true", "trustCertPath": str(trust)}
     policy = tmp_path / "access.toml"
-    policy.write_text(POLICY)
+    policy.write_text(whole(POLICY.format(may=may)))
     properties = tls_properties(Files.write(tmp_path / "files", ours.issue("server")), **asked)
     client_files = Files.write(tmp_path / "client", ours.issue("client"))
     with LiveServer(tmp_path, 1, **properties, **{"rocketns.accessFile": policy}) as server:
@@ -348,9 +356,9 @@ def test_lookups_that_a_certificate_allows_are_the_reactors(tmp_path: Path) -> N
             for answered in range(3):
                 client.send(look_up(CLIENTS[0]))
                 assert b'"code":17' in client.receive_frame()
-                assert server.answered_by_reactors() == answered
+                assert server.answered_by_reactors() == (0 if is_counted else answered)
         with TlsClient(server.port) as client:
             for _ in range(2):
                 client.send(look_up(CLIENTS[0]))
                 assert b'"code":16' in client.receive_frame()
-        assert server.answered_by_reactors() == 2
+        assert server.answered_by_reactors() == (0 if is_counted else 2)

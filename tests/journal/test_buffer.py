@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocketns.journal.buffer import DAY_MS, SEAL_BYTES, Buffer, BufferLimits
+from rocketns.journal.chain import BLANK, Chain
 from rocketns.journal.segments import Segment, Store, day_of
 from rocketns.journal.writer import Chunk
 from tests.journal.files import closed_files
@@ -214,7 +215,7 @@ def test_the_last_record_of_all_may_have_the_moment_before_it(writer: MemoryWrit
 TODAY = date(2026, 11, 21)
 
 
-def fill(store: Store, days: int, files: int = 2, size: int = 100) -> list[Segment]:
+def fill(store: Store, days: int, files: int = 2, size: int = 200) -> list[Segment]:
     """``files`` closed files a day, oldest first, the last ones of today."""
     segments = [
         Segment(TODAY - timedelta(days=ago), 1_000 - ago, number)
@@ -222,7 +223,9 @@ def fill(store: Store, days: int, files: int = 2, size: int = 100) -> list[Segme
     ]  # fmt: skip
     for one in segments:
         store.folder(one.day).mkdir(parents=True, exist_ok=True)
-        store.closed_path(one).write_bytes(b"x" * size)
+        sealed = bytearray(b'{"boot":%d,"seq":%d,"ts":1,"ev":"seal"' % (one.boot, one.number) + BLANK)
+        Chain().add(sealed)
+        store.closed_path(one).write_bytes(sealed.ljust(size, b"x"))
     return segments
 
 
@@ -242,8 +245,8 @@ def test_files_older_than_the_days_go_with_their_folders(store: Store) -> None:
 
 def test_the_oldest_go_beyond_the_bytes(store: Store) -> None:
     segments = fill(store, 5)
-    assert store.retain(TODAY, 0, 350) == segments[:7]
-    assert store.closed() == [(one, 100) for one in segments[7:]]
+    assert store.retain(TODAY, 0, 700) == segments[:7]
+    assert store.closed() == [(one, 200) for one in segments[7:]]
 
 
 def test_nothing_of_others_is_touched(store: Store) -> None:

@@ -6,12 +6,13 @@ import random
 
 import pytest
 
+from rocketns.access.shown import FIELDS_MAX, shown_fields
 from rocketns.journal import buffer
 from rocketns.journal import journal as journal_module
 from rocketns.journal.pieces import owed
 from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, VALUE_CHARS_IN_RECORD_MAX
 from rocketns.protocol.body.route import TopicQueueMappingInfo
-from rocketns.routeinfo.events import BrokerHeartbeat, KvChanged, MappingsPut
+from rocketns.routeinfo.events import AdminRequested, BrokerHeartbeat, KvChanged, MappingsPut
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, Told, memory_journal, run_work
 from tests.journal.replay import State, check_sequence
@@ -141,6 +142,19 @@ def test_large_records_leave_room_for_small_ones() -> None:
     assert sum(one["ev"] == "hb" for one in records) == 100 * BEATS
     assert 0 < sum(one["ev"] == "kv" for one in records) < 100
     check_sequence(told.records)
+
+
+def test_values_of_a_peer_leave_room_for_the_record_of_an_administrator() -> None:
+    """The disk is stuck, and large records have had their share."""
+    told = Told(journal_buffer_bytes=1 << 20)
+    told.writer.stuck = True
+    junk = shown_fields({f"{number}{CONTROLS}": CONTROLS for number in range(FIELDS_MAX)})
+    admin = AdminRequested(216, 0, "10.0.0.9", "10.0.0.9:1", "ops", "key", junk, before=None, after=None)
+    values = [KvChanged("n", f"k{number}", "\x01" * VALUE_CHARS_IN_RECORD_MAX) for number in range(48)]
+    told.journal.record([*values, admin], told.manager.now_ms, BOOT_MS)
+    told.writer.unstick()
+    assert [one["code"] for one in told.take() if one["ev"] == "admin"] == [216]
+    assert told.journal.buffer.lost_total > 0
 
 
 def wipe_without_a_flush(told: Told, times: int) -> int:

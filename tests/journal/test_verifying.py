@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from rocketns.journal import writer as writer_module
-from rocketns.journal.chain import HASH_CHARS, LINK_FILES_MAX, NO_HASH, last_seal
-from rocketns.journal.reading.verifying import FAULTS_MAX, name_servers
+from rocketns.journal.chain import HASH_CHARS, NO_HASH, last_seal
+from rocketns.journal.reading.verifying import FAULTS_MAX, Damage, name_servers
+from rocketns.journal.segments import Store, day_of
 from tests.journal.chained import BOOT_MS, NS, Boot, checked, files, journal, unsealed, value
 
+TODAY = day_of(BOOT_MS)
 SEALS = re.compile(rb'"prev":"([0-9a-f]+)","hash":"([0-9a-f]+)"')
 
 
@@ -136,8 +138,7 @@ def test_boots_that_were_killed_before_their_first_seal_break_no_chain(tmp_path:
         left = files(tmp_path)[-1]
         left.write_bytes(b"".join(left.read_bytes().splitlines(keepends=True)[:3]))
     Boot(tmp_path, BOOT_MS + 9_100_000).put(3).stop()
-    found = checked(tmp_path)
-    assert (found.faults, found.anew) == ([], [])
+    assert not checked(tmp_path).faults
     left.with_name(left.name.removeprefix(".open-") + ".jsonl").write_bytes(b"")
     assert checked(tmp_path).faults
 
@@ -150,23 +151,42 @@ def test_files_that_retention_deleted_are_no_fault(tmp_path: Path, written: list
         assert found.older is not None
 
 
-def test_a_boot_of_an_older_version_before_the_chain_is_no_fault(tmp_path: Path) -> None:
-    old = journal(tmp_path, ("stop",))
-    for path in old:
-        unsealed(path)
-    Boot(tmp_path, BOOT_MS + 9_000_000).put(100).stop()
-    found = checked(tmp_path)
-    assert (found.faults, found.unsealed_files, found.older) == ([], len(old), None)
-
-
-def test_a_chain_begins_anew_behind_many_files_without_seals(tmp_path: Path) -> None:
-    journal(tmp_path, ("stop",))
-    for number in range(LINK_FILES_MAX):
-        Boot(tmp_path, BOOT_MS + 1 + number).stop()
+def test_files_without_a_seal_are_covered_by_the_next_one_however_many(tmp_path: Path) -> None:
+    """Boots that were killed before their first seal, also the first of all."""
+    for number in range(5):
+        Boot(tmp_path, BOOT_MS + number).put(20).stop()
         unsealed(files(tmp_path)[-1])
     Boot(tmp_path, BOOT_MS + 9_000_000).put(3).stop()
     found = checked(tmp_path)
-    assert (found.faults, found.anew) == ([], [files(tmp_path)[-1]])
+    assert (found.faults, found.older, found.begin) == ([], None, files(tmp_path)[-1])
+    path = files(tmp_path)[1]
+    path.write_bytes(path.read_bytes().replace(b'"val":"7"', b'"val":"8"'))
+    assert [fault.damage for fault in checked(tmp_path).faults] == [Damage.BEFORE]
+
+
+@pytest.mark.parametrize("seals", ["none", "no last one"])
+def test_retention_leaves_a_chain_that_can_be_checked(tmp_path: Path, seals: str) -> None:
+    """Files whose end no seal covers go together with those before them."""
+    journal(tmp_path, ("stop",))
+    if seals == "none":
+        for number in range(2):
+            Boot(tmp_path, BOOT_MS + 1 + number).stop()
+            unsealed(files(tmp_path)[-1])
+    else:
+        boot = Boot(tmp_path, BOOT_MS + 1).put(20)
+        boot.buffer.put(value(77))
+        boot.buffer.lose("full")
+        boot.now_ms += 600_000
+        boot.flush()
+        boot.put(20).stop()
+    before = len(files(tmp_path))
+    Boot(tmp_path, BOOT_MS + 9_000_000).put(200).stop()
+    assert not checked(tmp_path).faults
+    store = Store(tmp_path, NS)
+    sizes = [size for _, size in store.closed()]
+    for left in range(len(sizes)):
+        assert len(store.retain(TODAY, 0, max(sum(sizes[left:]), 1))) <= before
+        assert not checked(tmp_path).faults
 
 
 def test_a_disk_that_fails_breaks_no_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.cli.spark import check_extra
 from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
 from rocketns.pipeline.contract.exits import BadInput
-from tests.journal.chained import BOOT_MS, Boot, files, journal
+from tests.journal.chained import BOOT_MS, Boot, files, journal, unsealed
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,7 @@ def test_a_name_server_that_was_never_read_makes_the_run_incomplete() -> None:
 
 
 HEAD = re.compile(r"head: (\S+)")
+FORGED = b'{"boot":%d,"seq":1,"ts":%d000,"ev":"open","ns":"n1","file":1,"rotate_s":600}\n'
 
 
 def verify(root: Path, *more: str) -> int:
@@ -122,3 +124,79 @@ def test_a_changed_line_is_named(tmp_path: Path, head: str, capsys: pytest.Captu
     said = capsys.readouterr().out
     assert "n1: BROKEN at 1 places" in said
     assert re.search(rf"{re.escape(str(path))}:\d+: the bytes from line 1 to this seal", said)
+
+
+def forge(folder: Path, name: str = "") -> Path:
+    """A file of another boot, the day before."""
+    boot = BOOT_MS - 86_400_000
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (name or f"{boot}-000001.jsonl")
+    path.write_bytes(FORGED % (boot, boot))
+    return path
+
+
+def rewrite_the_oldest(root: Path) -> None:
+    """Its boot is renumbered, so that the next file's first seal does not cover it."""
+    oldest = files(root)[0]
+    unsealed(oldest)
+    oldest.write_bytes(
+        oldest.read_bytes().replace(b'"val":"3"', b'"val":"4"').replace(b"%d" % BOOT_MS, b"%d" % (BOOT_MS - 1))
+    )
+    oldest.rename(oldest.with_name(oldest.name.replace(str(BOOT_MS), str(BOOT_MS - 1))))
+
+
+def give_names_another_boot(root: Path) -> None:
+    for path in files(root):
+        path.rename(path.with_name(f"{int(path.name.partition('-')[0]) + 1}-{path.name.partition('-')[2]}"))
+
+
+def rename_the_server(root: Path) -> None:
+    for folder in root.glob("v=1/dt=*/ns=n1"):
+        folder.rename(folder.with_name("ns=n2"))
+
+
+def rename_the_day(root: Path) -> None:
+    for number, folder in enumerate(root.glob("v=1/dt=*")):
+        folder.rename(folder.with_name(f"dt=2020-01-0{number + 1}"))
+
+
+def put_a_file_before(root: Path) -> None:
+    forge(root / "v=1" / "dt=2026-11-20" / "ns=n1")
+
+
+def put_a_file_before_what_retention_left(root: Path) -> None:
+    files(root)[0].unlink()
+    put_a_file_before(root)
+
+
+def put_a_file_of_another_name(root: Path) -> None:
+    forge(files(root)[0].parent, "more.jsonl")
+
+
+def put_a_folder_of_an_escaped_name(root: Path) -> None:
+    forge(root / "v=1" / "dt=2026-11-20" / "ns=n%31")
+
+
+def put_a_journal_deeper(root: Path) -> None:
+    """The audit reads it, too."""
+    forge(root / "more" / "v=1" / "dt=2026-11-20" / "ns=n1")
+
+
+ATTACKS = (
+    rewrite_the_oldest, give_names_another_boot, rename_the_server, rename_the_day, put_a_file_before,
+    put_a_file_before_what_retention_left, put_a_file_of_another_name, put_a_folder_of_an_escaped_name,
+    put_a_journal_deeper,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_history_before_a_kept_head_cannot_be_rewritten(
+    tmp_path: Path, head: str, capsys: pytest.CaptureFixture[str], attack: Callable[[Path], None]
+) -> None:
+    attack(tmp_path)
+    assert verify(tmp_path, "--head", head) == 1
+    assert "BROKEN" in capsys.readouterr().out
+
+
+def test_a_head_of_another_name_server_is_none_of_this_chain(tmp_path: Path, head: str) -> None:
+    assert verify(tmp_path, "--head", head.replace("n1:", "n2:")) == 1

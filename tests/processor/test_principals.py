@@ -15,7 +15,9 @@ import pytest
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from rocketns.access.classes import Access, Mode
 from rocketns.access.policy import Policy
-from rocketns.access.principal import Bounds, Principal
+from rocketns.access.principal import Principal
+from rocketns.journal.buffer import LARGE_BYTES
+from rocketns.journal.encoding import request_record
 from rocketns.processor.context import Now
 from rocketns.processor.trail import (
     DETAILED_PER_SECOND_MAX,
@@ -24,6 +26,7 @@ from rocketns.processor.trail import (
 )
 from rocketns.protocol.codes import ResponseCode
 from rocketns.protocol.command import Reply
+from rocketns.routeinfo.admission import Bounds
 from rocketns.routeinfo.events import AdminRequested, Cause, Event, RequestRefused
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from tests.processor.asking import START, Connection, World
@@ -87,7 +90,7 @@ def bounded(world: World, mode: Mode = Mode.ENFORCE, principal: str | None = TEA
     """The world with a policy that bounds the team. Requests are the principal's."""
     team = Principal(TEAM, frozenset({Access.BROKER}), bounds=Bounds(**bounds))
     world.context.guard.follow(Policy((team,), {Access.BROKER: mode}))
-    world.context.asked_by(principal, None)
+    world.context.asked_by((principal,) if principal else (), None)
     return world
 
 
@@ -117,9 +120,24 @@ def test_a_principal_may_have_so_many_live_brokers(world: World) -> None:
 def test_a_broker_counts_for_the_principal_that_registered_it_last(world: World) -> None:
     bounded(world, principal="another", brokers_max=1)
     assert register_topics(world, 1).code == SUCCESS
-    world.context.asked_by(TEAM, None)
+    world.context.asked_by((TEAM,), None)
     assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
     assert world.context.tables.by_principal.keys() == {TEAM}
+
+
+def test_a_sender_that_is_several_principals_registers_by_the_right_of_one_that_has_room(world: World) -> None:
+    """Whichever the policy has first. A broker stays with its principal."""
+    everybody = Principal("everybody", frozenset({Access.BROKER}), bounds=Bounds(brokers_max=1))
+    fleet = Principal("fleet", frozenset({Access.BROKER}), bounds=Bounds(brokers_max=2))
+    world.context.guard.follow(Policy((everybody, fleet), {Access.BROKER: Mode.ENFORCE}))
+    world.context.asked_by(("everybody",), None)
+    assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]
+    world.context.asked_by(("everybody", "fleet"), None)
+    assert [register_topics(world, number).code for number in (2, 3, 4)] == [SUCCESS, SUCCESS, BUSY]
+    leave(world, 1)
+    assert [register_topics(world, number).code for number in (2, 3, 4)] == [SUCCESS] * 3
+    by_principal = world.context.tables.by_principal
+    assert {name: len(brokers) for name, brokers in by_principal.items()} == {"everybody": 1, "fleet": 2}
 
 
 def test_a_principal_may_have_so_many_topics_on_all_its_broker_names(world: World) -> None:
@@ -142,6 +160,61 @@ def test_a_principal_may_have_so_many_bytes_of_topic_names(world: World) -> None
     assert register_topics(world, 2, "b" * 4, "c" * 4).code == SUCCESS
     leave(world, 1)
     assert register_topics(world, 2, "b" * 4, "c" * 4, "d" * 12).code == SUCCESS
+
+
+def give(world: World, topic: str, *names: str) -> int:
+    """Request 217."""
+    queues = [{"brokerName": name, "perm": 6, "readQueueNums": 1, "writeQueueNums": 1} for name in names]
+    return world.ask(217, {"topic": topic}, json.dumps({"queueDatas": queues}).encode()).code
+
+
+def test_topics_of_request_217_count_like_those_of_a_registration(world: World) -> None:
+    bounded(world, topics_max=4, bytes_max=20)
+    assert register_topics(world, 1, "A", "B").code == SUCCESS
+    assert [give(world, topic, "broker-1") for topic in ("C", "D", "E", "C")] == [SUCCESS, SUCCESS, BUSY, SUCCESS]
+    assert "E" not in world.context.tables.topic_queue_table
+    bounded(world, bytes_max=10)
+    assert [give(world, topic, "broker-1") for topic in ("e" * 6, "f" * 7)] == [SUCCESS, BUSY]
+
+
+def test_a_principal_with_bounds_gives_topics_to_its_own_brokers_alone(world: World) -> None:
+    """Those of others do not count for it, so it could give them any number."""
+    bounded(world, principal="another", topics_max=4)
+    assert register_topics(world, 1, "A", "B").code == SUCCESS
+    world.context.asked_by((TEAM,), None)
+    assert register_topics(world, 2, "A", "B").code == SUCCESS
+    assert [give(world, "C", *names) for names in (["broker-1"], ["broker-2", "broker-1"], ["broker-2"])] == [
+        BUSY, BUSY, SUCCESS,
+    ]  # fmt: skip
+    world.context.asked_by(("another",), None)
+    assert give(world, "D", "broker-1", "broker-2") == SUCCESS
+
+
+def test_each_name_of_an_address_is_a_broker(world: World) -> None:
+    bounded(world, brokers_max=3)
+    assert [register_topics(world, 1, name=f"b{number}").code for number in range(4)] == [*[SUCCESS] * 3, BUSY]
+    assert register_topics(world, 2).code == BUSY
+    assert [register_topics(world, 1, name=f"b{number}").code for number in range(3)] == [SUCCESS] * 3
+    assert len(world.context.tables.broker_addr_table) == 3
+
+
+def test_mappings_and_filter_servers_count_as_topics(world: World) -> None:
+    bounded(world, topics_max=4)
+    assert register_topics(world, 1, "A", "B").code == SUCCESS
+
+    def register_beside(servers: int, mapped: str = "", *, counter: int = 3) -> int:
+        filters = [f"10.0.0.1:{port}" for port in range(servers)]
+        mapping = {topic: {"topic": topic, "bname": "broker-1", "totalQueues": 1, "epoch": 1, "currIdMap": {}}
+                   for topic in mapped}  # fmt: skip
+        topics = [topic_config("A"), topic_config("B")]
+        body = register_body(topics, data_version(counter=counter), filters=filters, mapping=mapping)
+        return world.ask(103, register_ext("c", "broker-1", "10.0.0.1:10911", 0, body), body).code
+
+    assert [register_beside(servers) for servers in (3, 2, 1)] == [BUSY, SUCCESS, SUCCESS]
+    assert [register_beside(1, mapped, counter=4) for mapped in ("AB", "A")] == [BUSY, SUCCESS]
+    assert give(world, "C", "broker-1") == BUSY
+    assert world.ask(216, {"topic": "A", "clusterName": "c"}).code == SUCCESS
+    assert [give(world, topic, "broker-1") for topic in ("C", "D", "E")] == [SUCCESS, SUCCESS, BUSY]
 
 
 def test_what_request_216_deleted_does_not_count(world: World) -> None:
@@ -189,7 +262,7 @@ def last(world: World) -> AdminRequested:
 
 
 def test_an_admin_request_says_who_changed_what(world: World) -> None:
-    world.context.principal, world.context.access_key = "ops", "key-1"
+    world.context.asked_by(("ops",), "key-1")
     world.ask(100, NK | {"value": "v"})
     fields = (("namespace", "ns"), ("key", "k"), ("value", "v"))
     assert trail_of(world) == [
@@ -226,6 +299,18 @@ def test_passwords_and_signatures_are_not_told(world: World) -> None:
     assert "s3cret" not in str(event)
     world.ask(318, None, b"storePassword=s3cret")
     assert "s3cret" not in str(world.context.take_events()[-1:])
+
+
+@pytest.mark.parametrize("char", ["\x01", "\\", '"', "\ud800", "\u202e", "😀"])
+def test_the_record_of_an_administrator_finds_room_among_large_ones(world: World, char: str) -> None:
+    """Whatever the escapes add: a record of 16 KiB or more is lost where large ones have had their share."""
+    junk = {f"{number}{char * 300}": char * 300 for number in range(20)}
+    world.context.asked_by(("ops",), char * 300)
+    for value in (char * 40_000, char * 40_001):
+        world.ask(100, NK | {"value": value} | junk)
+        assert len(request_record(last(world))) < LARGE_BYTES
+    world.ask(216, {"topic": "nope"} | junk)
+    assert len(request_record(last(world))) < LARGE_BYTES
 
 
 def test_repeated_requests_without_effect_are_counted_in_one_event(world: World) -> None:

@@ -193,6 +193,21 @@ def test_a_value_beyond_a_limit_is_refused(tmp_path: Path, name: str, value: str
     assert [type(event) for event in world.context.take_events()] == [AdminRequested]
 
 
+@pytest.mark.parametrize(("namespace", "refused"), [("ORDER_TOPIC_CONFIG", True), ("ns", False)])
+@pytest.mark.parametrize("checked", ["true", "false"])
+def test_an_order_configuration_that_clients_cannot_read_is_refused_on_request(
+    tmp_path: Path, namespace: str, *, refused: bool, checked: str
+) -> None:
+    world = World(tmp_path, f"rocketns.checkOrderConf={checked}\n")
+    item = {"namespace": namespace, "key": "T"}
+    assert world.ask(100, item | {"value": "a:4;b:4;"}).code == ResponseCode.SUCCESS
+    reply = world.ask(100, item | {"value": "a:4;b"})
+    if refused and checked == "true":
+        assert (reply.code, "clients cannot read 'b'" in (reply.remark or "")) == (ResponseCode.SYSTEM_ERROR, True)
+    else:
+        assert reply.code == ResponseCode.SUCCESS
+
+
 def test_too_much_that_waits_for_the_disk_is_refused(world: World) -> None:
     """Before anything is changed: puts, deletes and properties."""
     world.ask(100, NK | {"value": "v"})

@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from interop.harness import codes
-from interop.harness.payloads import data_version, register_body, register_ext
+from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import Answer, Client, eventually
 from tests.behaviour.conftest import Names
-from tests.behaviour.steps import configs, heartbeat, query_version, register, registered
-from tests.behaviour.views import addrs, ask_route, group, queue, route
+from tests.behaviour.steps import Topic, configs, heartbeat, query_version, register, registered
+from tests.behaviour.views import addrs, ask_route, cluster_info, group, queue, route
 from tests.hostile.listeners import announce, connect_from
 from tests.journal.files import records_of
 from tests.journal.replay import Record
 from tests.support.inprocess import TimedServer
+from tests.support.policies import whole
 from tests.timed.steps import SECOND, pass_time
 
 Serve = Callable[..., TimedServer]
@@ -106,7 +107,8 @@ def test_the_first_registration_replaces_the_topics(serve: Serve, names: Names, 
     with server.connect() as client:
         client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": names.broker})
         registered(client, names, ("T", "U"))
-        assert ask_route(client, names.topic("V")).code == codes.TOPIC_NOT_EXIST
+        pass_time(server, 4 * SECOND)
+        eventually(lambda: ask_route(client, names.topic("V")).code == codes.TOPIC_NOT_EXIST)
         assert queue(client, names.topic("T"))["perm"] == 6
         client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": names.broker})
         registered(client, names, ("T", "U"))
@@ -124,22 +126,109 @@ def test_a_single_topic_replaces_nothing_and_hides_nothing(serve: Serve, names: 
         assert all(ask_route(client, names.topic(one)).code == 0 for one in "TUV")
         assert query_version(client, names, LATER).ext == {"changed": "true"}
         registered(client, names, ("T", "V"), version=LATER)
-        assert ask_route(client, names.topic("U")).code == codes.TOPIC_NOT_EXIST
+        pass_time(server, 4 * SECOND)
+        eventually(lambda: ask_route(client, names.topic("U")).code == codes.TOPIC_NOT_EXIST)
         assert query_version(client, names, LATER).ext == {"changed": "false"}
 
 
-def test_the_parts_of_a_split_registration_lose_no_topic(serve: Serve, names: Names) -> None:
-    """enableSplitRegistration. What no part names goes after some seconds."""
-    first, second = [f"A{n}" for n in range(150)], [f"B{n}" for n in range(150)]
-    register_and_stop(serve(), names, *first, *second, "gone")
+@pytest.mark.parametrize("own", [0, 1, 2, None])
+@pytest.mark.parametrize("size", [1, 2, 150])
+def test_the_parts_of_a_split_registration_lose_no_topic(
+    serve: Serve, names: Names, size: int, own: int | None
+) -> None:
+    """enableSplitRegistration, with parts of any size (splitRegistrationSize), one of which may name the topic of the
+    broker's own name. What no part names goes some seconds after the last one, and the version is that of a part.
+    """
+    parts: list[list[Topic]] = [[f"{part}-{number}" for number in range(size)] for part in range(3)]
+    if own is not None:
+        parts[own].append(topic_config(names.broker))
+    if size == 1 and own is not None:
+        parts[own - 1].append("more")
+    register_and_stop(serve(), names, *(topic for part in parts for topic in part), "gone")
     server = serve()
     with server.connect() as client:
-        registered(client, names, first)
-        assert ask_route(client, names.topic("B0")).code == 0
-        registered(client, names, second)
-        pass_time(server, 4 * SECOND)
-        assert all(ask_route(client, names.topic(one)).code == 0 for one in ("A0", "A149", "B0", "B149"))
-        eventually(lambda: ask_route(client, names.topic("gone")).code == codes.TOPIC_NOT_EXIST)
+        for part in parts:
+            assert all(ask_route(client, names.topic(f"{number}-0")).code == 0 for number in range(3))
+            registered(client, names, part, version=LATER)
+            pass_time(server, 2 * SECOND)
+        pass_time(server, 2 * SECOND)
+        assert all(ask_route(client, names.topic(f"{part}-{size - 1}")).code == 0 for part in range(3))
+        if size > 1 or own is not None:
+            eventually(lambda: ask_route(client, names.topic("gone")).code == codes.TOPIC_NOT_EXIST)
+
+
+def renamed(names: Names) -> Names:
+    """The same broker, which has another name now."""
+    other = Names()
+    other.addr, other.cluster = names.addr, names.cluster  # type: ignore[method-assign]
+    return other
+
+
+@pytest.mark.parametrize("sign", [heartbeat, query_version, registered])
+def test_a_former_name_of_an_address_goes_after_confirm_seconds(
+    serve: Serve, names: Names, tmp_path: Path, sign: Callable[..., object]
+) -> None:
+    """The broker was renamed while no name server ran. A name that a sign of life gives stays, also two of them."""
+    now, both = renamed(names), renamed(names)
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        registered(client, both)
+        server.stop()
+    server = serve(**{"rocketns.confirmSeconds": 20})
+    with server.connect() as broker:
+        registered(broker, now)
+        sign(broker, both)
+        pass_time(server, 19 * SECOND)
+        assert is_known(broker, names)
+        sign(broker, both)
+        pass_time(server, 3 * SECOND)
+        eventually(lambda: not is_known(broker, names))
+        assert is_known(broker, now)
+        assert is_known(broker, both)
+        server.stop()
+    assert [(one["broker"], one["cause"]) for one in written(tmp_path, "down")] == [(names.broker, "unconfirmed")]
+    server = serve()
+    with server.connect() as client:
+        assert (is_known(client, names), is_known(client, now), is_known(client, both)) == (False, True, True)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_former_cluster_goes_with_its_last_member(serve: Serve, names: Names, first: int) -> None:
+    """Master and slave registered with another cluster while no name server ran."""
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        registered(client, names, host=2, broker_id=1)
+        server.stop()
+    former, names.cluster = names.cluster, "moved"
+    server = serve()
+    with server.connect() as client:
+        registered(client, names, host=first, broker_id=first - 1)
+        assert cluster_info(client)["clusterAddrTable"].keys() == {former, "moved"}
+        registered(client, names, host=3 - first, broker_id=2 - first)
+        assert cluster_info(client)["clusterAddrTable"] == {"moved": [names.broker]}
+        assert group(client, names.broker)["cluster"] == "moved"
+        pass_time(server, 100 * SECOND)
+        server.stop()
+    server = serve()
+    with server.connect() as client:
+        assert cluster_info(client)["clusterAddrTable"] == {"moved": [names.broker]}
+
+
+def test_a_former_cluster_goes_with_the_members_that_stay_silent(serve: Serve, names: Names) -> None:
+    server = serve()
+    with server.connect() as client:
+        registered(client, names)
+        registered(client, names, host=2, broker_id=1)
+        server.stop()
+    names.cluster = "moved"
+    server = serve(**{"rocketns.confirmSeconds": 20})
+    with server.connect() as client:
+        registered(client, names)
+        pass_time(server, 21 * SECOND)
+        eventually(lambda: cluster_info(client)["clusterAddrTable"] == {"moved": [names.broker]})
+        assert group(client, names.broker)["cluster"] == "moved"
 
 
 def test_an_unconfirmed_broker_is_marked_in_the_journal(serve: Serve, names: Names, tmp_path: Path) -> None:
@@ -277,7 +366,7 @@ def guarded(serve: Callable[..., TimedServer], tmp_path: Path) -> Callable[[str]
 
     def start(mode: str, **properties: object) -> TimedServer:
         policy = tmp_path / "access.toml"
-        policy.write_text(POLICY.format(mode=mode), "utf-8")
+        policy.write_text(whole(POLICY.format(mode=mode)), "utf-8")
         return serve(**{"rocketns.accessFile": policy, **properties})
 
     return start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -227,10 +228,12 @@ def _check_counts(tables: RouteTables) -> None:
         assert set(held[name].names) >= of_broker
         with_flag = {topic for topic in of_broker if tables.topic_queue_table[topic][name].topic_sys_flag & UNIT_FLAGS}
         assert held[name].unit_topics.keys() == with_flag
-    routes = sum(one.routes for one in held.values())
+    mapped: Counter[str | None] = Counter()
+    for topic, infos in tables.topic_queue_mapping_info_table.items():
+        mapped.update({name: routes_of_mapping(topic, info) for name, info in infos.items()})
+    assert tables.mapped == mapped
+    routes = sum(one.routes for one in held.values()) + mapped.total()
     routes += sum(map(routes_of_servers, tables.filter_server_table.values()))
-    routes += sum(routes_of_mapping(topic, info) for topic, infos in tables.topic_queue_mapping_info_table.items()
-                  for info in infos.values())  # fmt: skip
     assert tables.routes == routes
     assert tables.members == sum(len(group.broker_addrs) for group in tables.broker_addr_table.values())
 

@@ -209,6 +209,24 @@ def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int |
     assert [one.cause for one in liveness.expired_brokers(manager.tables, manager.now_ms)] == [Cause.EXPIRED]
 
 
+@pytest.mark.parametrize("reason", [*Reason])
+def test_a_name_that_no_sign_of_life_gives_leaves_at_the_deadline(manager: Manager, reason: Reason) -> None:
+    """Also after a stall. A time in which the server did not run moves the deadline."""
+    renamed, missed_ms = MASTER.but(name="renamed"), 500
+    doubted(manager, reason=reason)
+    manager.register(renamed, TWO)
+    liveness.forgive(manager.tables, missed_ms)
+    manager.now_ms += 90_000 + missed_ms
+    assert liveness.overdue_unnamed(manager.tables, manager.now_ms, 9) == []
+    manager.now_ms += 1
+    manager.unregister(*liveness.overdue_unnamed(manager.tables, manager.now_ms, 9))
+    assert manager.tables.broker_addr_table.keys() == {"renamed"}
+    assert manager.live(renamed) is not None
+    assert [(e.broker_name, e.cause) for e in manager.events if isinstance(e, BrokerDown)] == [
+        (BROKER, Cause.UNCONFIRMED)
+    ]
+
+
 def test_the_connection_of_its_first_heartbeat_is_kept(manager: Manager) -> None:
     """A broker that registers only after changes may send only version queries for days."""
     doubted(manager)

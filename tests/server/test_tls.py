@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -252,8 +253,19 @@ def test_a_certificate_with_unreadable_names_has_none(der: bytes) -> None:
     assert names_of(encoded(der)) == ()
 
 
-@pytest.mark.parametrize("text", ["CN=operator", " cn = operator,O=x", "2.5.4.3=operator"])
+TEXTS = {
+    "CN=operator": None, " cn = operator,O=x": None, "2.5.4.3=operator": None, "ops.acme.com": x509.DNSName,
+    "ops@acme.com": x509.RFC822Name, "spiffe://acme.com/ops": x509.UniformResourceIdentifier, "fe80:1": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("kind", [x509.DNSName, x509.UniformResourceIdentifier, x509.RFC822Name])
-def test_an_alternative_name_is_never_taken_for_a_subject(text: str, kind: type[x509.DNSName]) -> None:
-    names = x509.SubjectAlternativeName([kind(text), x509.DNSName("client.example.com")])
-    assert names_of(certified(names)) == ("CN=client", "client.example.com")
+def test_an_alternative_name_is_never_taken_for_one_of_another_kind(text: str, kind: type[x509.DNSName]) -> None:
+    names = x509.SubjectAlternativeName([kind(text), x509.RegisteredID(x509.ObjectIdentifier("1.2.3"))])
+    assert names_of(certified(names)) == (("CN=client", text) if TEXTS[text] is kind else ("CN=client",))
+
+
+def test_an_address_is_a_name() -> None:
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("2001:db8::1"))])
+    assert names_of(certified(names)) == ("CN=client", "2001:db8::1")

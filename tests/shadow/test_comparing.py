@@ -89,7 +89,7 @@ def test_java_before_5_0_has_no_acting_masters_and_any_other_member_that_it_lack
 
 
 def test_what_319_says_of_the_machine_is_not_compared_and_other_properties_are() -> None:
-    one = b"listenPort=9876\nrocketmqHome=/opt/rocketmq\nserverWorkerThreads=8\n"
+    one = b"listenPort=9876\nrocketmqHome=/opt/rocketmq\nserverWorkerThreads=8\ntls.server.keyPassword=x\n"
     other = b"listenPort=40001\nrocketns.mute=true\nserverWorkerThreads=8\n"
     assert compare(answer(one), answer(other), 319).outcome is Outcome.ORDER
     found = compare(answer(one), answer(other.replace(b"=8", b"=9")), 319)

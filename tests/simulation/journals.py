@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import orjson
 
 from rocketns.journal import encoding
-from rocketns.journal.chain import BLANK, HASH_CHARS, LINK_FILES_MAX, NO_HASH
+from rocketns.journal.chain import BLANK, HASH_CHARS, NO_HASH
 from rocketns.journal.segments import OPEN_PREFIX
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.tables import RouteTables
@@ -142,16 +142,15 @@ def check_closed_files(server: NameServer) -> None:
 
 def broken_seal(files: Sequence[tuple[str, bytes]]) -> bytes | None:
     """The first broken seal of files of some boots, without the code that checks them otherwise."""
-    last, sealed, since, boot = b"", b"", b"", ""
+    sealed, since, boot = NO_HASH.encode(), b"", ""
+    last = sealed
     recent: list[bytes] = []  # what a start may continue: a part for each file, the first one from its last seal on
     for of_boot, data in files:
-        if of_boot != boot and sealed:
-            last = _hash(sealed, b"".join(recent)) if any(recent) else sealed
-            last, since = last if len(recent) <= LINK_FILES_MAX else NO_HASH.encode(), b""
+        if of_boot != boot:
+            last, since = _hash(sealed, b"".join(recent)) if any(recent) else sealed, b""
         boot = of_boot
         place = 0
         for seal in SEAL.finditer(data):
-            last = last or seal[1]
             if seal[1] != last or _hash(last, since + data[place : seal.start(2)]) != seal[2]:
                 return seal[0]
             last = sealed = seal[2]

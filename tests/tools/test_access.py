@@ -17,6 +17,7 @@ from rocketns.tools.access.explanation import missing
 from rocketns.tools.access.notices import notices
 from tests.access.signing import KEY, SECRET, VECTORS
 from tests.access.test_decision import CLASSES, Request, Who, evidence_of, policy_of, requests, whos
+from tests.support.policies import whole
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -62,7 +63,7 @@ Check = Callable[..., dict[str, Any]]
 def policy(tmp_path: Path) -> str:
     (tmp_path / "keys.txt").write_text("other 1234567890\n", "utf-8")
     file = tmp_path / "policy.toml"
-    file.write_text(POLICY, "utf-8")
+    file.write_text(whole(POLICY), "utf-8")
     return str(file)
 
 
@@ -155,15 +156,15 @@ def test_a_signature_is_verified_with_the_secret(check: Check, tmp_path: Path, v
 
 
 def test_what_a_policy_has_cannot_control_a_terminal(access: Run, policy: str) -> None:
-    Path(policy).write_text('[principals."a\\u001b[2J\\nb"]\nnetworks = ["10.0.0.1"]\nmay = ["lookup"]', "utf-8")
+    text = '[principals."a\\u001b[2J\\nb"]\nnetworks = ["10.0.0.1"]\nmay = ["lookup"]'
+    Path(policy).write_text(whole(text), "utf-8")
     for words in ([], ["code=105", "from=10.0.0.1", "topic=\x1b[2J"]):
         shown = access("check", policy, *words)[1]
         assert "\x1b" not in shown
         assert "a\\x1b[2J\\nb" in shown
 
 
-CLASSES_ON = ("lookup", "read", "scan", "config", "broker", "admin")
-ALL_ON = "[modes]\n" + "".join(f"{name}='observe'\n" for name in CLASSES_ON)
+ALL_ON = "[modes]\n" + "".join(f"{name} = 'observe'\n" for name in CLASSES)
 K = "[keys.k]\nsecret = '12345678'\n"
 
 
@@ -173,7 +174,7 @@ def principal(name: str, may: str = "lookup", **items: str) -> str:
 
 
 def told(text: str) -> list[str]:
-    return notices(read_policy("policy.toml", text, lambda _path: ""))
+    return notices(read_policy("policy.toml", whole(text), lambda _path: ""))
 
 
 SAID = {
@@ -187,6 +188,13 @@ SAID = {
         "principal p is everybody at any address (0.0.0.0/0, ::/0): lookup"],
     ALL_ON + K + principal("p", networks="['::/0']", keys="['k']"): [
         "principal p: ::/0 is every address, and restricts nothing"],
+    ALL_ON + principal("p", networks="['10.0.0.0/8']", brokers_max="3") + principal("q", networks="['10.1.0.0/16']")
+    + principal("r", "read", networks="['10.2.0.0/16']"): [
+        "principal p: every program in 10.0.0.0/8 shares its brokers_max. So r for lookup: no other right",
+        "principal p shadows q: whoever is q is p too, and may lookup"],
+    ALL_ON + K + principal("p", keys="['k']", requests_per_second="3"): [
+        "principal p has requests_per_second by signature alone: who sees a signed request can send it again until the "
+        "rate is used up. Add networks or certificates to it"],
     ALL_ON + principal("p", certificates="[]"): ["principal p: certificates is empty, so nobody is it"],
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ from tests.access.signing import KEY, OF_V1, SECRET, TOPIC
 from tests.support import certificates
 from tests.support.certificates import Files, Identity, authority
 from tests.support.inprocess import TimedServer
+from tests.support.policies import whole
 from tests.support.tlsfiles import as_options, tls_properties
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,7 +167,7 @@ def test_a_file_without_keys_is_named_and_not_shown(tmp_path: Path, text: str) -
 
 
 def test_signed_requests_are_answered_and_others_are_not(tmp_path: Path, capsys: Captured) -> None:
-    (tmp_path / "policy.toml").write_text(POLICY)
+    (tmp_path / "policy.toml").write_text(whole(POLICY))
     (tmp_path / "secrets").write_text(f"{KEY} {SECRET}\n")
     (tmp_path / "secrets").chmod(0o600)
     server = TimedServer(tmp_path, {"rocketns.accessFile": tmp_path / "policy.toml"})

@@ -34,6 +34,7 @@ from rocketns.routeinfo.events import RequestRefused
 from rocketns.tools.access.suggesting import journals, seen
 from tests.access.signing import KEY, SECRET, signed
 from tests.access.test_decision import CLASS_OF
+from tests.support.policies import whole
 
 FIRST_US = 1_763_596_800_000_000  # 2025-11-20T00:00:00Z
 
@@ -212,7 +213,7 @@ def asked(server: NameServer) -> list[int]:
 def test_what_was_observed_is_served_when_it_is_enforced(access: Run, tmp_path: Path) -> None:
     file = tmp_path / "access.toml"
     properties = {"rocketns.accessFile": file, "journalPath": tmp_path / "journal", "journalNs": "a"}
-    file.write_text(OBSERVE, "utf-8")
+    file.write_text(whole(OBSERVE), "utf-8")
     observing = RocketnsServer(tmp_path / "ns", properties)
     assert asked(observing) == [0, 0, 0, 0]
     observing.stop()
@@ -249,18 +250,18 @@ def of(access: Run, folder: Path, *requests: Sent, words: tuple[str, ...] = ()) 
 def test_a_key_is_named_and_its_secret_left_to_be_filled_in(access: Run, tmp_path: Path) -> None:
     text = of(access, tmp_path, sent("10.0.0.1", 105, "k1"))
     assert '[principals."key k1 10.0.0.1"]' in text
-    assert text.endswith('\n[keys.k1]\nsecret = "<fill in>"\n')
+    assert text.partition("\n[modes]")[0].endswith('\n[keys.k1]\nsecret = "<fill in>"\n')
     file = tmp_path / "policy.toml"
     file.write_text(text, "utf-8")
     status, _, error = access("check", str(file))
     assert status == 1
-    assert "policy.toml, line 32: keys.k1: the secret of 'k1' is still to be filled in" in error
+    assert "policy.toml, line 23: keys.k1: the secret of 'k1' is still to be filled in" in error
 
 
 def test_admin_requests_are_comments(access: Run, tmp_path: Path) -> None:
     text = of(access, tmp_path, sent("8.8.8.8", 205, "ops", brokerName="a"))
     at = text.index("# Admin requests were seen")
-    assert all(line.startswith("#") or not line for line in text[at:].split("\n"))
+    assert all(line.startswith("#") or not line for line in text[at : text.index("[modes]")].split("\n"))
     assert "\n# # Public addresses: 1 of the networks\n# [principals" in text
     assert policy_of(text).principals == ()
 
@@ -288,8 +289,8 @@ LEFT = [
     (Sent("10.0.0.1", "…", 0).event(), "counted them together with those of others"),
     (sent("10.0.0.1", 9999).event("no_class"), "their codes have no class"),
     (sent("20010db800000000", 105).event(), "their senders have no IP address"),
-    (sent("10.0.0.1", 105, "k" * 201).event(), "has more than 200 characters"),
-    (sent("10.0.0.1", 103, brokerName="b" * 201).event(), "has more than 200 characters"),
+    (sent("10.0.0.1", 105, "k" * 201).event(), "has more than 200 bytes"),
+    (sent("10.0.0.1", 103, brokerName="b" * 201).event(), "has more than 200 bytes"),
     (sent("10.0.0.1", 103).event(), "is missing, empty, or no valid Unicode"),
     (sent("10.0.0.1", 103, brokerName="\ud800").event(), "is missing, empty, or no valid Unicode"),
     (sent("10.0.0.1", 101, namespace="").event(), "is missing, empty, or no valid Unicode"),

@@ -213,8 +213,8 @@ def _restarting() -> Iterator[Scenario]:
         "other-brokers-after-a-kill", "B113", register(version=5), SLAVE,
         register(("N", "M"), name="b", host=REFUSING), Journalled(own("M")), Restart(killed=True),
         register((), host=2, broker_id=1, differs=MASTER),
-        register(("U", "V"), version=1), SLAVE, *routes("T", "U", "V"),
-        Until(route_of("N"), code=17), *routes("M"),
+        register(("U", "V"), version=1), SLAVE, *routes("U", "V"),
+        Until(route_of("T"), code=17), Until(route_of("N"), code=17), *routes("M"),
     )  # fmt: skip
     yield _restored(
         "wiped-permissions-after-a-stop", "B148", register(), wipe(), Restart(), query_version(differs=VERSION),

@@ -12,4 +12,4 @@ cdef bint admit(Policy *policy, KnownPolicy *known, Connection *connection) noex
 cdef bint may_look_up(
     const KnownPolicy *known, const Connection *connection, const RouteRequest *request
 ) noexcept nogil
-cdef void let_pass(Connection *connection, uint32_t generation, bint is_free) noexcept nogil
+cdef void let_pass(Connection *connection, uint32_t generation) noexcept nogil

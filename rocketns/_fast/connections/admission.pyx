@@ -8,7 +8,7 @@ from rocketns._fast.access.decisions cimport digest_lookup, is_remembered
 from rocketns._fast.access.networks cimport MAY_LOOK_UP, flags_of
 from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.access.policy cimport copy_policy
-from rocketns._fast.connections.connection cimport FREE, GUARDED, OBSERVED
+from rocketns._fast.connections.connection cimport FREE, GUARDED
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.keyed_digest cimport Digest
 from rocketns._fast.system.sockets cimport close
@@ -61,16 +61,13 @@ cdef bint may_look_up(
     this turn began with `admit`.
     """
     cdef Digest digest
-    if connection.lookups == OBSERVED:
-        return True
     return digest_lookup(request, &known.keys, &digest) and is_remembered(known.decisions, &digest)
 
 
-cdef void let_pass(Connection *connection, uint32_t generation, bint is_free) noexcept nogil:
-    """Reactor thread only. Answer the connection's lookups from now on.
+cdef void let_pass(Connection *connection, uint32_t generation) noexcept nogil:
+    """Reactor thread only. Answer the connection's lookups from now on: its peer may make them by its certificate.
 
-    Control decided so: the peer may make them by its certificate (``is_free``), or control would refuse them, but only
-    observes. The policy of this generation was asked. There is no effect if the connection was judged by another.
+    Control decided so by the policy of this generation. There is no effect if the connection was judged by another.
     """
     if connection.lookups == GUARDED and connection.access_generation == generation:
-        connection.lookups = FREE if is_free else OBSERVED
+        connection.lookups = FREE

@@ -15,8 +15,7 @@ cdef enum:
 # Which lookups of a connection a reactor answers.
 cdef enum Lookups:
     FREE = 0  # all
-    OBSERVED = 1  # all, and counts them: control would refuse them if it enforced the policy
-    GUARDED = 2  # the signed ones that control has allowed
+    GUARDED = 1  # the signed ones that control has allowed
 
 # Where a connection is. Only the handshake thread has connections that are not CARRIED.
 cdef enum Stage:

@@ -42,8 +42,7 @@ cpdef enum MessageKind:
 cdef enum:
     REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
     REPLY_TO_KNOWN = 2  # a broker registered from the connection
-    REPLY_FREES_LOOKUPS = 4  # the lookups pass because the peer may make them, not because the policy is observed
-    REPLY_GENERATION_SHIFT = 3
+    REPLY_GENERATION_SHIFT = 2
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:

@@ -8,7 +8,7 @@ All functions are for the reactor's thread.
 from libc.stdlib cimport free, malloc
 
 from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.connections.connection cimport OBSERVED, output_space, unsent
+from rocketns._fast.connections.connection cimport output_space, unsent
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.connections.admission cimport may_look_up
 from rocketns._fast.connections.rates cimport OF_KNOWN, OF_STRANGERS, take
@@ -185,7 +185,7 @@ cdef bint answer(
     count_one(&connection.answered)
     add(&reactor.absent if written.is_absent else &reactor.answered, 1)
     if connection.lookups:
-        add(&reactor.observed_lookups if connection.lookups == OBSERVED else &reactor.signed_lookups, 1)
+        add(&reactor.signed_lookups, 1)
     return True
 
 

@@ -17,7 +17,6 @@ from rocketns._fast.connections.messages cimport (
     MOVE,
     REPLY,
     REPLY_AWAITS_TAKEN,
-    REPLY_FREES_LOOKUPS,
     REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
@@ -132,10 +131,7 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
     if message.moment & REPLY_AWAITS_TAKEN:
         connection.is_awaited = True
     if message.moment >> REPLY_GENERATION_SHIFT:
-        let_pass(
-            connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT),
-            message.moment & REPLY_FREES_LOOKUPS != 0,
-        )
+        let_pass(connection, <uint32_t>(message.moment >> REPLY_GENERATION_SHIFT))
     note_known(reactor.holders, connection, message.moment & REPLY_TO_KNOWN != 0, reactor.now_ms)
     if message.size:
         if add_output(reactor, connection, message):

@@ -173,7 +173,6 @@ cdef struct Reactor:
     int64_t rounds  # times that all ready sockets were served
     int64_t answered  # lookups with a route
     int64_t absent  # lookups without one
-    int64_t observed_lookups  # of the two: of connections that control would refuse them
     int64_t signed_lookups  # of the two: allowed by an earlier decision about the same bytes
     int64_t latency[2][LATENCY_BUCKETS]  # sampled lookups with a route [0] and without [1], by their time
     int64_t latency_ns[2]  # their times added up

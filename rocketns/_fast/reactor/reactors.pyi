@@ -142,14 +142,12 @@ class Reactors:
         awaits_taken: bool = False,
         is_known: bool = False,
         allowed_in: int = 0,
-        frees: bool = False,
     ) -> None:
         """Send ``data``; ``done`` requests are no longer in flight. Does nothing where the connection is gone.
 
         With ``awaits_taken``, the message TAKEN comes when the connection's unsent bytes are below the high-water mark.
         ``is_known``: a broker registered from the connection. It stays so until the next answer.
-        ``allowed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation:
-        because the peer may make them (``frees``), or because the policy is only observed.
+        ``allowed_in``: not 0 lets reactors answer the connection's lookups under the policy of this generation.
         """
 
     def set_access(self, lookups_guarded: bool, close_strangers: bool, networks: list[tuple[bytes, int, int]]) -> None:
@@ -160,7 +158,7 @@ class Reactors:
         pass. All other lookups are handed over. ``close_strangers``: a connection from an address without flags is
         closed when it is accepted, and an open one at its next frame. Balancers that send PROXY headers need a flag.
 
-        What was remembered and observed under an earlier policy is forgotten. ValueError and MemoryError come before
+        What was remembered under an earlier policy is forgotten. ValueError and MemoryError come before
         any change.
         """
 
@@ -291,9 +289,8 @@ class Reactors:
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
 
-    def allowed_lookups(self) -> list[tuple[int, int]]:
-        """For each reactor: lookups answered only because control observes (``allowed_in`` of `reply`), and those that
-        `remember_allowed` let pass. All of them count in `counters`, too."""
+    def signed_lookups(self) -> list[int]:
+        """For each reactor: lookups that `remember_allowed` let pass. They count in `counters`, too."""
 
     def counters(self) -> list[tuple[int, int]]:
         """For each reactor: lookups answered with a route, and with "topic not exist"."""

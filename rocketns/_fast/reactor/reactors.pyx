@@ -31,7 +31,6 @@ from rocketns._fast.connections.messages cimport (
     END,
     REPLY,
     REPLY_AWAITS_TAKEN,
-    REPLY_FREES_LOOKUPS,
     REPLY_GENERATION_SHIFT,
     REPLY_TO_KNOWN,
     RESUME,
@@ -260,13 +259,13 @@ cdef class Reactors:
 
     def reply(
         self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
-        bint is_known=False, int64_t allowed_in=0, bint frees=False
+        bint is_known=False, int64_t allowed_in=0
     ):
         """Control only: the answers of a connection keep the order in which control gives them."""
         cdef const uint8_t *start = &data[0] if data.shape[0] else NULL
         cdef size_t size = <size_t>data.shape[0]
         cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
-        bits |= allowed_in << REPLY_GENERATION_SHIFT | (REPLY_FREES_LOOKUPS if frees else 0)
+        bits |= allowed_in << REPLY_GENERATION_SHIFT
         self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
 
     def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
@@ -437,11 +436,8 @@ cdef class Reactors:
     def strangers_closed(self):
         return load(&self.shared.policy.strangers_closed)
 
-    def allowed_lookups(self):
-        return [
-            (load(&self.shared.reactors[number].observed_lookups), load(&self.shared.reactors[number].signed_lookups))
-            for number in range(self.count)
-        ]
+    def signed_lookups(self):
+        return [load(&self.shared.reactors[number].signed_lookups) for number in range(self.count)]
 
     def counters(self):
         return [

@@ -1,56 +1,69 @@
 """The policy file: TOML. docs/security.md describes it with examples.
 
-``[modes]`` has a mode for each class and for ``takeover``. ``[principals.NAME]`` says how a principal is known and what
-it may do. ``[keys.KEY]`` has the secret of an access key; ``secrets`` names a file with more of them, a key and its
-secret a line. ``plain_acl`` names RocketMQ 4's plain_acl.yml.
+``[principals.NAME]`` says how a principal is known and what it may do. ``[keys.KEY]`` has the secret of an access key;
+``secrets`` names a file with more of them, a key and its secret a line. ``plain_acl`` names RocketMQ 4's plain_acl.yml.
+
+``[modes]`` is the last table, and has the mode of each class and of ``takeover``. So the beginning of a policy is never
+a policy: a file that is half written is refused, wherever it ends.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
-from rocketns.access.principal import Bounds, Principal
+from rocketns.access.principal import Principal
 from rocketns.access.reading import plain_acl
 from rocketns.access.reading.errors import PolicyError
 from rocketns.access.reading.secrets_file import add_secret, read_secrets
 from rocketns.access.reading.values import ReadFile, Table
 from rocketns.access.signing.secret import Secret
+from rocketns.routeinfo.admission import Bounds
 
 FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
 PRINCIPALS_MAX = 1_000
 KEYS_MAX = 10_000
 NETWORKS_MAX = 4_096  # of all principals: a reactor looks through them for each new connection
 RIGHT_OF = {access.value: access for access in RIGHTS}
+MODES_HEADING = re.compile(r"^[ \t]*\[[ \t]*modes[ \t]*\][ \t\r]*(#.*)?$", re.MULTILINE)
 
 
 def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     """The policy of a text. ``read_file`` gives the texts of the files that it names. PolicyError."""
-    try:
-        items = tomllib.loads(text)
-    except ValueError as error:  # also for a number of more digits than Python reads
-        raise PolicyError(file, 0, f"it is no TOML: {error}") from error
-    except RecursionError:
-        raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
-    top = Table(file, text, "", items)
+    headings = [found.start() for found in MODES_HEADING.finditer(text)]
+    modes_at = headings[-1] if headings else len(text)
+    top = Table(file, text, "", _toml(file, text[:modes_at]))
     secrets = _secrets(top, read_file)
-    policy = _modes(top.table("modes"))
     principals = [_principal(name, table, secrets) for name, table in top.tables("principals").items()]
-    policy = replace(policy, principals=tuple(principals), secrets=secrets)
-    policy = _with_plain_acl(policy, top, read_file)
+    policy = _with_plain_acl(Policy(principals=tuple(principals), secrets=secrets), top, read_file)
     top.end()
+    end = Table(file, text, "", _toml(file, "\n" * text.count("\n", 0, modes_at) + text[modes_at:]))
+    policy = _with_modes(policy, end.table("modes"))
+    end.end("the modes are the last table of the file, so put it before them")
     _check(policy, top)
     return policy
 
 
-def _modes(table: Table) -> Policy:
-    modes: dict[Access, Mode] = {access: table.word(access.value, MODES, Mode.OFF) for access in RIGHTS}
-    takeover = table.word("takeover", MODES, Mode.OBSERVE)
+def _toml(file: str, text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # also for a number of more digits than Python reads
+        raise PolicyError(file, 0, f"it is no TOML: {error}") from error
+    except RecursionError:
+        raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
+
+
+def _with_modes(policy: Policy, table: Table) -> Policy:
+    modes: dict[Access, Mode] = {access: table.word(access.value, MODES) for access in RIGHTS}
+    takeover = table.word("takeover", MODES)
     table.end()
-    return Policy(modes=modes, takeover=takeover)
+    return replace(policy, modes=modes, takeover=takeover)
 
 
 def _secrets(top: Table, read_file: ReadFile) -> dict[str, Secret]:

@@ -28,10 +28,10 @@ class Table:
         place = ".".join(part for part in (self._table, key) if part)
         raise PolicyError(self._file, line_of(self._text, self._table, key), f"{place}: {why}" if place else why)
 
-    def end(self) -> None:
+    def end(self, why: str = "there is no such key") -> None:
         """PolicyError for a key that nothing read."""
         for key in self._items:
-            self.refuse(key, "there is no such key")
+            self.refuse(key, why)
 
     def table(self, key: str) -> Table:
         """A table in it; empty where it is missing."""
@@ -94,11 +94,11 @@ class Table:
         except ValueError as error:
             self.refuse(key, str(error))
 
-    def word(self, key: str, words: Mapping[str, Read], default: Read) -> Read:
-        """One of the words."""
+    def word(self, key: str, words: Mapping[str, Read]) -> Read:
+        """One of the words, which must be there."""
         value = self.text(key)
         if value is None:
-            return default
+            self.refuse(key, f"it is missing, or the file is not yet written: one of {', '.join(words)}")
         if value not in words:
             self.refuse(key, f"{value!r} must be one of {', '.join(words)}")
         return words[value]

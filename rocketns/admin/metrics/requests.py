@@ -59,12 +59,6 @@ def _lookup_durations(scene: Scene) -> Iterator[Sample]:
         yield (result,), measured
 
 
-def _allowed(scene: Scene) -> Iterator[Sample]:
-    observed, signed = scene.facts.connections.allowed_lookups
-    yield ("observed",), observed
-    yield ("signature",), signed
-
-
 def _handed_over(scene: Scene) -> Iterator[Sample]:
     yield (), scene.facts.connections.lookups_handed_over
 
@@ -89,9 +83,8 @@ FAMILIES: tuple[Family, ...] = (
     counter("rocketns_lookups_total", "Route lookups answered.", _lookups,
             {"by": "`reactors` or `control`", "result": FOUND + "; `refused`: any other answer"}),
     counter("rocketns_lookups_allowed_total",
-            "Route lookups that reactors answered, and whose network may not look up.", _allowed,
-            {"why": "`observed`: the policy would refuse them, but is only observed; `signature`: control has verified "
-                    "the same one before"}),
+            "Route lookups that reactors answered, and whose network may not look up: control has verified the "
+            "signature of the same one before.", lambda scene: [((), scene.facts.connections.signed_lookups)]),
     counter("rocketns_lookups_handed_over_total",
             "Route lookups that reactors gave to control, because they cannot compose the answer, or because an "
             "earlier request of the connection waits there.", _handed_over),
@@ -110,7 +103,7 @@ FAMILIES: tuple[Family, ...] = (
             "Registrations (103) and requests 217 refused by `rocketns.routesMax`, `brokerRoutesMax` or `brokersMax`.",
             lambda scene: [((), scene.facts.registrations_refused)]),
     counter("rocketns_beyond_bounds_total",
-            "Registrations (103) beyond `brokers_max`, `topics_max` or `bytes_max` of their principal.",
+            "Registrations (103) and requests 217 beyond `brokers_max`, `topics_max` or `bytes_max` of a principal.",
             lambda scene: [((mode,), number) for mode, number in scene.facts.registrations_beyond_bounds.items()],
             {"mode": "`enforce`: refused; `observe`: carried out"}),
     histogram("rocketns_broker_heartbeat_gap_seconds",

@@ -40,6 +40,7 @@ def name_server_budget(options: Options) -> Budget:
         RequestCode.GET_BROKER_CLUSTER_INFO: 2 + (looks(options) or LOOKS_OF_SUSPICION),
         RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1,
         RequestCode.GET_NAMESRV_CONFIG: 1,
+        RequestCode.GET_KVLIST_BY_NAMESPACE: 1,
         RequestCode.GET_ROUTE_DIGESTS: 1,  # rocketns' own: a Java name server answers that it does not know it
         RequestCode.GET_ROUTEINFO_BY_TOPIC: len(topics_to_look_up(options)),
     })  # fmt: skip

@@ -11,8 +11,13 @@ from rocketns.config.properties import of_lines
 from rocketns.doctor.facts.name_servers import Kind
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.group_view import GroupView, group_views
-from rocketns.protocol.body.route_decoding import decode_cluster_info, decode_topic_list, decode_topic_route_data
-from rocketns.protocol.codes import RequestCode, ResponseCode
+from rocketns.protocol.body.route_decoding import (
+    decode_cluster_info,
+    decode_kv_table,
+    decode_topic_list,
+    decode_topic_route_data,
+)
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, ResponseCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.json import fastjson
 
@@ -48,6 +53,7 @@ class Tables:
         for topic in topics:
             await self._try(self._route(topic))
         await self._try(self._configuration())
+        await self._try(self._order())
         await self._try(self._kind())
         await self._try(self._topics())
 
@@ -63,6 +69,11 @@ class Tables:
         answer = await self._ask(RequestCode.GET_NAMESRV_CONFIG, {})
         if answer is not None:
             self.found["configuration"] = of_lines((answer.body or b"").decode("utf-8", "replace"))
+
+    async def _order(self) -> None:
+        answer = await self._ask(RequestCode.GET_KVLIST_BY_NAMESPACE, {"namespace": NAMESPACE_ORDER_TOPIC_CONFIG})
+        if answer is not None:
+            self.found["order"] = decoded(answer.body or b"", decode_kv_table)
 
     async def _kind(self) -> None:
         """Only rocketns knows the request. Its properties are those of Java's name server."""

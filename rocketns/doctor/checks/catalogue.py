@@ -20,7 +20,7 @@ from rocketns.doctor.checks.check import (
 from rocketns.doctor.checks.fleet import clusters, masters, present
 from rocketns.doctor.checks.groups import group
 from rocketns.doctor.checks.name_servers import agreement, kind, reachable, transport
-from rocketns.doctor.checks.topic import creation, missing, misspelt, permissions, queues, stale
+from rocketns.doctor.checks.topic import creation, missing, misspelt, order, permissions, queues, stale
 from rocketns.doctor.words import N_
 
 CHECKS: tuple[Check, ...] = (
@@ -95,6 +95,11 @@ CHECKS: tuple[Check, ...] = (
              "name server as well. Where the broker does not have it, clients are refused there. Two masters of one "
              "name look like that, too: the doctor then looks at the name servers again, for up to 40 s."), stale.stale,
           with_topic),
+    Check(order.NAME, N_("clients can read the order configuration of each topic"),
+          N_("A topic may have an order configuration, a KV item of the name server: broker:queues;broker:queues. With "
+             "orderMessageEnable=true a route carries it, and clients fail at each lookup of the topic if they cannot "
+             "read it. A name server of Java takes any text, rocketns with rocketns.checkOrderConf=true only a valid "
+             "one."), order.order, with_name_server),
     Check(permissions.WIPED, N_("no broker has lost its permission to write"),
           N_("mqadmin wipeWritePerm takes the permission to write from all topics of a broker, in the tables of the "
              "name servers only, for maintenance. It lasts until addWritePerm, or until the broker registers with "

@@ -35,8 +35,8 @@ class NameServerFacts:
     ``error`` says why there is no answer, or which answers could not be read. ``version`` is the ordinal in the headers
     of its answers. ``clusters``: the broker names by cluster. ``topics`` is None where it does not list them.
     ``routes`` has each topic that was asked for; None: it has no route. ``codes`` has the response code of each request
-    that was not answered with success, by request code. ``looks`` are later views of the groups. ``is_here``: it runs
-    on this machine.
+    that was not answered with success, by request code. ``order``: the order configurations by topic. ``looks`` are
+    later views of the groups. ``is_here``: it runs on this machine.
     """
 
     addr: str
@@ -51,6 +51,7 @@ class NameServerFacts:
     topics: frozenset[str] | None = None
     routes: Mapping[str, TopicRouteData | None] = field(default_factory=dict)
     configuration: Mapping[str, str] | None = None
+    order: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
 

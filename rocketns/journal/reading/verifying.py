@@ -8,22 +8,32 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from rocketns.journal.chain import LINK_FILES_MAX, NO_HASH, Seal, Span, hash_of, mapped, seals
-from rocketns.journal.segments import OPEN_PREFIX, Segment, Store
+from rocketns.journal.chain import NO_HASH, Seal, Span, hash_of, link_after, mapped, seals
+from rocketns.journal.reading.lines import record_of
+from rocketns.journal.record import VERSION
+from rocketns.journal.segments import OPEN_PREFIX, Segment, Store, segment_of
 
+# Readers pass over names that begin so.
+HIDDEN = "._"
+EPOCH, DAY_US = date(1970, 1, 1), 86_400_000_000
 # Faults that are described; all are counted.
 FAULTS_MAX = 20
 
 
 class Damage(StrEnum):
-    """What is wrong at a seal, with places for the values of a fault. `rocketns audit verify` says it in each
+    """What is wrong at a line, with places for the values of a fault. `rocketns audit verify` says it in each
     language."""
 
     GAP = ("continues the seal %(prev)s, but the one before it is %(before)s: lines or files between them were "
            "removed, or that seal was changed")  # fmt: skip
+    BEFORE = ("continues the seal %(prev)s, which is not here, but files lie before it: they were added, or their "
+              "seals were removed")  # fmt: skip
+    PLACE = ("the first line is not that of a file with this name in this folder: the file was renamed, moved, "
+             "damaged or added")  # fmt: skip
     CHANGED_SINCE_FILE = ("the bytes from a file before to this seal are not those that it covers: a line was "
                           "changed, removed or added")  # fmt: skip
     CHANGED_SINCE_LINE = ("the bytes from line %(since)s to this seal are not those that it covers: a line was "
@@ -45,20 +55,16 @@ class Checked:
     """What the check of one name server found.
 
     ``begin``: the file with the first seal, ``first``. ``older``: the hash that it continues, None if nothing was
-    before.
-    ``unsealed_files`` come before the first seal. ``anew``: files at which a chain begins anew, because those before
-    have no seal. ``tail``: bytes behind the last seal. ``heads``: those that were asked for and are seals of the chain.
+    before. ``tail``: bytes behind the last seal. ``heads``: those that were asked for and are seals of the chain.
     """
 
     ns: str
     files: int = 0
     bytes: int = 0
     seals: int = 0
-    unsealed_files: int = 0
     begin: Path | None = None
     first: Seal | None = None
     older: str | None = None
-    anew: list[Path] = field(default_factory=list)
     head: Seal | None = None
     tail: int = 0
     heads: set[str] = field(default_factory=set)
@@ -73,7 +79,16 @@ class Checked:
 
 def name_servers(root: Path) -> list[str]:
     """The ids of the name servers that have files below a journal's folder."""
-    return sorted({path.name.removeprefix("ns=") for path in root.glob("v=1/dt=*/ns=*") if any(path.iterdir())})
+    folders = root.glob(f"v={VERSION}/dt=*/ns=*")
+    return sorted({path.name.removeprefix("ns=") for path in folders if any(path.iterdir())})
+
+
+def strays(root: Path) -> Iterator[Path]:
+    """Files that `check` passes over, but readers of the folder take for closed files of a journal."""
+    for path in root.rglob(f"v={VERSION}/dt=*/ns=*/*.jsonl"):
+        is_known = segment_of(path) is not None and path.parents[3] == root
+        if not is_known and path.name[0] not in HIDDEN:
+            yield path
 
 
 def check(root: Path, ns: str, heads: Container[str] = (), say: Callable[[int], None] = lambda _bytes: None) -> Checked:
@@ -99,7 +114,7 @@ def _existing(files: Sequence[tuple[Segment, Path]]) -> Iterator[tuple[Segment, 
 
 
 class _Checker:
-    """``_prev``: what the next seal continues, None before the first; ``_spans``: what it covers.
+    """``_prev``: what the next seal continues; ``_spans``: what it covers.
 
     ``_sealed`` is the hash of the last seal, ``_behind`` the bytes since then, also those of other boots.
     """
@@ -108,66 +123,67 @@ class _Checker:
         self.found = Checked(ns)
         self._heads = heads
         self._boot: int | None = None
-        self._prev: str | None = None
-        self._sealed = NO_HASH
+        self._prev = self._sealed = NO_HASH
         self._spans: list[Span] = []
         self._behind: list[Span] = []
-        self._since_seal = 0
 
     def read(self, segment: Segment, path: Path) -> None:
-        if segment.boot != self._boot:
-            self._begin_boot(segment.boot, path)
-        self.found.files += 1
-        self._since_seal += 1
+        if segment.boot != self._boot:  # the seals of a boot continue the link that its start made
+            self._boot, self._spans = segment.boot, []
+            self._prev = link_after(self._sealed, self._behind)
         with mapped(path) as content:
+            is_open = path.name.startswith(OPEN_PREFIX)
+            end = content.rfind(b"\n") + 1 if is_open else len(content)
+            if (end or not is_open) and not _is_own(content[: content.find(b"\n") + 1], self.found.ns, segment):
+                self.found.note(Fault(path, 1, Damage.PLACE))
             place = 0
             for seal in seals(content):
                 self._check(seal, path, content, place)
                 place = seal.end
-            is_open = path.name.startswith(OPEN_PREFIX)
-            rest = Span(path, place, content.rfind(b"\n") + 1 if is_open else len(content))
+            rest = Span(path, place, end)
             self._spans.append(rest)
             self._behind.append(rest)
             self.found.bytes += len(content)
-        if self.found.begin is None:
-            self.found.unsealed_files += 1
-
-    def _begin_boot(self, boot: int, path: Path) -> None:
-        """From here on the chain continues the link that a start makes: see `chain.link`."""
-        self._boot = boot
-        if self._prev is not None and self._since_seal < LINK_FILES_MAX:
-            self._prev = hash_of(self._sealed, self._behind) if _bytes(self._behind) else self._sealed
-        elif self._prev is not None:
-            self._prev = NO_HASH
-            self.found.anew.append(path)
-        self._spans = []
+        self.found.files += 1
 
     def _check(self, seal: Seal, path: Path, content: mmap.mmap | bytes, place: int) -> None:
-        if self._prev is None:
+        if self.found.first is None:
             self._begin(seal, path)
         if seal.prev != self._prev:
-            self._fault(path, content, seal, Damage.GAP, prev=seal.prev, before=str(self._prev))
+            damage = Damage.GAP if self.found.seals else Damage.BEFORE
+            self._fault(path, content, seal, damage, prev=seal.prev, before=self._prev)
         elif hash_of(seal.prev, [*self._spans, Span(path, place, seal.digits)]) != seal.hash:
             damage = Damage.CHANGED_SINCE_FILE if _bytes(self._spans) else Damage.CHANGED_SINCE_LINE
             self._fault(path, content, seal, damage, since=_line(content, place))
         self._prev = self._sealed = seal.hash
-        self._spans, self._behind, self._since_seal = [], [], 0
+        self._spans, self._behind = [], []
         self.found.head = seal
         self.found.seals += 1
         if seal.hash in self._heads:
             self.found.heads.add(seal.hash)
 
     def _begin(self, seal: Seal, path: Path) -> None:
-        self._prev = seal.prev
+        """Only the first file of all may continue a seal that is not here: retention leaves such files."""
         self.found.begin, self.found.first = path, seal
-        self.found.older = None if seal.prev == NO_HASH else seal.prev
+        if not self.found.files and seal.prev != NO_HASH:
+            self.found.older = self._prev = seal.prev
 
     def _fault(self, path: Path, content: mmap.mmap | bytes, seal: Seal, damage: Damage, **values: str | int) -> None:
         self.found.note(Fault(path, _line(content, seal.begin), damage, values))
 
     def end(self) -> Checked:
-        self.found.tail = _bytes(self._behind) if self._prev is not None else 0
+        self.found.tail = _bytes(self._behind) if self.found.seals else 0
         return self.found
+
+
+def _is_own(line: bytes, ns: str, segment: Segment) -> bool:
+    """Whether the first line of a file is an ``open`` of this name server, day, boot and number."""
+    opened = record_of(line)
+    if opened is None:
+        return False
+    days = opened["ts"] // DAY_US
+    said = (opened["ev"], opened.get("ns"), days, opened["boot"], opened.get("file"))
+    return said == ("open", ns, (segment.day - EPOCH).days, segment.boot, segment.number)
 
 
 def _bytes(spans: Sequence[Span]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketns.journal.chain import HASH_CHARS
-from rocketns.journal.reading.verifying import Checked, check, name_servers
+from rocketns.journal.reading.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 from rocketns.languages import N_
 from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
@@ -20,6 +20,7 @@ CAVEAT = N_(
     "A chain shows changes of what it was made of. Whoever can write the files can make it anew up to its end, or cut "
     "its end off: keep heads where they cannot be changed, and check them with --head."
 )
+STRAY = N_("BROKEN: %(path)s is no file of a journal here, but the audit reads it")
 
 
 class Head(NamedTuple):
@@ -55,13 +56,15 @@ def verify(journal: str, heads: Sequence[Head], say: Progress) -> Verified:
     wanted = {head.hash for head in heads}
     try:
         found = [check(root, ns, wanted, _Saying(say, ns)) for ns in names]
+        unread = list(strays(root))
     except OSError as error:
         raise BadInput(_("the journal cannot be read: %(error)s") % {"error": error}) from error
-    missing = [head for head in heads if not any(head.hash in one.heads for one in found)]
+    missing = [head for head in heads if not any(head.hash in one.heads and head.ns in (None, one.ns) for one in found)]
     gone = [head for head in missing if _is_too_old(head, found)]
     lines = [line for one in found for line in _lines(one)]
+    lines += [_(STRAY) % {"path": path} for path in unread[:FAULTS_MAX]] + _more(len(unread))
     lines += [_missing(head, is_gone=head in gone) for head in missing]
-    is_broken = any(one.faults for one in found) or len(gone) < len(missing)
+    is_broken = any(one.faults for one in found) or bool(unread) or len(gone) < len(missing)
     is_unsure = bool(gone) or any(one.head is None for one in found)
     status = EXIT_FINDINGS if is_broken else EXIT_USAGE if is_unsure else EXIT_NOTHING
     return Verified([*lines, _(CAVEAT)], status)
@@ -80,29 +83,28 @@ class _Saying:
 
 
 def _lines(one: Checked) -> Iterator[str]:
-    if one.head is None:
-        said = _("%(ns)s: cannot tell. Its %(files)s files have no seal: an older version wrote them")
-        yield said % {"ns": one.ns, "files": one.files}
-        return
     yield _state(one)
     yield from (f"  {fault.path}:{fault.line}: {_(fault.damage) % fault.values}" for fault in one.faults)
-    if one.faults_count > len(one.faults):
-        yield _("  … and %(n)s more") % {"n": one.faults_count - len(one.faults)}
+    yield from _more(one.faults_count)
+    if one.head is None:
+        return
     yield _beginning(one)
-    if one.unsealed_files:
-        yield _("  %(n)s files before it have no seal") % {"n": one.unsealed_files}
-    anew = _("  a chain begins anew in %(path)s: the files before it have no seal")
-    yield from (anew % {"path": path} for path in one.anew)
     if one.tail:
         said = _("  not sealed: the last %(n)s bytes. The server's next seal covers them, or that of its next start")
         yield said % {"n": one.tail}
     yield _("  head: %(head)s") % {"head": f"{one.ns}:{one.head.boot}:{one.head.seq}:{one.head.hash}"}
 
 
+def _more(count: int) -> list[str]:
+    return [_("  … and %(n)s more") % {"n": count - FAULTS_MAX}] if count > FAULTS_MAX else []
+
+
 def _state(one: Checked) -> str:
     shown = {"ns": one.ns, "n": one.faults_count, "seals": one.seals, "files": one.files, "bytes": one.bytes}
     if one.faults_count:
         return _("%(ns)s: BROKEN at %(n)s places. %(seals)s seals in %(files)s files, %(bytes)s bytes") % shown
+    if one.head is None:
+        return _("%(ns)s: cannot tell. Its %(files)s files have no seal") % shown
     return _("%(ns)s: intact. %(seals)s seals in %(files)s files, %(bytes)s bytes") % shown
 
 

@@ -52,6 +52,7 @@ def _put_group(tables: RouteTables, name: str, group: KnownGroup) -> None:
         for other in [i for i, addr in data.broker_addrs.items() if addr == broker.addr]:
             tables.remove_member(data, other)  # lost records: an address has one id in a group
         tables.put_member(data, broker_id, broker.addr, broker.cluster)
+    tables.assumed.add(name)
 
 
 def _live_entry(live: KnownLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:

@@ -18,10 +18,13 @@ from rocketns.addresses import host_of
 from rocketns.config import RestoreConfig
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Cause, Event
+from rocketns.routeinfo.liveness import overdue_unnamed
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
+from rocketns.routeinfo.unregistration import unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import Expiry
+from rocketns.server.control.housekeeping import UNREGISTERED_AT_ONCE_MAX
 
 log = logging.getLogger("rocketns.control")
 
@@ -61,6 +64,7 @@ class Confirming:
     def tick(self) -> None:
         """Give up the brokers past their deadline, and ask those whose turn it is."""
         self._replace_topics()
+        self._leave_unnamed()
         if not self._tables.unconfirmed:
             self._due_ms.clear()
             return
@@ -83,6 +87,17 @@ class Confirming:
             events: list[Event] = list(replace_overdue(self._tables, now.ms))
             if events:
                 self._deliver(events, now)
+
+    def _leave_unnamed(self) -> None:
+        now = self._clock.now()
+        if not self._tables.unnamed or not self._expiry.may_give_up:
+            return
+        leaving = overdue_unnamed(self._tables, now.ms, UNREGISTERED_AT_ONCE_MAX)
+        for one in leaving:
+            log.warning("%s of %s %s is given up: the address was heard, but not by this name",
+                        one.broker_name, one.cluster, one.addr)  # fmt: skip
+        if leaving:
+            self._deliver(unregister_brokers(self._tables, leaving, now.ms), now)
 
     def _want_asks(self) -> None:
         now_ms, unconfirmed = self._clock.now().ms, self._tables.unconfirmed

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from rocketns.access.classes import Access
-from rocketns.access.guard import Verdict
 from rocketns.errors import GoAway, MalformedFrame, RequestError, SystemBusy
 from rocketns.processor import dispatch
 from rocketns.processor.client import is_ready
@@ -94,27 +93,22 @@ class Answering:
         """False for a request to which the peer has no right: it is answered."""
         context, now = self._context, self._clock.now()
         if context.guard.is_off:
-            context.asked_by(None, None)  # a policy may have ended
+            context.asked_by((), None)  # a policy may have ended
             return True
         # In this mode every code is answered with a route.
         access = Access.LOOKUP if context.cluster_test else request_of(request.code).access
         verdict = context.guard.ask(connection, request, access, now.ms, context.tables)
-        context.asked_by(verdict.principal, verdict.access_key)
+        context.asked_by(verdict.principals, verdict.access_key)
         if verdict.event is not None:
             context.note([verdict.event])
             self._delivery.deliver(context.take_events(), now)
         if verdict.error is not None:
             self._answer(connection, request, dispatch.reply_of(verdict.error))
-        elif access is Access.LOOKUP:
-            self._let_pass(connection, frame, verdict)
-        return verdict.error is None
-
-    def _let_pass(self, connection: Connection, frame: bytes | memoryview, verdict: Verdict) -> None:
-        """Let the reactors answer such lookups from now on."""
-        if verdict.is_observed or verdict.depends_on_peer_alone:
-            connection.allow_lookups(is_observed=verdict.is_observed)
-        elif verdict.depends_on_bytes_alone and self._remember_allowed is not None:
+        elif access is Access.LOOKUP and verdict.depends_on_peer_alone:
+            connection.allow_lookups()
+        elif access is Access.LOOKUP and verdict.depends_on_bytes_alone and self._remember_allowed is not None:
             self._remember_allowed(frame)
+        return verdict.error is None
 
     def _serve(
         self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, epoch: int

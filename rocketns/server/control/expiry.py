@@ -54,9 +54,14 @@ class Expiry:
 
     def scan_unconfirmed(self) -> None:
         """Give up the unconfirmed brokers past their deadline, unless input still waits after a stall."""
-        if self._stalls.is_settled:
+        if self.may_give_up:
             for expired in liveness.overdue_unconfirmed(self._tables, self._clock.now().ms):
                 self._expire(expired)
+
+    @property
+    def may_give_up(self) -> bool:
+        """Whether no input waits after a stall: it may be a sign of life."""
+        return self._stalls.is_settled
 
     def give_up(self, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> None:
         """There is proof that a broker is gone. Ignored if it gave a sign of life since, or left."""

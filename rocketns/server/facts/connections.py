@@ -89,13 +89,9 @@ class ConnectionFacts:
         return self._transport.lookups_handed_over
 
     @property
-    def allowed_lookups(self) -> tuple[int, int]:
-        """Lookups that reactors answered only because the policy is observed, and by a signature that control verified.
-
-        Both are in ``lookups``, too.
-        """
-        counted = self._reactors.allowed_lookups()
-        return sum(observed for observed, _ in counted), sum(signed for _, signed in counted)
+    def signed_lookups(self) -> int:
+        """Lookups that reactors answered by a signature that control verified. They are in ``lookups``, too."""
+        return sum(self._reactors.signed_lookups())
 
     def lookup_latencies(self) -> list[tuple[list[int], int]]:
         """With a route, then without: the counts by bucket of BOUNDS_S, and the sum in ns."""

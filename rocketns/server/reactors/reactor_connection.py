@@ -45,9 +45,8 @@ class ReactorConnection(Traffic):
     """A `rocketns.routeinfo.connection.Connection` whose socket is a reactor's."""
 
     __slots__ = (
-        "_allowed_in", "_answered", "_awaited", "_cause", "_frees", "_high_water_bytes", "_host_number", "_number",
-        "_reactors", "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "is_tls",
-        "was_ended_here",
+        "_allowed_in", "_answered", "_awaited", "_cause", "_high_water_bytes", "_host_number", "_number", "_reactors",
+        "_replies", "_reply_bytes", "_taken", "_untaken", "address", "has_ended", "is_open", "is_tls", "was_ended_here",
     )  # fmt: skip
 
     def __init__(
@@ -68,7 +67,6 @@ class ReactorConnection(Traffic):
         self._taken = 0
         self._cause: Cause | None = None
         self._allowed_in = 0  # for the next answer, see `allow_lookups`
-        self._frees = False
         self.address = address
         self._answered = 0  # lookups that reactors answered, when they were read last
         self.is_open = True
@@ -110,9 +108,9 @@ class ReactorConnection(Traffic):
         if self.is_open and (done or replies):
             self._give(done, replies[0] if len(replies) == 1 else b"".join(replies))
 
-    def allow_lookups(self, *, is_observed: bool) -> None:
+    def allow_lookups(self) -> None:
         """The reactor hears of it with the next answer, so before the peer can send a request that follows it."""
-        self._allowed_in, self._frees = self._reactors.access_generation, not is_observed
+        self._allowed_in = self._reactors.access_generation
 
     def _give(self, done: int, answers: bytes) -> None:
         """Ask the reactor to report when the answers are taken: at half of the high-water mark, so that a peer that
@@ -121,7 +119,7 @@ class ReactorConnection(Traffic):
         if awaits:
             self._awaited = self._untaken
         allowed_in, self._allowed_in = self._allowed_in, 0
-        self._reactors.reply(self._number, done, answers, awaits, self.is_known, allowed_in, self._frees)
+        self._reactors.reply(self._number, done, answers, awaits, self.is_known, allowed_in)
 
     def answers_were_taken(self) -> None:
         """The peer took the answers that the reactor was asked about."""

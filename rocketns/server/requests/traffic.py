@@ -41,7 +41,7 @@ class Traffic:
     def note_standing(self, standing: object) -> None:
         self.standing = standing
 
-    def allow_lookups(self, *, is_observed: bool) -> None:
+    def allow_lookups(self) -> None:
         """Control answers the lookups of most connections, and decides about each of them."""
 
     def begin_request(self) -> None:

@@ -3,7 +3,7 @@ paths and another port, and Java's may be of any release.
 
 The release   The version number in each header; the address in the remark of code 17; for Java before 5.0 a member
               that it does not have.
-The machine   In the answer to 319 the address, port and folders, and rocketns' own properties.
+The machine   In the answer to 319 the address, port, folders and passwords, and rocketns' own properties.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from rocketns.shadow.comparing.frames import split
 
 VERSION = re.compile(r'"version":(-?\d+)(?=[,}])')
 FAQ = re.compile(r"See https?://[\w./-]+ for further details")
-MACHINE = re.compile(r"^(bindAddress|configStorePath|kvConfigPath|listenPort|rocketmqHome)=.*\n?", re.M)
+# rocketns shows no passwords.
+MACHINE = re.compile(
+    r"^(bindAddress|configStorePath|kvConfigPath|listenPort|rocketmqHome|(?i:[^=\n]*password[^=\n]*))=.*\n?", re.M
+)
 LAST_VERSION = re.compile(rb'"version":(\d{1,5})\}$')
 NO_ACTING_MASTER = b',"enableActingMaster":false'
 HEAD = struct.Struct(">iI")

@@ -19,7 +19,8 @@ RESTRICTIONS = ("broker_names", "addresses", "address_is_peer", "kv_namespaces")
 
 SHOWN_IN_A_CELL_MAX = 4
 EVIDENCE = ("networks", "keys", "certificates")
-BOUNDS = ("brokers_max", "topics_max", "bytes_max")
+RATE = "requests_per_second"
+QUOTAS = (RATE, "brokers_max", "topics_max", "bytes_max")
 
 
 def notices(policy: Policy) -> list[str]:
@@ -27,7 +28,9 @@ def notices(policy: Policy) -> list[str]:
     found = [*policy.warnings(), *_of_modes(policy), *_of_keys(policy)]
     for principal in policy.principals:
         found += _of_principal(principal)
-    shadows = list(islice(_shadows(policy.principals), SHADOWS_MAX + 1))
+    known = [_Known(one, tuple(joined(one.networks))) for one in policy.principals]
+    found += _shared_quotas(known)
+    shadows = list(islice(_shadows(known), SHADOWS_MAX + 1))
     if len(shadows) > SHADOWS_MAX:
         shadows[SHADOWS_MAX] = f"more principals are shadowed; the first {SHADOWS_MAX} are listed"
     return found + shadows
@@ -93,9 +96,33 @@ def _are_in(globs: Globs | None, others: Globs) -> bool:
     return globs is not None and ("*" in others.globs or set(globs.globs) <= set(others.globs))
 
 
-def _shadows(principals: Iterable[Principal]) -> Iterator[str]:
+def _shared_quotas(known: Sequence[_Known]) -> Iterator[str]:
+    """Who shares a quota with every program of a network, as he has no other right to what he asks for."""
+    for wide in (one for one in known if one.principal.is_known_by_network_alone):
+        quotas = [name for name in QUOTAS if _quota(wide.principal, name) is not None]
+        if not quotas:
+            continue
+        needs = ((one.principal.name, _without_own_right(one, wide)) for one in known if one is not wide)
+        shares = [f"{name} for {', '.join(classes)}" for name, classes in needs if classes]
+        others = f". So {_few(shares)}: no other right" if shares else ""
+        networks = ", ".join(map(str, wide.networks))
+        yield f"principal {wide.principal.name}: every program in {networks} shares its {', '.join(quotas)}{others}"
+
+
+def _quota(principal: Principal, name: str) -> int | None:
+    found: int | None = getattr(principal if name == RATE else principal.bounds, name)
+    return found
+
+
+def _without_own_right(one: _Known, wide: _Known) -> list[str]:
+    """The classes that whoever is ``one`` may send as ``wide`` alone."""
+    mine, others = one.principal.may, wide.principal.may
+    own = mine | {Access.LOOKUP} if Access.BROKER in mine else mine
+    return sorted(others - own) if one.is_always(wide) else []
+
+
+def _shadows(known: Sequence[_Known]) -> Iterator[str]:
     """Principals whose rights, or restrictions, make no difference."""
-    known = [_Known(one, tuple(joined(one.networks))) for one in principals]
     for one in known:
         for other in known:
             if one is not other and (text := _shadow(one, other)):
@@ -151,7 +178,7 @@ def summary(policy: Policy) -> Summary:
 
 def _principal(one: Principal) -> dict[str, Any]:
     named = {name: _listed(getattr(one, name)) for name in (*EVIDENCE, *RESTRICTIONS, "owns")}
-    bounds = {name: getattr(one.bounds, name) for name in BOUNDS}
+    bounds = {name: _quota(one, name) for name in QUOTAS}
     return {"name": one.name, "may": [access.value for access in RIGHTS if access in one.may]} | named | bounds
 
 
@@ -167,7 +194,7 @@ def _listed(value: Any) -> Any:
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     known = [f"{name} {_few(one[name])}" for name in EVIDENCE if one[name]]
     only = [f"{name} {_few(one[name])}" for name in RESTRICTIONS if one[name] is not None and one[name] is not False]
-    bounds = [f"{name} {one[name]}" for name in BOUNDS if one[name] is not None]
+    bounds = [f"{name} {one[name]}" for name in QUOTAS if one[name] is not None]
     owns = [f"owns {_few(one['owns'])}"] if one["owns"] else []
     return one["name"], " and ".join(known), ", ".join(one["may"]) or "-", "; ".join((*only, *bounds, *owns)) or "-"
 

@@ -35,10 +35,10 @@ def policy_text(sightings: Sightings, journals: Journals) -> str:
     parts = [
         HEAD.format(files=journals.files, requests=sightings.requests)
         + "".join(writing.comment(line) for line in _left_out(left, journals)),
-        modes,
         *(writing.principal(one) for one in ordered if not one.is_admin),
         *_admin(ordered),
         *_keys(ordered),
+        modes,
     ]
     return "\n".join(parts)
 

@@ -12,9 +12,10 @@ from rocketns.access.classes import Access
 from rocketns.access.decision import Reason
 from rocketns.access.principal import Network
 from rocketns.access.refusals import OTHERS
-from rocketns.access.shown import TEXT_CHARS_MAX
+from rocketns.access.shown import TEXT_BYTES_MAX
 from rocketns.addresses import Address, literal, split
 from rocketns.journal.reading.lines import Record
+from rocketns.logtext import is_shortened
 from rocketns.processor.requests import request_of
 from rocketns.protocol.codes import V5_5_0, RequestCode
 from rocketns.protocol.command import RemotingCommand
@@ -32,7 +33,7 @@ class Left(StrEnum):
     NO_CLASS = "their codes have no class, so no right covers them"
     NO_ROOM = "the name server counted them together with those of others"
     NO_ADDRESS = "their senders have no IP address"
-    CUT = f"a name of them has more than {TEXT_CHARS_MAX} characters, and the journal has only so many"
+    CUT = f"a name of them has more than {TEXT_BYTES_MAX} bytes, and the journal has only so many"
     NO_NAME = "a name of them is missing, empty, or no valid Unicode"
     OTHER = "they were refused for another reason than a missing right"
     SENDERS = f"there were more than {SENDERS_MAX} senders"
@@ -178,7 +179,7 @@ def _why_left(asked: Asked, key: str | None, host: str, record: Record) -> Left 
     if asked.access is Access.OFF:
         return Left.NO_CLASS
     names = [*_brokers(asked), *([] if asked.namespace is None else [asked.namespace])]
-    if any(len(text) > TEXT_CHARS_MAX for text in (*names, key or "", asked.address or "")):
+    if any(is_shortened(text) for text in (*names, key or "", asked.address or "")):
         return Left.CUT
     if not all(map(_is_text, names)) or not (key is None or _is_text(key)):
         return Left.NO_NAME
