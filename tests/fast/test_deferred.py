@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -53,11 +54,12 @@ def test_a_lookup_waits_for_a_registration_that_came_before_it(tmp_path: Path) -
 
 
 def test_a_lookup_waits_for_a_short_time_only(tmp_path: Path) -> None:
-    with LiveServer(tmp_path, reactors=1) as server, server.connect() as broker, server.connect() as client:
-        with server.held_still():
-            register_later(server, broker, "new", "other")
-            ask(client, "new")
-            assert NO_ROUTE in client.receive_frame()
+    with LiveServer(tmp_path, reactors=1) as server, ExitStack() as stack:
+        broker, client = [stack.enter_context(server.connect()) for _ in range(2)]
+        stack.enter_context(server.held_still())
+        register_later(server, broker, "new", "other")
+        ask(client, "new")
+        assert NO_ROUTE in client.receive_frame()
 
 
 @pytest.mark.usefixtures("patient")

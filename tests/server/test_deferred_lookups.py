@@ -63,7 +63,8 @@ def nothing() -> None:
     """No answer is looked at."""
 
 
-def test_lookups_wait_for_their_epoch_and_not_for_later_ones(loop: Loop) -> None:
+@pytest.mark.usefixtures("loop")
+def test_lookups_wait_for_their_epoch_and_not_for_later_ones() -> None:
     epochs, answered = Epochs(), [0]
     deferred = deferred_of(epochs)
     assert deferred.defer(1, "client", lambda: answered.append(1))
@@ -87,7 +88,8 @@ def test_a_lookup_waits_20_ms_at_most(loop: Loop) -> None:
     assert not loop.calls
 
 
-def test_few_lookups_of_a_host_wait(loop: Loop) -> None:
+@pytest.mark.usefixtures("loop")
+def test_few_lookups_of_a_host_wait() -> None:
     epochs = Epochs()
     deferred = deferred_of(epochs)
     assert all(deferred.defer(1, "greedy", nothing) for _ in range(DEFERRED_OF_HOST_MAX))
@@ -98,7 +100,8 @@ def test_few_lookups_of_a_host_wait(loop: Loop) -> None:
     assert deferred.defer(2, "greedy", nothing)
 
 
-def test_few_lookups_of_all_hosts_wait(loop: Loop) -> None:
+@pytest.mark.usefixtures("loop")
+def test_few_lookups_of_all_hosts_wait() -> None:
     deferred = deferred_of(Epochs())
     assert all(deferred.defer(1, f"host {number}", nothing) for number in range(DEFERRED_MAX))
     assert not deferred.defer(1, "one more", nothing)

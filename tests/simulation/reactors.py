@@ -232,7 +232,7 @@ class VirtualReactors:
     def limit_idle(self, idle_ms_max: int) -> None:
         self.idle_ms_max = idle_ms_max
 
-    def end_frame(self, epoch: int) -> None:
+    def end_frame(self, _epoch: int) -> None:
         self.arrived -= 1
 
     def is_applied(self, _epoch: int) -> bool:

@@ -53,7 +53,7 @@ class Receiver(Protocol):
     """Takes the messages of the reactors, a method for each `MessageKind` to control. ``connection``: its number."""
 
     def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
-        """FRAME: a request; only its header where the host made more requests than it may. ``epoch``: for `end_frame`."""
+        """FRAME: a request; only its header where the host made more requests than it may. For `end_frame`."""
 
     def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
         """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
@@ -83,8 +83,8 @@ class Reactors:
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `hold_here`, `to_close_here`, `count_lookups`,
-    `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `hold_here`, `to_close_here`,
+    `count_lookups`, `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
     """
 
     slots: RouteSlots

@@ -68,9 +68,7 @@ class Answering:
         """Count requests from now on."""
         self._measures = measures
 
-    def serve(
-        self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, epoch: int
-    ) -> bool:
+    def serve(self, connection: Connection, frame: bytes | memoryview, refusal: SystemBusy | None, epoch: int) -> bool:
         """Answer a frame, with ``refusal`` if it was refused. A lookup without a route of ``epoch``
         waits for the frames that reactors handed over in it or earlier. 0 waits for nothing.
 
@@ -110,9 +108,7 @@ class Answering:
             self._remember_allowed(frame)
         return verdict.error is None
 
-    def _serve(
-        self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, epoch: int
-    ) -> None:
+    def _serve(self, connection: Connection, request: RemotingCommand, refusal: SystemBusy | None, epoch: int) -> None:
         if refusal is not None:
             self._answer(connection, request, dispatch.reply_of(refusal))
         elif self._context.going_away and request.version > V5_3_1:

@@ -128,7 +128,8 @@ class Inbox(Generic[Key]):
 
     def submit(
         self, key: Key, frame: bytes | memoryview, release: Callable[[int], object] | None = None,
-        take: Callable[[bytes | memoryview | None], object] | None = None, *, is_beyond_rate: bool = False, epoch: int = 0,
+        take: Callable[[bytes | memoryview | None], object] | None = None,
+        *, is_beyond_rate: bool = False, epoch: int = 0,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line, is_new = self._line_of(key)
