@@ -84,7 +84,8 @@ class Reactors:
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
     Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `hold_here`, `to_close_here`,
-    `count_lookups`, `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`. Any thread: all others.
+    `count_lookups`, `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
+    Any thread: all others.
     """
 
     slots: RouteSlots
