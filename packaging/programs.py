@@ -19,8 +19,6 @@ from rocketns.collect import arguments as collect
 from rocketns.doctor import arguments as doctor
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.shadow import options as shadow
-from rocketns.shadow import switching as switch
-from rocketns.shadow.replaying import options as replay
 from rocketns.tools import arguments as tools
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,8 +39,7 @@ PROGRAMS = (
     Program(words.COLLECT, "watch name servers, and write their journals", collect.build, "collect"),
     Program(words.DOCTOR, "say why clients find no route, and what mends it", doctor.build, "doctor"),
     Program(words.SHADOW, "stand in front of a name server, compare", shadow.parser, "shadow"),
-    Program(words.SWITCH, "say whose answers a shadow's clients get", switch.parser, "shadow"),
-    Program(words.REPLAY, "play recorded requests, compare answers", replay.build, "shadow"),
+    Program(words.REPLAY, "play recorded requests, compare answers", shadow.replay_parser, "shadow"),
 )
 TOOLS_PAGE = "commands"
 SERVER_PAGES = ("properties", "operating", "migration")

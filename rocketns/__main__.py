@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-AUDIT, COLLECT, SHADOW, SWITCH, REPLAY = "audit", "collect", "shadow", "switch", "replay"
+AUDIT, COLLECT, SHADOW, REPLAY = "audit", "collect", "shadow", "replay"
 DOCTOR = "doctor"
 TOOLS = ("get", "diff", "top", "health", "access", "completion")
 
@@ -29,12 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.shadow.cli import main as shadow
 
         return shadow(words[1:])
-    if words[:1] == [SWITCH]:
-        from rocketns.shadow.switching import main as switch
-
-        return switch(words[1:])
     if words[:1] == [REPLAY]:
-        from rocketns.shadow.replaying.cli import main as replay
+        from rocketns.shadow.replay import main as replay
 
         return replay(words[1:])
     if words and words[0] in TOOLS:

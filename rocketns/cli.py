@@ -30,8 +30,8 @@ Start it without options, and set namesrvAddr of brokers and clients to port 987
 To ask running name servers, Java's too: rocketns get, diff, top or health --help
 To write journals of name servers from outside, Java's too: rocketns collect --help
 To compare the journals of several name servers: rocketns audit --help
+To find out why clients find no route: rocketns doctor --help
 To stand in front of a name server, Java's too, and compare its answers with rocketns': rocketns shadow --help
-To say whose answers the clients of a shadow get: rocketns switch --help
 To send recorded requests to a name server, and compare its answers: rocketns replay --help
 To read a policy of access control: rocketns access --help
 To complete all this in a shell: rocketns completion --help

@@ -20,8 +20,8 @@ from interop.parity.language import PORTS, Scenario, Step
 from interop.parity.servers import Outcome, Side, request
 from rocketns.shadow.comparing import even
 from rocketns.shadow.comparing.comparing import Comparing
-from rocketns.shadow.comparing.frames import split
 from rocketns.shadow.comparing.listed import SEEN
+from rocketns.shadow.frames import split
 from rocketns.shadow.pairs import Pair
 
 Question = tuple[int, dict[str, str] | None, int]
@@ -46,7 +46,7 @@ _TIMESTAMP = re.compile(rb'"timestamp":(\d{13})\b')
 
 def settled(data: bytes, home: Path, ports: tuple[int, ...] = ()) -> bytes:
     """A frame without what depends on the machine and on the time."""
-    header, body, kind = split(data)
+    kind, header, body = split(data)
     body = body.replace(str(home).encode(), b"HOME")
     if b"listenPort=" in body:
         body = re.sub(rb"(?m)^listenPort=[1-9]\d*$", b"listenPort=PORT", body)
@@ -78,7 +78,7 @@ def differing(
 
 def file_text(content: bytes, home: Path) -> str:
     """A file's content without the machine in it: JSON with its members sorted, anything else as it is."""
-    _, body, _ = split(settled(frame(b"", content), home))
+    _, _, body = split(settled(frame(b"", content), home))
     try:
         return json.dumps(json.loads(body), sort_keys=True, ensure_ascii=False)
     except ValueError:
@@ -161,7 +161,7 @@ def _json(outcome: Outcome) -> dict:  # type: ignore[type-arg]
     """A body as far as it is JSON."""
     if outcome.kind != "answer":
         return {}
-    _, body, _ = split(outcome.frame)
+    _, _, body = split(outcome.frame)
     try:
         return dict(json.loads(quoted(body)))
     except ValueError:

@@ -18,7 +18,7 @@ from interop.parity.requests import Writer
 from interop.parity.servers import CLOSED, SILENT, Listeners, Outcome, Side, header_of, request, write_file
 from interop.parity.setups import client_context
 from interop.parity.tape import Tape
-from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.frames import split
 
 WITHIN_S = 60.0
 QUESTIONS = "questions"
@@ -368,4 +368,4 @@ def _notifications(found: list[tuple[int, bytes]]) -> str:
     def numbered(match: re.Match[bytes]) -> bytes:
         return opaques.setdefault(match[0], b'"opaque":%d' % len(opaques))
 
-    return "\n".join(f"{place}: {OPAQUE.sub(numbered, split(data)[0]).decode('latin-1')}" for place, data in found)
+    return "\n".join(f"{place}: {OPAQUE.sub(numbered, split(data).header).decode('latin-1')}" for place, data in found)

@@ -28,7 +28,7 @@ from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import ROCKETMQ, Client, decode_binary_header, eventually, frame, json_header
 from interop.parity.language import Setup
 from interop.parity.setups import HOME, PEM, describe, pem
-from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.frames import split
 
 ANSWER_WITHIN_S = 60.0
 ASK_AGAIN_EVERY_S = 0.02
@@ -192,7 +192,7 @@ class Side:
 
 def header_of(data: bytes) -> dict[str, Any]:
     """The header of a whole frame; a JSON one as json reads it."""
-    header, _, kind = split(data)
+    kind, header, _ = split(data)
     return decode_binary_header(header) if kind == ROCKETMQ else dict(json.loads(header))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from interop.harness.wire import JSON, ROCKETMQ, frame
 from interop.parity.language import Form
 from interop.parity.servers import Outcome
-from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.frames import split
 
 FOLDER = Path(__file__).parents[2] / "tests" / "golden"
 KINDS = {JSON: "json", ROCKETMQ: "rocketmq"}
@@ -104,7 +104,7 @@ def _written(found: Found) -> list[str]:
 def _line(outcome: Outcome) -> str:
     if outcome.kind != "answer":
         return outcome.kind
-    header, body, kind = split(outcome.frame)
+    kind, header, body = split(outcome.frame)
     return f"{KINDS[kind]} {_text(header)}" + (f"\t{_text(body)}" if body else "")
 
 

@@ -14,11 +14,8 @@ from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import JavaNameServer, NameServer
 from interop.harness.wire import ANSWER_TIMEOUT_S
 from interop.traffic.relay import cut
-from rocketns.shadow.recording.file import Recorder, Recording
-from rocketns.shadow.replaying.choosing import Choice, Pace
-from rocketns.shadow.replaying.connection import Connection
-from rocketns.shadow.replaying.playing import Player
-from rocketns.shadow.replaying.result import Result
+from rocketns.shadow.recording import Recorder, Recording
+from rocketns.shadow.replay import Connection, Player, Result
 from tests.behaviour import steps
 
 CORPUS = Path(__file__).parents[2] / "tests" / "golden" / "traffic" / "clients.frames"
@@ -41,12 +38,8 @@ async def _play(server: NameServer) -> Result:
         with server.connect() as client:
             steps.settle(client)
 
-    async def until_settled(_seconds: float) -> None:
-        await asyncio.to_thread(settle)
-
-    pace = Pace(asyncio.get_running_loop().time, until_settled)
-    player = Player(open_one, Choice(with_changes=True), pace, until_settled, settle_s=1.0)
-    return await player.play(Recording(CORPUS).pairs())
+    player = Player(open_one, with_changes=True, settle=lambda: asyncio.to_thread(settle))
+    return await player.play(recorded.pair for recorded in Recording(CORPUS).pairs())
 
 
 def main() -> int:

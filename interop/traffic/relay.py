@@ -17,8 +17,8 @@ from interop.harness.wire import ROCKETMQ, decode_binary_header
 from interop.parity.compare import settled
 from rocketns.protocol.command import decode
 from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
+from rocketns.shadow.frames import split
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.recording.frames import split
 
 _connections = itertools.count(1)
 

@@ -15,7 +15,7 @@ from rocketns.shadow.counting.kept import Samples
 from rocketns.shadow.counting.standing import Standing
 from rocketns.shadow.counting.summary import exit_status, summary
 from rocketns.shadow.options import parse
-from rocketns.shadow.recording.file import Recorder
+from rocketns.shadow.recording import Recorder
 from rocketns.shadow.running import Shadow
 from rocketns.shadow.status.page import report
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
@@ -32,8 +32,6 @@ def main(arguments: Sequence[str]) -> int:
     writer = start_logging(options.log_level)
     try:
         check_upstream(options.upstream, options.bind, options.port)
-        if options.record is not None:
-            check_record(Path(options.record))
         if options.report is not None:
             check_report(Path(options.report))
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
@@ -62,16 +60,6 @@ def _write(path: Path, standing: Standing) -> int:
         complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
         return EXIT_UNREADABLE
     return exit_status(standing)
-
-
-def check_record(path: Path) -> None:
-    """StartupError if there is such a file or link, or it could not be made."""
-    if os.path.lexists(path):
-        raise StartupError(f"the recording {path} exists, and is not overwritten. Move it away, or name another file")
-    if not os.access(path.parent, os.W_OK):
-        raise StartupError(
-            f"the recording cannot be written to {path}. Name a file in a folder that is there and yours"
-        )
 
 
 def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:

@@ -1,16 +1,16 @@
-"""The options of `rocketns shadow`."""
+"""The options of `rocketns shadow` and of `rocketns replay`."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from rocketns.config.texts.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.shadow.judge.starting import SETTLE_S
-from rocketns.shadow.switch import ALL
-from rocketns.tools.arguments import Parser, address, number
+from rocketns.tools.arguments import Parser, addr, address, number, seconds
 
 DEFAULT_PORT, PORT_MAX = 9876, 65_535
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -18,9 +18,8 @@ TIME = re.compile(r"([0-9]{1,6})([smhd])")
 
 INTRODUCTION = """\
 Stand in front of a name server, Java's or another rocketns: pass every connection's bytes to it and its answers back
-unchanged, let a whole rocketns of its own work on the same requests, and compare the answers. Clients notice nothing
-of the comparing. With --serve, or later by `rocketns switch`, rocketns' answers go out and the others are compared.
-See docs/shadow.md.
+unchanged, let a whole rocketns of its own work on the same requests, and compare the answers. Clients get the answers
+of that name server alone, and notice nothing of the comparing. See docs/shadow.md.
 
 rocketns shadow --upstream java:9876 -p 9876 --status 127.0.0.1:9880
 rocketns shadow --upstream java:9876 -p 9876 --for 24h --report shadow.html
@@ -29,17 +28,35 @@ EPILOG = """\
 Exit status:
   0  ended by --for, SIGTERM or SIGINT, and no pair differed
   1  ended likewise, and pairs differed, were late or lacked an answer
-  2  wrong option, or it could not start; the message says why
-
-Signals:
-  SIGUSR1           serve: rocketns' answers go out to all connections
-  SIGUSR2           pass: the upstream's answers go out
-  SIGTERM, SIGINT   end; the report is written first
+  2  nothing was compared, a wrong option, or it could not start; the message says which
 """
 
 
+ABOUT_REPLAY = """\
+Play recorded requests to a name server, Java's or rocketns, and compare its answers with the recorded ones. The file
+beside the report of `rocketns shadow` has the pairs that differed. What Java leaves open, such as the order of lists,
+does not count.
+
+Requests that change something are not sent unless --all says so. With --all brokers of the recording are registered
+and unregistered, and KV items, permissions and properties are changed: use it only with a name server that serves
+nobody. Signatures are not in the file, so a name server that checks them refuses the requests.
+"""
+EPILOG_REPLAY = """\
+Examples:
+  rocketns replay shadow.html.frames.jsonl --to 127.0.0.1:9876
+  rocketns replay clients.frames --to 127.0.0.1:19876 --all --json
+
+Exit status:
+  0  no answer differs, except as docs/differences.md lists
+  1  an answer differs, or is missing
+  2  the file or the name server cannot be used, nothing was compared, or a wrong option; the message says which
+"""
+TIMEOUT_S = 10.0
+EXIT_SAME, EXIT_DIFFERENT, EXIT_UNUSABLE = 0, 1, 2
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options. SystemExit: 0 after help, 2 for a wrong option."""
+    """The options of `rocketns shadow`. SystemExit: 0 after help, 2 for a wrong option."""
     parsed = parsers.parse(parser, arguments, "help")
     parsed.system = dict(parsed.system)
     return parsed
@@ -57,7 +74,8 @@ def parser() -> Parser:
     add("-c", dest="config_file", metavar="FILE", help="Java properties file of rocketns' own half")
     add("--journal", metavar="PATH",
         help="folder in which the own half writes its journal, from which it restores its routes")  # fmt: skip
-    _add_switch(made)
+    add("--settle", dest="settle_s", type=_time, default=SETTLE_S, metavar="TIME",
+        help=f"the time that brokers have to register at a half; by default {SETTLE_S:g}s")  # fmt: skip
     _add_comparing(made)
     add("--for", dest="for_s", type=_time, metavar="TIME", help="end after so long, as 90s, 10m, 24h or 7d")
     add("--proxy-protocol", action="store_true",
@@ -70,25 +88,16 @@ def parser() -> Parser:
     return made
 
 
-def _add_switch(made: Parser) -> None:
-    add = made.add_mutually_exclusive_group().add_argument
-    add("--serve", dest="serve_percent", action="store_const", const=ALL, default=0,
-        help="let rocketns' answers go out from the start, as soon as it knows the brokers")  # fmt: skip
-    add("--serve-percent", dest="serve_percent", type=number(0, ALL), metavar="N",
-        help="likewise, to N %% of the connections")  # fmt: skip
-    made.add_argument("--settle", dest="settle_s", type=_time, default=SETTLE_S, metavar="TIME",
-                      help=f"the time that brokers have to register at a half; by default {SETTLE_S:g}s")  # fmt: skip
-
-
 def _add_comparing(made: Parser) -> None:
     add = made.add_argument
     add("--reference", type=address, metavar="HOST:PORT",
         help="a second name server like the upstream: what the two say differently is noise")  # fmt: skip
-    add("--record", metavar="FILE", help="write all pairs to this file, for `rocketns replay`")
-    add("--record-hash-names", dest="hash_names", action="store_true",
-        help="with --record: hash the names of topics, brokers and groups, and addresses")  # fmt: skip
-    add("--report", metavar="FILE", help="write a page with the result at the end")
-    add("--status", type=address, metavar="HOST:PORT", help="serve counts, /metrics and the switch over HTTP there")
+    add(
+        "--report",
+        metavar="FILE",
+        help="write a page with the result at the end, and beside it the pairs that differ, for `rocketns replay`",
+    )
+    add("--status", type=address, metavar="HOST:PORT", help="serve a page, counts and /metrics over HTTP there")
 
 
 def _time(text: str) -> float:
@@ -96,3 +105,25 @@ def _time(text: str) -> float:
     if found is None:
         raise argparse.ArgumentTypeError(f"{text}: a time as 90s, 10m, 24h or 7d expected")
     return float(int(found[1]) * UNITS[found[2]])
+
+
+def parse_replay(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of `rocketns replay`. SystemExit: 0 after help, 2 for a wrong option."""
+    return parsers.parse(replay_parser, arguments, "help")
+
+
+def replay_parser() -> argparse.ArgumentParser:
+    """The options of `rocketns replay`."""
+    made = Parser(prog="rocketns replay", description=ABOUT_REPLAY, epilog=EPILOG_REPLAY, allow_abbrev=False,
+                  formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    add = made.add_argument
+    add("file", metavar="FILE", type=Path, help="the recorded pairs")
+    add("--to", required=True, type=addr, metavar="HOST:PORT", help="the name server")
+    add("--all", action="store_true", help="send everything, also what changes the name server")
+    add("--timeout", type=seconds, default=TIMEOUT_S, metavar="SECONDS",
+        help="time for each answer; by default %(default)g")  # fmt: skip
+    add("--json", action="store_true", help="print JSON, for programs")
+    parsers.add_language_option(made)
+    add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="<name>=<value>",
+        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
+    return made

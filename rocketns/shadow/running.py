@@ -32,13 +32,9 @@ from rocketns.shadow.counting.telling import Listening
 from rocketns.shadow.half.half import OwnHalf
 from rocketns.shadow.judge.starting import command
 from rocketns.shadow.judging import JudgeLink
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import own_began
-from rocketns.shadow.relay.clients.plain import PlainClient
-from rocketns.shadow.relay.clients.secured import EitherClient
-from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.surroundings import Upstream
-from rocketns.shadow.switch import ALL, Switch
+from rocketns.shadow.pairs import Outcome, own_began
+from rocketns.shadow.relay.client import EitherClient, PlainClient
+from rocketns.shadow.relay.relay import Relay, Upstream
 
 if TYPE_CHECKING:
     from rocketns.shadow.status.server import StatusServer
@@ -62,7 +58,6 @@ class Shadow:
     def __init__(self, options: Namespace, folder: Path) -> None:
         """StartupError if the address or a file is not usable. ``folder`` is the own half's, and empty."""
         self.options = options
-        self.switch = Switch(options.serve_percent)
         self.upstream = Upstream(*options.upstream)
         self.counts = Counts()
         self._given = _read(options.config_file)
@@ -109,16 +104,16 @@ class Shadow:
         self._client_of_servers = RemotingClient(lambda: TlsConfig.read(options.system, {}), failures=logging.DEBUG)
         server = NameServer(self._client_of_servers, str(self.upstream), SerializeType.JSON)
         plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
-        self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
+        self.half = OwnHalf(self._folder, server, plain, self._given, self._tell_began, journal=options.journal,
                             ns=f"shadow_{self.port}", settle_s=options.settle_s)  # fmt: skip
         self._make_upstream_context()
         upstream_tls = None if self._context is None else self._upstream_context
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
-            self.upstream, self.half, self.switch, self.judge.send, frame_bytes_max=limits.frame_bytes_max,
-            connections_max=connections_max(), sends_all=options.record is not None,
-            proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls, ends_tls=self._ends_tls,
+            self.upstream, self.half, self.judge.send, frame_bytes_max=limits.frame_bytes_max,
+            connections_max=connections_max(), proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls,
+            ends_tls=self._ends_tls,
         )  # fmt: skip
 
     def _status_server(self) -> StatusServer | None:
@@ -128,15 +123,14 @@ class Shadow:
             raise StartupError(STATUS_NEEDS)
         from rocketns.shadow.status.server import StatusServer
 
-        return StatusServer(self.options.status, self.standing, self.switch.set)
+        return StatusServer(self.options.status, self.standing)
 
     def standing(self) -> Standing:
         """How it stands now."""
         self.flush()
         reference = None if self.options.reference is None else with_port(*self.options.reference)
-        numbers = self.relay.counts.items() | {"served_percent_now": self.relay.percent}
-        return Standing(self.counts, str(self.upstream), self._began_ms, _epoch_ms(), self.switch.percent, reference,
-                        self._half_text(), numbers)  # fmt: skip
+        return Standing(self.counts, str(self.upstream), self._began_ms, _epoch_ms(), reference, self._half_text(),
+                        self.relay.counts.items())  # fmt: skip
 
     def _half_text(self) -> str:
         if self.half.port is None:
@@ -173,8 +167,6 @@ class Shadow:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reread)
-        loop.add_signal_handler(signal.SIGUSR1, self.switch.set, ALL, "SIGUSR1")
-        loop.add_signal_handler(signal.SIGUSR2, self.switch.set, 0, "SIGUSR2")
 
     async def _until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
@@ -189,11 +181,6 @@ class Shadow:
         await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
         await self.half.stop()
         self.flush()
-        lacking = self.counts.skipped + self.relay.counts.left
-        if self.options.record is not None and lacking:
-            log.warning("the recording lacks %d requests, or more of a judge that was killed: %d not compared, and %d "
-                        "whose connection ended before both answers", lacking, self.counts.skipped,
-                        self.relay.counts.left)  # fmt: skip
 
     # Pairs
 
@@ -216,10 +203,6 @@ class Shadow:
         for code, number in self.relay.pairing.take_equal().items():
             self.counts.add(code, Outcome.EQUAL, number)
         self.counts.skipped += self.relay.take_skipped() + self.judge.take_lost()
-
-    def _half_changed(self) -> None:
-        self.relay.look_again()
-        self._tell_began()
 
     def _tell_began(self) -> None:
         """Both the half and the judge may be started again."""

@@ -12,7 +12,7 @@ from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import ROCKETMQ, Client, binary_header, frame, json_header
-from rocketns.shadow.comparing.frames import split
+from rocketns.shadow.frames import split
 from tests.behaviour.calls import both_encodings, put_kv, route_body
 from tests.behaviour.conftest import Names, running
 from tests.behaviour.steps import registered
@@ -139,6 +139,6 @@ def test_header_and_body_come_in_one_read(server: NameServer, names: Names, brok
         asked = frame(json_header(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": names.topic()}, version=401))
         for _ in range(LOOKUPS):
             client.send(asked)
-            header, body, _ = split(client.socket.recv(READ_BYTES))
+            _, header, body = split(client.socket.recv(READ_BYTES))
             assert json.loads(header)["code"] == 0
             assert len(json.loads(body)["brokerDatas"]) == brokers

@@ -30,8 +30,6 @@ from rocketns.languages import parsers
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.pipeline.contract import meanings
 from rocketns.shadow import options as shadow
-from rocketns.shadow import switching as switch
-from rocketns.shadow.replaying import options as replay
 from rocketns.tools import arguments as tools
 from tests.check.source import ROOT
 
@@ -106,7 +104,7 @@ def properties_texts() -> Iterator[str]:
     for one in (*SYSTEM_PROPERTIES, *TLS_PROPERTIES):
         yield one.doc
     yield from (one.default for one in SYSTEM_PROPERTIES if " " in one.default)
-    yield from (collect.EXAMPLES, shadow.EPILOG, switch.EPILOG, replay.EPILOG)
+    yield from (collect.EXAMPLES, shadow.EPILOG, shadow.EPILOG_REPLAY)
     for _, doc in (*cli.EXIT_STATUSES, *cli.SIGNALS):
         yield doc
 
@@ -120,7 +118,7 @@ def meanings_texts() -> Iterator[str]:
 
 def domains() -> dict[str, Domain]:
     """Every domain but argparse's own words, which are not extracted."""
-    shown = (cli.parser(), tools.build(), collect.build(), shadow.parser(), switch.parser(), replay.build())
+    shown = (cli.parser(), tools.build(), collect.build(), shadow.parser(), shadow.replay_parser())
     rooms = ("cli.py", "languages", "config", "tools", "collect", "shadow")
     return {
         "doctor": Domain(("doctor",), parsers=(doctor.build(),)),

@@ -7,8 +7,7 @@ from typing import Any
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.shadow.counting.kept import Difference, Kept
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair
+from rocketns.shadow.pairs import Outcome, Pair
 
 NOW_MS = 1_764_000_000_000
 

@@ -12,11 +12,9 @@ from typing import Any
 
 from interop.harness.wire import eventually, frame, json_header
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.relay.clients.plain import PlainClient
-from rocketns.shadow.relay.frames.budget import Budget
-from rocketns.shadow.relay.relay import Relay
-from rocketns.shadow.relay.surroundings import Upstream
-from rocketns.shadow.switch import Switch
+from rocketns.shadow.relay.client import PlainClient
+from rocketns.shadow.relay.frames import Budget
+from rocketns.shadow.relay.relay import Relay, Upstream
 
 WITHIN_S = 60.0
 
@@ -119,8 +117,6 @@ class Half:
 
     def __init__(self, port: int | None) -> None:
         self.port = port
-        self.generation = 1
-        self.is_settled = True
         self.unsettled: list[str] = []
 
     def unsettle(self, why: str) -> None:
@@ -132,7 +128,7 @@ class Scene:
 
     def __init__(self, budget: Budget | None = None, **options: Any) -> None:
         self.up, self.own = Server(), Server()
-        self.half, self.switch = Half(self.own.port), Switch()
+        self.half = Half(self.own.port)
         self.judged: list[Pair] = []  # pairs of answers that differ
         self._now_s = 1000.0
         self._ready = threading.Event()
@@ -151,7 +147,7 @@ class Scene:
 
     async def _start(self) -> None:
         upstream = Upstream("127.0.0.1", self.up.port)
-        self.relay = Relay(upstream, self.half, self.switch, self._judge, frame_bytes_max=FRAME_BYTES_MAX,
+        self.relay = Relay(upstream, self.half, self._judge, frame_bytes_max=FRAME_BYTES_MAX,
                            connections_max=100, budget=self._budget, now=self._now, **self._options)  # fmt: skip
         self.relay.start()
         self._server = await self._loop.create_server(lambda: PlainClient(self.relay), "127.0.0.1", 0)

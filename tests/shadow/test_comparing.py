@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns.shadow.comparing import even, tokens
+from rocketns.shadow import tree
 from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, Finding
-from rocketns.shadow.comparing.even import differ_only_in_order
 from rocketns.shadow.comparing.listed import SEEN
 from rocketns.shadow.counting.kept import SHOWN_CHARACTERS
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair
-from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, compact, pair, queues, request, route
+from rocketns.shadow.pairs import Outcome, Pair
+from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, compact, pair, request, route
 
 INFO = {"brokerAddrTable": {"a": broker("a"), "b": broker("b")}, "clusterAddrTable": {"C": ["a", "b"], "D": ["x", "y"]}}
 MAPPING = {"b": {"bname": "b"}, "a": {"bname": "a"}}
@@ -250,38 +247,8 @@ def test_a_hostile_body_differs_and_is_cut(body: bytes, code: int) -> None:
 def test_a_body_of_more_tokens_than_the_bound_is_compared_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = b'{"table":{"a":"1","b":"2"}}', b'{"table":{"b":"2","a":"1"}}'
     assert Comparing().compare(pair(answer(one), answer(other))).outcome is Outcome.ORDER
-    monkeypatch.setattr(tokens, "TOKENS_MAX", 10)
+    monkeypatch.setattr(tree, "TOKENS_MAX", 10)
     assert Comparing().compare(pair(answer(one), answer(other))).outcome is Outcome.DIFFERENT
-
-
-# With what could pass for a separator.
-NAMES = st.text(st.sampled_from('ab"\\,{}[]:é'), max_size=6) | st.sampled_from(['},{"brokerAddrs":', '","', "}]", '"]'])
-BROKERS = st.lists(st.builds(broker, NAMES, NAMES), max_size=4)
-QUEUES = st.lists(st.builds(queues, NAMES, st.sampled_from([4, 6])), max_size=4)
-SEEDS = st.randoms(use_true_random=False)
-
-
-def decoded_equal(one: bytes, other: bytes) -> bool:
-    return even.differing(answer(one), answer(other), NOW_MS) == {}
-
-
-def shuffled(items: list[Any], chance: random.Random) -> list[Any]:
-    return chance.sample(items, len(items))
-
-
-def of_route(brokers: list[Any], queued: list[Any]) -> bytes:
-    return compact({"brokerDatas": brokers, "filterServerTable": {}, "queueDatas": queued})
-
-
-@given(BROKERS, QUEUES, BROKERS, QUEUES, SEEDS)
-def test_routes_that_seem_equal_but_for_order_are_so_decoded(
-    brokers: list[Any], queued: list[Any], more: list[Any], others: list[Any], chance: random.Random
-) -> None:
-    one = of_route(brokers, queued)
-    turned = of_route(shuffled(brokers, chance), shuffled(queued, chance))
-    for other in (turned, of_route(more, queued), of_route(brokers, others)):
-        if one != other and differ_only_in_order(one, other):
-            assert decoded_equal(one, other)
 
 
 BODIES = st.lists(st.sampled_from(["a", "b", "é"]), max_size=3).map(lambda names: compact({"topicList": names}))

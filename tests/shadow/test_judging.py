@@ -14,8 +14,7 @@ from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.judge.judging import Judge
 from rocketns.shadow.judge.questions import Again, may_be_asked_again, question_of, text_of, with_opaque
 from rocketns.shadow.judge.waiting import ASK_AFTER_S, Waiting
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair, own_began
+from rocketns.shadow.pairs import Outcome, Pair, own_began
 from tests.shadow.frames import NOW_MS, answer, pair, request, route
 
 HERE, THERE, ELSEWHERE = answer(route("a")), answer(route("b")), answer(route("c"))

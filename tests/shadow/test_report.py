@@ -20,9 +20,8 @@ from rocketns.shadow.counting.kept import Difference, Samples
 from rocketns.shadow.counting.standing import READY_AFTER_MS, Mood, Standing, verdict_on
 from rocketns.shadow.counting.summary import summary
 from rocketns.shadow.counting.telling import Listening, told
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.recording.file import Recording
-from rocketns.shadow.status import server as status
+from rocketns.shadow.pairs import Outcome
+from rocketns.shadow.recording import Recording
 from rocketns.shadow.status.page import live_page, report
 from rocketns.shadow.status.server import StatusServer
 from tests.shadow.frames import PAIR, answer, kept, pair, request, route
@@ -102,7 +101,7 @@ def equal(number: int) -> Counts:
 
 def test_nothing_is_called_ready_that_was_not_shown_for_a_day() -> None:
     assert verdict_on(standing(equal(1_234_567))).mood is Mood.GOOD
-    assert "ready to serve after 24 h" in verdict_on(standing(equal(12), 1_200_000)).sentence
+    assert "enough after 24 h" in verdict_on(standing(equal(12), 1_200_000)).sentence
     skipped, warming = equal(12), Counts()
     skipped.skipped = 3
     warming.add(105, Outcome.WARMING, 5)
@@ -134,15 +133,11 @@ def test_no_text_of_a_peer_becomes_markup_in_the_report_or_the_page() -> None:
         assert text.count("&lt;script&gt;alert(1)") >= 6
 
 
-SERVE = "/switch?serve_percent=100"
-asked_to_serve: list[int] = []
-
-
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Callable[..., tuple[int, str]]]:
-    """Asks a status port on a loop of its own thread; a switch is noted in ``asked_to_serve``."""
+    """Asks a status port on a loop of its own thread."""
     loop = asyncio.new_event_loop()
-    server = StatusServer(("127.0.0.1", 0), shown, lambda percent, _: asked_to_serve.append(percent))
+    server = StatusServer(("127.0.0.1", 0), shown)
     thread = Thread(target=loop.run_forever)
     thread.start()
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
@@ -173,14 +168,10 @@ def test_the_page_its_files_the_counts_and_the_metrics_are_served(ask: Callable[
         assert f"rocketns_shadow_{line}" in metrics
 
 
-def test_neither_a_web_page_nor_another_machine_can_switch(
-    ask: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ask("POST", SERVE)[0] == 403
-    assert ask("POST", SERVE, X_Rocketns_Change="yes", Host="evil.example")[0] == 421
-    monkeypatch.setattr(status, "_is_here", lambda _: False)
-    assert ask("POST", SERVE, X_Rocketns_Change="yes")[0] == 403
-    assert not asked_to_serve
+def test_nothing_can_be_changed_there(ask: Callable[..., tuple[int, str]]) -> None:
+    for path in ("/", "/switch?serve_percent=100", "/api/counts"):
+        assert ask("POST", path, X_Rocketns_Change="yes")[0] in (404, 405)
+    assert ask("GET", "/", Host="evil.example")[0] == 421
 
 
 def differing_counts() -> Counts:
@@ -195,7 +186,7 @@ def differing_counts() -> Counts:
 def test_the_frames_of_pairs_that_differ_are_beside_the_report_without_what_signs_them(tmp_path: Path) -> None:
     written = write_report(tmp_path / "shadow.html", shown(differing_counts()))
     assert [path.name for path in written] == ["shadow.html", "shadow.html.frames.jsonl"]
-    ((_, recorded),) = Recording(written[1]).pairs()
+    (recorded,) = Recording(written[1]).pairs()
     assert recorded.outcome is Outcome.DIFFERENT
     assert recorded.pair.own == answer(route("b"))
     assert b"s3cret" not in recorded.pair.request

@@ -11,9 +11,9 @@ from functools import cached_property
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode, SerializeType
 from rocketns.protocol.command import FLAG_ONEWAY, RemotingCommand, decode
-from rocketns.shadow.comparing.frames import header_text, split
-from rocketns.shadow.comparing.tokens import Node, parse
+from rocketns.shadow.frames import header_text, split
 from rocketns.shadow.pairs import Pair
+from rocketns.shadow.tree import Node, UnreadableError, parse_compact
 
 UNREADABLE = -1
 _CODE = re.compile(r'"code":(-?\d{1,9})')
@@ -21,7 +21,7 @@ _REMARK = re.compile(r'"remark":("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadRequest:
     """A request. ``code`` is UNREADABLE where rocketns would close the connection."""
 
     frame: bytes
@@ -58,16 +58,16 @@ class Asked:
         return self.frame[4:5] == bytes([SerializeType.JSON]) and b'"opaque"' not in self.header
 
 
-def asked(frame: bytes) -> Asked:
+def asked(frame: bytes) -> ReadRequest:
     """A request from its frame."""
     try:
-        return Asked(frame, decode(frame))
+        return ReadRequest(frame, decode(frame))
     except MalformedFrame:
-        return Asked(frame, None)
+        return ReadRequest(frame, None)
 
 
 @dataclass(frozen=True)
-class Said:
+class ReadAnswer:
     """An answer, as far as it is one."""
 
     frame: bytes
@@ -76,12 +76,12 @@ class Said:
 
     def __post_init__(self) -> None:
         try:
-            header, body, kind = split(self.frame)
-            text = header_text(header, kind)
-        except ValueError:
-            text, body = "", b""
+            parts = split(self.frame)
+            text, body = header_text(parts), parts.body.decode("latin-1")
+        except UnreadableError:
+            text, body = "", ""
         object.__setattr__(self, "header", text)
-        object.__setattr__(self, "body", body.decode("latin-1"))
+        object.__setattr__(self, "body", body)
 
     @property
     def code(self) -> int | None:
@@ -102,8 +102,8 @@ class Said:
     def tree(self) -> Node:
         """The body as JSON; an empty text where it is none."""
         try:
-            return parse(self.body) if self.body else ""
-        except ValueError:
+            return parse_compact(self.body) if self.body else ""
+        except UnreadableError:
             return ""
 
 
@@ -111,9 +111,9 @@ class Said:
 class Case:
     """A pair that differs. An answer is None where none came, or the connection was closed instead."""
 
-    asked: Asked
-    java: Said | None
-    own: Said | None
+    asked: ReadRequest
+    java: ReadAnswer | None
+    own: ReadAnswer | None
 
     def codes(self, java: int, own: int, *requests: RequestCode) -> bool:
         """Whether both answered one of these requests with such codes. Without requests: any."""
@@ -122,7 +122,7 @@ class Case:
         return (self.java.code, self.own.code) == (java, own)
 
 
-def case_of(pair: Pair, request: Asked) -> Case:
+def case_of(pair: Pair, request: ReadRequest) -> Case:
     """A pair as values."""
-    java, own = (None if answer is None else Said(answer) for answer in (pair.upstream, pair.own))
+    java, own = (None if answer is None else ReadAnswer(answer) for answer in (pair.upstream, pair.own))
     return Case(request, java, own)

@@ -9,15 +9,14 @@ from typing import Generic, NamedTuple, TypeVar
 
 from rocketns.protocol.codes import SerializeType
 from rocketns.shadow.comparing import even
-from rocketns.shadow.comparing.cases import Asked, asked, case_of
-from rocketns.shadow.comparing.even import Parts, differ_only_in_order
+from rocketns.shadow.comparing.cases import ReadRequest, asked, case_of
+from rocketns.shadow.comparing.even import Side, as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.comparing.explaining import explained
-from rocketns.shadow.comparing.frames import split
 from rocketns.shadow.comparing.listed import listed
-from rocketns.shadow.comparing.release import as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.counting.kept import Difference
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair
+from rocketns.shadow.frames import Parts, split
+from rocketns.shadow.pairs import Outcome, Pair
+from rocketns.shadow.tree import UnreadableError
 
 # Entries of 200 bytes, and of up to 12 KB for pairs that differ.
 ALIKE_MAX = 50_000
@@ -52,7 +51,7 @@ class Comparing:
         self._alike: Cache[Finding] = Cache(alike_max)
         self._differing: Cache[Finding] = Cache(differing_max)
 
-    def compare(self, pair: Pair, request: Asked | None = None) -> Finding:
+    def compare(self, pair: Pair, request: ReadRequest | None = None) -> Finding:
         """EQUAL, ORDER, LISTED, DIFFERENT or MISSING. ``request``: the pair's, where it is decoded already."""
         request = request or asked(pair.request)
         if pair.upstream is None or pair.own is None:
@@ -61,18 +60,18 @@ class Comparing:
             return EQUAL
         try:
             return self._of_frames(pair, request, pair.upstream, as_before_5_0(pair.upstream, pair.own))
-        except ValueError as error:
+        except UnreadableError as error:
             return Finding(Outcome.DIFFERENT, note=f"{NO_FRAME}: {error}")
 
-    def _of_frames(self, pair: Pair, request: Asked, upstream: bytes, own: bytes) -> Finding:
-        (header, body, kind), (own_header, own_body, own_kind) = split(upstream), split(own)
-        if kind != own_kind or _plain(header, kind) != _plain(own_header, kind):
+    def _of_frames(self, pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:
+        one, other = split(upstream), split(own)
+        if one.kind != other.kind or _plain(one) != _plain(other):
             return _found(pair, request, upstream, own)
-        if body == own_body or differ_only_in_order(body, own_body):
+        if one.body == other.body:
             return ORDER
-        if _TIME in body or _TIME in own_body:  # what differs depends on the time
+        if _TIME in one.body or _TIME in other.body:  # what differs depends on the time
             return _found(pair, request, upstream, own)
-        of = key(request.code.to_bytes(4, "big", signed=True), _code_of(header, kind), body, own_body)
+        of = key(request.code.to_bytes(4, "big", signed=True), _code_of(one), one.body, other.body)
         known = self._alike.get(of) or self._differing.get(of)
         return known or self._remember(of, _found(pair, request, upstream, own))
 
@@ -80,19 +79,20 @@ class Comparing:
         return (self._alike if found.outcome is Outcome.ORDER else self._differing).put(of, found)
 
 
-def _plain(header: bytes, kind: int) -> bytes:
+def _plain(parts: Parts) -> bytes:
     """A header without the number of its release."""
-    if kind == SerializeType.ROCKETMQ:
+    header = parts.header
+    if parts.kind == SerializeType.ROCKETMQ:
         return header[: _BINARY_VERSION.start] + header[_BINARY_VERSION.stop :]
     return _VERSION.sub(b"", header)
 
 
-def _code_of(header: bytes, kind: int) -> bytes:
+def _code_of(parts: Parts) -> bytes:
     """The beginning of a header, in which the response code is: of a fixed length."""
-    return header[: 2 if kind == SerializeType.ROCKETMQ else _CODE_BYTES].ljust(_CODE_BYTES)
+    return parts.header[: 2 if parts.kind == SerializeType.ROCKETMQ else _CODE_BYTES].ljust(_CODE_BYTES)
 
 
-def _one_missing(pair: Pair, request: Asked) -> Finding:
+def _one_missing(pair: Pair, request: ReadRequest) -> Finding:
     if pair.upstream is None and pair.own is None:
         return EQUAL
     if found := listed(case_of(pair, request)):
@@ -101,7 +101,7 @@ def _one_missing(pair: Pair, request: Asked) -> Finding:
     return Finding(Outcome.MISSING, note=f"{who} gave no answer")
 
 
-def _found(pair: Pair, request: Asked, upstream: bytes, own: bytes) -> Finding:
+def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:
     """By everything that the bytes say."""
     sides = [even.parts_of(upstream), even.parts_of(own)]
     _make_even(pair, request, sides)
@@ -113,7 +113,7 @@ def _found(pair: Pair, request: Asked, upstream: bytes, own: bytes) -> Finding:
     return Finding(Outcome.LISTED if found else Outcome.DIFFERENT, found, "", explained(parts))
 
 
-def _make_even(pair: Pair, request: Asked, sides: list[Parts]) -> None:
+def _make_even(pair: Pair, request: ReadRequest, sides: list[Side]) -> None:
     even.make_even(sides, pair.at_ms, no_opaque=request.has_no_opaque)
     leave_out_release(sides)
     leave_out_machine(request.code, sides)

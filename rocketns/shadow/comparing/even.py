@@ -8,6 +8,12 @@ Exceptions    A remark that is a Java exception holds a stack frame. That there 
               cannot be decoded the class of the failure.
 The clock     A data version that a registration did not bring is of the server's time.
 The opaque    Of an answer to a request without one it is the server's own.
+
+Of a shadow, which runs beside Java's on other paths and another port, and before Java of any release, also:
+
+The release   The version number in each header; the address in the remark of code 17; for Java before 5.0 a member
+              that it does not have.
+The machine   In the answer to 319 the address, port, folders and passwords, and rocketns' own properties.
 """
 
 from __future__ import annotations
@@ -15,8 +21,9 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from rocketns.shadow.comparing.frames import header_text, split
-from rocketns.shadow.comparing.tokens import parse, sort_at, write
+from rocketns.protocol.codes import V5_0_0, RequestCode, SerializeType
+from rocketns.shadow.frames import header_text, joined, split
+from rocketns.shadow.tree import UnreadableError, parse_compact, sort_at, write
 
 # By the first member that a body has. Inner collections come before the ones that hold them.
 ALWAYS = {
@@ -47,18 +54,18 @@ TIMESTAMP = re.compile(r'"timestamp":(\d{13})\b')
 OPAQUE = re.compile(r'"opaque":-?\d+')
 BROKER_ADDR = re.compile(r'^\{"brokerAddr":"[^"]+"')
 NOW_WITHIN_MS = 600_000
+VERSION = re.compile(r'"version":(-?\d+)(?=[,}])')
+FAQ = re.compile(r"See https?://[\w./-]+ for further details")
+# rocketns shows no passwords.
+MACHINE = re.compile(
+    r"^(bindAddress|configStorePath|kvConfigPath|listenPort|rocketmqHome|(?i:[^=\n]*password[^=\n]*))=.*\n?", re.M
+)
+LAST_VERSION = re.compile(rb'"version":(\d{1,5})\}$')
+NO_ACTING_MASTER = b',"enableActingMaster":false'
+OWN = re.compile(r"^(?:rocketns\.|journal)\w[\w.]*=.*\n?", re.M)
 
-Parts = dict[str, str]
-
-_LISTS = (b'{"topicList":["', b'{"brokerAddr":"')
-_TOPICS = b'"topicList":["'
-_TOPICS_END = b'"]'
-_BETWEEN_TOPICS = b'","'
-_BROKERS = b'{"brokerDatas":[{"brokerAddrs":'
-_BETWEEN_BROKERS = b'},{"brokerAddrs":'
-_QUEUES = b'"queueDatas":[{"brokerName":'
-_BETWEEN_QUEUES = b'},{"brokerName":'
-_END = b"}]"
+# The parts of an answer as text: type, header and body.
+Side = dict[str, str]
 
 
 def differing(
@@ -74,13 +81,13 @@ def differing(
     return {part: (one[part], other[part]) for part in one if one[part] != other[part]}
 
 
-def parts_of(answer: bytes) -> Parts:
+def parts_of(answer: bytes) -> Side:
     """The compared parts of a frame as text. ValueError if it is none."""
-    header, body, kind = split(answer)
-    return {"type": str(kind), "header": header_text(header, kind), "body": body.decode("latin-1")}
+    parts = split(answer)
+    return {"type": str(parts.kind), "header": header_text(parts), "body": parts.body.decode("latin-1")}
 
 
-def make_even(sides: list[Parts], now_ms: int, *, no_opaque: bool = False, exact: bool = False) -> None:
+def make_even(sides: list[Side], now_ms: int, *, no_opaque: bool = False, exact: bool = False) -> None:
     """Leave out of Java's and of rocketns' answer what is not compared."""
     if not exact:
         _sort_bodies(sides)
@@ -95,7 +102,7 @@ def _now(now_ms: int, match: re.Match[str]) -> str:
     return '"timestamp":NOW' if abs(int(match[1]) - now_ms) < NOW_WITHIN_MS else match[0]
 
 
-def _sort_bodies(sides: list[Parts]) -> None:
+def _sort_bodies(sides: list[Side]) -> None:
     """Java's own body says in which dialect it is."""
     old = BARE_KEY.search(sides[0]["body"]) is not None
     bodies = [_sorted(parts["body"], old) for parts in sides]
@@ -110,15 +117,15 @@ def _sorted(body: str, old: bool) -> str:
     if first is None or first[1] not in ALWAYS:
         return body
     try:
-        node = parse(body)
+        node = parse_compact(body)
         for path in (FOR_OLD_PEERS if old else ()) + ALWAYS[first[1]]:
             node = sort_at(node, path.split("."))
         return write(node)
-    except (ValueError, AttributeError):
+    except (UnreadableError, AttributeError):
         return body  # not the expected form, so it is compared unchanged
 
 
-def _even_remarks(sides: list[Parts]) -> None:
+def _even_remarks(sides: list[Side]) -> None:
     """Where Java's is an exception: the class of a failure to decode a body, and elsewhere only that there is one."""
     found = EXCEPTION.search(sides[0]["header"])
     if found is None:
@@ -132,46 +139,35 @@ def _even_remarks(sides: list[Parts]) -> None:
             parts["header"] = parts["header"][:start] + text + parts["header"][end:]
 
 
-def differ_only_in_order(one: bytes, other: bytes) -> bool:
-    """Two bodies that are not equal."""
-    if len(one) != len(other) or b"\\" in one or b"\\" in other:
-        return False
-    if one.startswith(_BROKERS):
-        return other.startswith(_BROKERS) and _same_routes(one, other)
-    return one.startswith(_LISTS) and _same_topics(one, other)
+def leave_out_release(sides: list[Side]) -> None:
+    """Of both headers."""
+    for parts in sides:
+        parts["header"] = FAQ.sub("See URL for further details", VERSION.sub('"version":ANY', parts["header"]))
 
 
-def _same_topics(one: bytes, other: bytes) -> bool:
-    start, end = _ends_of(one, _TOPICS, _TOPICS_END, 0)
-    if start < 0 or (start, end) != _ends_of(other, _TOPICS, _TOPICS_END, 0):
-        return False
-    return _same(one, other, start, end, _BETWEEN_TOPICS) and one[:start] + one[end:] == other[:start] + other[end:]
+def leave_out_machine(code: int, sides: list[Side]) -> None:
+    """Of both bodies."""
+    if code == RequestCode.GET_NAMESRV_CONFIG:
+        for parts in sides:
+            parts["body"] = OWN.sub("", MACHINE.sub("", parts["body"]))
 
 
-def _same_routes(one: bytes, other: bytes) -> bool:
-    """Lists of brokers and of queues of the same length, in the same places."""
-    brokers = _ends_of(one, _BROKERS, _END, 0)
-    queues = _ends_of(one, _QUEUES, _END, brokers[1])
-    if min(queues) < 0 or brokers != _ends_of(other, _BROKERS, _END, 0):
-        return False
-    if queues != _ends_of(other, _QUEUES, _END, brokers[1]):
-        return False
-    if _rest(one, brokers, queues) != _rest(other, brokers, queues):
-        return False
-    return _same(one, other, *brokers, _BETWEEN_BROKERS) and _same(one, other, *queues, _BETWEEN_QUEUES)
+def as_before_5_0(upstream: bytes, own: bytes) -> bytes:
+    """rocketns' answer as Java's release of the upstream would write it: before 5.0 brokers have no acting masters.
+
+    A member is found by its bytes: in a text its quotes would have backslashes.
+    """
+    version = version_of(upstream)
+    if version is None or version >= V5_0_0 or NO_ACTING_MASTER not in own:
+        return own
+    parts = split(own)
+    return joined(parts._replace(body=parts.body.replace(NO_ACTING_MASTER, b"")))
 
 
-def _rest(body: bytes, brokers: tuple[int, int], queues: tuple[int, int]) -> tuple[bytes, bytes, bytes]:
-    return body[: brokers[0]], body[brokers[1] : queues[0]], body[queues[1] :]
-
-
-def _ends_of(body: bytes, opens: bytes, closes: bytes, after: int) -> tuple[int, int]:
-    """Where the first element begins behind what all begin with, and where the last one ends; -1 for none."""
-    start = body.find(opens, max(after, 0))
-    if start < 0:
-        return -1, -1
-    return start + len(opens), body.find(closes, start + len(opens))
-
-
-def _same(one: bytes, other: bytes, start: int, end: int, between: bytes) -> bool:
-    return end >= 0 and sorted(one[start:end].split(between)) == sorted(other[start:end].split(between))
+def version_of(answer: bytes) -> int | None:
+    """The number of the server's release; None if the answer has none."""
+    header = answer[8 : 8 + int.from_bytes(answer[5:8], "big")]
+    if answer[4:5] == bytes([SerializeType.ROCKETMQ]):
+        return int.from_bytes(header[3:5], "big")
+    found = LAST_VERSION.search(header)
+    return None if found is None else int(found[1])

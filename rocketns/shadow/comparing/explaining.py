@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from rocketns.shadow.comparing.tokens import Node, parse, write
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, SHOWN_CHARACTERS, Difference
+from rocketns.shadow.tree import Node, UnreadableError, parse_compact, write
 
 NAME_CHARACTERS = 80
 ABSENT = ""
@@ -46,8 +46,8 @@ def _of_part(name: str, upstream: str, own: str) -> Iterator[Difference]:
         return
     trees: tuple[Node, Node]
     try:
-        trees = parse(upstream), parse(own)
-    except ValueError:
+        trees = parse_compact(upstream), parse_compact(own)
+    except UnreadableError:
         trees = upstream, own
     if all(isinstance(tree, str) for tree in trees):
         yield from _of_texts(name, upstream, own)

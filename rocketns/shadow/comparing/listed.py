@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.protocol.codes import ResponseCode as Answer
-from rocketns.shadow.comparing import leftovers
 from rocketns.shadow.comparing.cases import Case
 from rocketns.shadow.comparing.even import EXCEPTION
+from rocketns.shadow.tree import sort_at, write
 
 Shows = Callable[[Case], bool]
 
@@ -28,6 +29,9 @@ _CUT = "End of compressed data"  # what is said of a block beyond its limit, too
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\\u00[01][0-9a-fA-F]|\\u007[fF]|\\[nrf]")
 _OPERATORS = re.compile(rb"(?m)^\s*(?:rocketns\.|tls\.|journal)")
 _MEMBERS = re.compile(rb'"(?:callbackList|processTimer)"')
+_GROUPS, _CLUSTERS, _ADDRS, _CLUSTER = '"brokerAddrTable"', '"clusterAddrTable"', '"brokerAddrs"', '"cluster"'
+_MAPPINGS = '"topicQueueMappingByBroker"'
+_NULL, _EMPTY = "null", '""'
 _NOT_SEEN = "one pair does not show it: it needs what the brokers did before"
 _AT_A_START = "it shows when a process starts or stops, and not in an answer"
 _IN_A_FILE = "it shows in a file, and not in an answer"
@@ -105,6 +109,88 @@ def _digests(case: Case) -> bool:
     )  # fmt: skip
 
 
+# What Java keeps for ever, and rocketns does not: in answers to 106, and the static-topic mappings of a route.
+
+
+class WithoutLeftovers(NamedTuple):
+    """An answer to 106 without what Java keeps for ever, and the kinds of what was left out: ``null`` names in a
+    cluster, ``address`` that are empty, and every other ``group`` or name."""
+
+    text: str
+    kinds: frozenset[str]
+
+
+def _leftover(kind: str) -> Callable[[Case], bool]:
+    """Whether two answers to 106 differ only in what Java keeps, and something of this kind is among it."""
+
+    def shows(case: Case) -> bool:
+        if case.java is None or case.own is None:
+            return False
+        if not case.codes(Answer.SUCCESS, Answer.SUCCESS, Code.GET_BROKER_CLUSTER_INFO):
+            return False
+        java, own = _without_leftovers(case.java.tree), _without_leftovers(case.own.tree)
+        return java is not None and own is not None and java.text == own.text and kind in java.kinds - own.kinds
+
+    return shows
+
+
+def _without_leftovers(info: Any) -> WithoutLeftovers | None:
+    """None where it is no answer to 106."""
+    try:
+        return _kept(info[_GROUPS], info[_CLUSTERS])
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def _kept(groups: dict[str, Any], clusters: dict[str, Any]) -> WithoutLeftovers:
+    kinds: set[str] = set()
+    full = {name: _with_addresses(group, kinds) for name, group in sorted(groups.items())}
+    alive = {name: group for name, group in full.items() if group[_ADDRS]}
+    if len(alive) < len(full):
+        kinds.add("group")
+    members = {cluster: _members(cluster, names, alive, kinds) for cluster, names in sorted(clusters.items())}
+    rest: dict[str, Any] = {_GROUPS: alive, _CLUSTERS: {cluster: names for cluster, names in members.items() if names}}
+    return WithoutLeftovers(write(rest), frozenset(kinds))
+
+
+def _with_addresses(group: dict[str, Any], kinds: set[str]) -> dict[str, Any]:
+    """A group without empty addresses."""
+    kept = {number: addr for number, addr in sorted(group[_ADDRS].items()) if addr != _EMPTY}
+    if len(kept) < len(group[_ADDRS]):
+        kinds.add("address")
+    return group | {_ADDRS: kept}
+
+
+def _members(cluster: str, names: list[str], alive: dict[str, Any], kinds: set[str]) -> list[Any]:
+    """The names of a cluster whose group is in it."""
+    kept = sorted(name for name in names if name in alive and alive[name][_CLUSTER] == cluster)
+    if _NULL in names:
+        kinds.add(_NULL)
+    if len(kept) < len(names) - names.count(_NULL):
+        kinds.add("group")
+    return kept
+
+
+def _more_mappings(case: Case) -> bool:
+    """Whether two routes differ only in static-topic mappings, of which Java's has more."""
+    if case.java is None or case.own is None:
+        return False
+    if not case.codes(Answer.SUCCESS, Answer.SUCCESS, Code.GET_ROUTEINFO_BY_TOPIC):
+        return False
+    java, own = case.java.tree, case.own.tree
+    if not (isinstance(java, dict) and isinstance(own, dict)):
+        return False
+    more, fewer = java.get(_MAPPINGS), own.get(_MAPPINGS, {})
+    if not isinstance(more, dict) or not isinstance(fewer, dict) or not fewer.items() < more.items():
+        return False
+    return _route(java) == _route(own)
+
+
+def _route(route: dict[str, Any]) -> str:
+    rest = {name: value for name, value in route.items() if name != _MAPPINGS}
+    return write(sort_at(sort_at(rest, ["brokerDatas"]), ["queueDatas"]))
+
+
 # In this order: a reason that names itself comes before one that is told by the circumstances.
 LISTED: dict[str, Shows | str] = {
     "long-names": _names("rocketns.nameBytesMax"),
@@ -121,10 +207,10 @@ LISTED: dict[str, Shows | str] = {
     "zero-bytes": _odd_json(re.compile(rb"[\x00\x1a]"), closed_here=True),
     "bad-utf-8": _no_utf_8,
     "limits": _limit,
-    "registration-without-name": leftovers.of_kind("null"),
-    "registration-without-address": leftovers.of_kind("address"),
-    "entries-without-end": leftovers.of_kind("group"),
-    "mappings-without-end": leftovers.mappings,
+    "registration-without-name": _leftover("null"),
+    "registration-without-address": _leftover("address"),
+    "entries-without-end": _leftover("group"),
+    "mappings-without-end": _more_mappings,
     "order-of-lists": "such answers count as equal but for order",
     "null-in-a-batch": _NOT_SEEN,
     "stale-close": _NOT_SEEN,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rocketns.protocol.codes import request_name
 from rocketns.shadow.counting.kept import Kept, Samples
-from rocketns.shadow.outcome import UNWANTED, Outcome
+from rocketns.shadow.pairs import UNWANTED, Outcome
 
 # Names of clients and releases; all others are one. They are chosen by peers.
 NAMES_MAX = 100

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair
+from rocketns.shadow.pairs import Outcome, Pair
 
 KEPT_MAX = 100
 # Of the frames of all kept pairs. A pair whose frames find no room is kept without them.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from rocketns.shadow.counting.counts import Counts
-from rocketns.shadow.outcome import UNWANTED, Outcome
+from rocketns.shadow.pairs import UNWANTED, Outcome
 
 # The exit criterion of docs/migration.md: as long without a difference.
 READY_AFTER_MS = 24 * 3_600_000
@@ -36,7 +36,6 @@ class Standing:
     upstream: str
     began_ms: int
     now_ms: int
-    serve_percent: int = 0
     reference: str | None = None
     half: str = ""
     relay: Mapping[str, float] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class Verdict:
 
 
 def verdict_on(standing: Standing) -> Verdict:
-    """Whether rocketns may serve."""
+    """Whether rocketns answers as the upstream does."""
     counts = standing.counts
     if counts.unwanted:
         return _bad(standing)
@@ -76,8 +75,8 @@ def verdict_on(standing: Standing) -> Verdict:
     if counts.skipped:
         return Verdict(Mood.WAITING, f"{sentence}; {number(counts.skipped)} more were not compared")
     if standing.ran_ms < READY_AFTER_MS:
-        return Verdict(Mood.GOOD, f"{sentence}; ready to serve after {duration(READY_AFTER_MS)} without a difference")
-    return Verdict(Mood.GOOD, f"{sentence}; ready to serve")
+        return Verdict(Mood.GOOD, f"{sentence}; enough after {duration(READY_AFTER_MS)} without a difference")
+    return Verdict(Mood.GOOD, f"{sentence}; enough to replace a name server")
 
 
 def _bad(standing: Standing) -> Verdict:

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from rocketns.logtext import one_line
 from rocketns.shadow.counting.kept import Kept
 from rocketns.shadow.counting.standing import Standing, number, verdict_on
-from rocketns.shadow.outcome import Outcome
-from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, plain
+from rocketns.shadow.pairs import Outcome
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, TextTable, plain
 
 KEPT_SHOWN = 10
 LEFT = "their connection ended before both servers had answered"
 
 
 def exit_status(standing: Standing) -> int:
-    """0: no difference, 1: differences, as of `diff`."""
-    return EXIT_DIFFERENT if standing.counts.unwanted else EXIT_FOUND
+    """0: no difference, 1: differences, as of `diff`; 2: nothing was compared."""
+    if standing.counts.unwanted:
+        return EXIT_DIFFERENT
+    return EXIT_FOUND if standing.counts.judged else EXIT_UNREADABLE
 
 
 def summary(standing: Standing) -> str:

@@ -12,8 +12,7 @@ import orjson
 
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, PAIR_KEPT_BYTES_MAX, Difference, Kept, Samples
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair
+from rocketns.shadow.pairs import Outcome, Pair
 
 # Kept pairs of one message; the judge keeps others for the next one.
 TOLD_KEPT_MAX = 10

@@ -1,4 +1,4 @@
-"""Starts the own half with the upstream's settings, watches it, and says when it may serve."""
+"""Starts the own half with the upstream's settings, watches it, and says since when its answers count."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _BYTES = str(4 * 1024**3)
 
 
 class OwnHalf:
-    """``port`` is None while it does not run, and ``generation`` counts its starts. ``changed`` is called after each
-    change of these, and of `is_settled` to false.
+    """``port`` is None while it does not run. ``changed`` is called after each change of it and of ``began_ms``, since
+    when brokers have had time to register there.
 
     ``upstream`` is read for settings; None where that is not possible. ``given`` are the operator's properties.
     """
@@ -59,7 +59,6 @@ class OwnHalf:
         self._task: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self.port: int | None = None
-        self.generation = 0
         self.began_ms = 0
 
     @property
@@ -73,7 +72,7 @@ class OwnHalf:
         return max(0.0, self._settled_at - time.monotonic()) if self.port is not None else float("inf")
 
     def unsettle(self, why: str) -> None:
-        """It lost something that the upstream still has: until brokers have registered again it does not serve."""
+        """It lost something that the upstream still has: until brokers have registered again nothing counts."""
         if self.is_settled:
             log.warning("%s: for %g s it may miss a broker", why, self._settle_s)
         self._begin_settling()
@@ -127,7 +126,6 @@ class OwnHalf:
         if found is None:
             return
         self.port = int(found[1])
-        self.generation += 1
         self._begin_settling()
         pid = None if self._child.process is None else self._child.process.pid
         log.info("rocketns' own half, process %s, listens at 127.0.0.1:%d", pid, self.port)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocketns.protocol.versions import version_name
-from rocketns.shadow.comparing.cases import Asked, asked
+from rocketns.shadow.comparing.cases import ReadRequest, asked
 from rocketns.shadow.comparing.comparing import Comparing, Finding
-from rocketns.shadow.comparing.release import version_of
+from rocketns.shadow.comparing.even import version_of
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.counting.kept import DIFFERENCES_MAX, Kept, Samples
 from rocketns.shadow.counting.telling import TOLD_KEPT_MAX
@@ -15,8 +15,7 @@ from rocketns.shadow.judge.questions import Again, client_of, may_be_asked_again
 from rocketns.shadow.judge.registrations import Excused, asked_instead, say_the_same, without_bytes
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.judge.waiting import Questions, Waiting
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import LATE_MS, NOTICE, Pair
+from rocketns.shadow.pairs import LATE_MS, NOTICE, Outcome, Pair
 
 FINE = frozenset({Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED})
 
@@ -48,14 +47,14 @@ class Judge:
             return outcome
         return self._take_unwanted(pair, request, finding, outcome, now_s)
 
-    def _note(self, pair: Pair, request: Asked) -> None:
+    def _note(self, pair: Pair, request: ReadRequest) -> None:
         self.counts.add_client(client_of(request))
         version = None if pair.upstream is None else version_of(pair.upstream)
         if version is not None:
             self.counts.add_release(version_name(version))
 
     def _take_unwanted(
-        self, pair: Pair, request: Asked, finding: Finding, outcome: Outcome, now_s: float
+        self, pair: Pair, request: ReadRequest, finding: Finding, outcome: Outcome, now_s: float
     ) -> Outcome | None:
         if pair.at_ms < self._warm_ms:
             self.counts.add(request.code, Outcome.WARMING)
@@ -102,7 +101,7 @@ class Judge:
             return self._count(waiting, Outcome.NOISE)
         return self._keep(waiting, pair, finding, finding.outcome, finding.note or "asked again, it still differs")
 
-    def _is_noise(self, pair: Pair, reference: bytes, request: Asked, finding: Finding) -> bool:
+    def _is_noise(self, pair: Pair, reference: bytes, request: ReadRequest, finding: Finding) -> bool:
         """Whether the two others differ wherever rocketns differs from the upstream."""
         theirs = self._comparing.compare(pair._replace(own=reference), request)
         paths = {one.path for one in finding.differences}

@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
 
 from rocketns.shadow.counting.kept import KEPT_MAX
 from rocketns.shadow.counting.telling import TOLD_BYTES_MAX, TOLD_KEPT_MAX, told
@@ -15,8 +14,7 @@ from rocketns.shadow.judge.asking import Asker
 from rocketns.shadow.judge.judging import Judge
 from rocketns.shadow.judge.questions import Again
 from rocketns.shadow.judge.waiting import PAUSE_S, Waiting
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair, Unpacking
+from rocketns.shadow.pairs import Unpacking
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -27,14 +25,12 @@ LAST_WITHIN_S = 5.0
 NICENESS = 5
 NO_HALF = "rocketns does not answer yet"
 
-Judged = Callable[[Pair, Outcome | None], None]
-
 
 class Inlet(asyncio.Protocol):
     """Judges what comes as it comes. While it is busy the socket fills up, and the relay skips pairs."""
 
-    def __init__(self, judge: Judge, judged: Judged) -> None:
-        self._judge, self._judged = judge, judged
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
         self._unpacking = Unpacking()
         self.ended = asyncio.Event()
         self.transport: asyncio.Transport | None = None
@@ -45,7 +41,7 @@ class Inlet(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for pair in self._unpacking.feed(data):
-            self._judged(pair, self._judge.take(pair, asyncio.get_running_loop().time()))
+            self._judge.take(pair, asyncio.get_running_loop().time())
 
     def eof_received(self) -> bool:
         self.ended.set()
@@ -60,16 +56,16 @@ class Inlet(asyncio.Protocol):
             self.transport.write(told(self._judge.take_counts()))
 
 
-async def run(judge: Judge, asker: Asker, judged: Judged, flush: Callable[[], None]) -> None:
-    """Until the relay ends the stream, and what waits was asked again. ``flush`` is called whenever it tells counts."""
+async def run(judge: Judge, asker: Asker) -> None:
+    """Until the relay ends the stream, and what waits was asked again."""
     os.nice(NICENESS)
     loop = asyncio.get_running_loop()
-    inlet = Inlet(judge, judged)
+    inlet = Inlet(judge)
     with socket.socket(fileno=0) as pairs:
         pairs.setblocking(False)
         await loop.create_connection(lambda: inlet, sock=pairs)
         asking = AskingAgain(judge, asker)
-        tasks = [loop.create_task(asking.run()), loop.create_task(_tell(inlet, flush))]
+        tasks = [loop.create_task(asking.run()), loop.create_task(_tell(inlet))]
         for task in tasks:
             task.add_done_callback(lambda _: inlet.ended.set())  # a fault ends the process, which is started again
         await inlet.ended.wait()
@@ -97,10 +93,9 @@ async def _end(inlet: Inlet, asker: Asker, judge: Judge) -> None:
     await asyncio.sleep(0)
 
 
-async def _tell(inlet: Inlet, flush: Callable[[], None]) -> None:
+async def _tell(inlet: Inlet) -> None:
     while True:
         await asyncio.sleep(TELL_EVERY_S)
-        flush()
         inlet.tell()
 
 

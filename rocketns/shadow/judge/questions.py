@@ -10,7 +10,7 @@ from hashlib import blake2b
 from rocketns.protocol.codes import LanguageCode, SerializeType, request_name
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.protocol.versions import version_name
-from rocketns.shadow.comparing.cases import Asked
+from rocketns.shadow.comparing.cases import ReadRequest
 
 # Reads without any effect, that cost Java little. Never 322, 904 and 103, which count as heartbeats of a broker, and
 # never 224, which takes a second of a Java server.
@@ -30,7 +30,7 @@ _BINARY_OPAQUE = 8 + 5
 _INT = struct.Struct(">i")
 
 
-def may_be_asked_again(request: Asked) -> bool:
+def may_be_asked_again(request: ReadRequest) -> bool:
     """Whether asking changes nothing, and its answer can be told from others by an opaque of ours."""
     if request.code not in ASKED_AGAIN or request.is_oneway or len(request.frame) > REQUEST_BYTES_MAX:
         return False
@@ -60,7 +60,7 @@ def _is_binary(frame: bytes) -> bool:
     return frame[4:5] == bytes([SerializeType.ROCKETMQ])
 
 
-def text_of(request: Asked) -> str:
+def text_of(request: ReadRequest) -> str:
     """A request for people: its name and fields, without what signs it. It can be encoded, whatever a peer sent."""
     name = request_name(request.code) if request.command is not None else "unreadable"
     text = name if name != "unknown" else f"request {request.code}"
@@ -71,7 +71,7 @@ def text_of(request: Asked) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def client_of(request: Asked) -> str:
+def client_of(request: ReadRequest) -> str:
     """Language and version of who sent it, as ``JAVA 5.5.0``."""
     command = request.command
     if command is None:

@@ -16,12 +16,11 @@ from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, SerializeType
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.protocol.codes import ResponseCode as Answer
 from rocketns.protocol.encoding import encode_request
-from rocketns.shadow.comparing.cases import Asked, Said, asked
+from rocketns.shadow.comparing.cases import ReadAnswer, ReadRequest, asked
 from rocketns.shadow.comparing.comparing import Comparing, Finding
-from rocketns.shadow.comparing.tokens import Node, parse
 from rocketns.shadow.judge.questions import REQUEST_BYTES_MAX, Again
-from rocketns.shadow.outcome import Outcome
-from rocketns.shadow.pairs import Pair
+from rocketns.shadow.pairs import Outcome, Pair
+from rocketns.shadow.tree import Node, parse_compact
 
 EXCUSED_MAX = 10_000
 # Their opaque is replaced whenever they are asked.
@@ -31,7 +30,7 @@ _MASTER, _HA = '"masterAddr"', '"haServerAddr"'
 _SAME = frozenset({Outcome.EQUAL, Outcome.ORDER})
 
 
-def asked_instead(pair: Pair, request: Asked, finding: Finding) -> tuple[bytes, ...]:
+def asked_instead(pair: Pair, request: ReadRequest, finding: Finding) -> tuple[bytes, ...]:
     """The requests that show what differs; none where something else differs, or cannot be asked."""
     if request.code != Code.REGISTER_BROKER or pair.upstream is None or pair.own is None:
         return ()
@@ -40,12 +39,12 @@ def asked_instead(pair: Pair, request: Asked, finding: Finding) -> tuple[bytes, 
     if not all(one.path.startswith(("header.extFields", "body")) for one in finding.differences):
         return ()
     try:
-        return _asks(Said(pair.upstream), Said(pair.own))
+        return _asks(ReadAnswer(pair.upstream), ReadAnswer(pair.own))
     except ValueError:
         return ()
 
 
-def _asks(upstream: Said, own: Said) -> tuple[bytes, ...]:
+def _asks(upstream: ReadAnswer, own: ReadAnswer) -> tuple[bytes, ...]:
     """ValueError for answers in which other members differ, or that are none to 103."""
     one, other = _fields(upstream), _fields(own)
     differing = {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
@@ -55,29 +54,29 @@ def _asks(upstream: Said, own: Said) -> tuple[bytes, ...]:
     return ((_KV,) if has_other_items else ()) + ((_BROKERS,) if differing else ())
 
 
-def _fields(said: Said) -> dict[str, Node]:
-    header = parse(said.header)
+def _fields(said: ReadAnswer) -> dict[str, Node]:
+    header = parse_compact(said.header)
     fields = header.get('"extFields"', {}) if isinstance(header, dict) else ""
     if not isinstance(fields, dict):
         raise ValueError("no fields")
     return fields
 
 
-def _items(said: Said) -> Node:
+def _items(said: ReadAnswer) -> Node:
     """Without a namespace there is no body."""
     if not said.body:
         return ""
-    tree = parse(said.body)
+    tree = parse_compact(said.body)
     if not isinstance(tree, dict) or tree.keys() != {'"table"'}:
         raise ValueError("no table")
     return tree['"table"']
 
 
-def say_the_same(request: Asked, again: Again, comparing: Comparing, now_ms: int) -> bool:
+def say_the_same(request: ReadRequest, again: Again, comparing: Comparing, now_ms: int) -> bool:
     """Whether both servers said the same to one of `asked_instead`, and it is an answer."""
     if again.upstream is None or again.own is None:
         return False
-    upstream, own = Said(again.upstream), Said(again.own)
+    upstream, own = ReadAnswer(again.upstream), ReadAnswer(again.own)
     if upstream.code != own.code or upstream.code not in (Answer.SUCCESS, Answer.QUERY_NOT_FOUND):
         return False
     if asked(again.request).code == Code.GET_BROKER_CLUSTER_INFO:
@@ -87,7 +86,7 @@ def say_the_same(request: Asked, again: Again, comparing: Comparing, now_ms: int
     return comparing.compare(pair).outcome in _SAME
 
 
-def _members(said: Said, request: Asked) -> Node | None:
+def _members(said: ReadAnswer, request: ReadRequest) -> Node | None:
     """The addresses of the broker's group, empty if it is gone; None if the answer has no groups."""
     groups = said.tree.get('"brokerAddrTable"') if isinstance(said.tree, dict) else None
     if not isinstance(groups, dict):
@@ -97,12 +96,12 @@ def _members(said: Said, request: Asked) -> Node | None:
     return group.get('"brokerAddrs"', {}) if isinstance(group, dict) else None
 
 
-def without_bytes(pair: Pair, request: Asked) -> tuple[Pair, Asked]:
+def without_bytes(pair: Pair, request: ReadRequest) -> tuple[Pair, ReadRequest]:
     """What waits for its second answers: the same, or without its frames where these are large."""
     if len(pair.request) + len(pair.upstream or b"") + len(pair.own or b"") <= REQUEST_BYTES_MAX:
         return pair, request
     command = None if request.command is None else replace(request.command, data=None)
-    return pair._replace(request=b"", upstream=None, own=None), Asked(b"", command)
+    return pair._replace(request=b"", upstream=None, own=None), ReadRequest(b"", command)
 
 
 class Excused:
@@ -112,7 +111,7 @@ class Excused:
     def __init__(self) -> None:
         self._at: OrderedDict[bytes, int] = OrderedDict()
 
-    def add(self, request: Asked, finding: Finding, now_ms: int) -> None:
+    def add(self, request: ReadRequest, finding: Finding, now_ms: int) -> None:
         """It was settled at this time, of the wall clock."""
         key = _key(request, finding)
         self._at[key] = now_ms
@@ -120,12 +119,12 @@ class Excused:
         if len(self._at) > EXCUSED_MAX:
             self._at.popitem(last=False)
 
-    def has(self, request: Asked, finding: Finding, at_ms: int) -> bool:
+    def has(self, request: ReadRequest, finding: Finding, at_ms: int) -> bool:
         """Whether the same was settled before this time."""
         known = self._at.get(_key(request, finding))
         return known is not None and at_ms > known
 
 
-def _key(request: Asked, finding: Finding) -> bytes:
+def _key(request: ReadRequest, finding: Finding) -> bytes:
     who = [request.fields.get(name) for name in ("clusterName", "brokerName", "brokerAddr")]
     return blake2b(repr((who, finding.differences)).encode(), digest_size=16).digest()

@@ -15,11 +15,9 @@ def command(options: Namespace) -> list[str]:
     """The arguments of its process, whose standard input is the socket of the pairs. ``options``: those of the shadow.
 
     It asks both servers with the properties of TLS of a client. Differences in the first ``settle_s`` after a start of
-    the own half do not count. ``record``: a file for all pairs.
+    the own half do not count.
     """
     words = [sys.executable, "-m", "rocketns.shadow.judge", "--upstream", with_port(*options.upstream)]
     words += ["--settle", str(options.settle_s)]
     words += ["--reference", with_port(*options.reference)] if options.reference is not None else []
-    words += ["--record", options.record] if options.record is not None else []
-    words += ["--record-hash-names"] if options.hash_names else []
     return words + [f"-D{name}={text}" for name, text in options.system.items() if not name.startswith("tls.server.")]

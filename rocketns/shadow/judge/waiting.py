@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from rocketns.shadow.comparing.cases import Asked
+from rocketns.shadow.comparing.cases import ReadRequest
 from rocketns.shadow.comparing.comparing import Finding
 from rocketns.shadow.pairs import Pair
 
@@ -22,7 +22,7 @@ class Waiting:
     requests that are sent instead of it, and then ``pair`` has its answers."""
 
     question: str
-    request: Asked
+    request: ReadRequest
     pair: Pair
     finding: Finding
     due_s: float
@@ -41,8 +41,9 @@ class Questions:
         return len(self._waiting)
 
     def add(
-        self, question: str, request: Asked, pair: Pair, finding: Finding, now_s: float, asks: tuple[bytes, ...] = ()
-    ) -> bool:
+        self, question: str, request: ReadRequest, pair: Pair, finding: Finding, now_s: float,
+        asks: tuple[bytes, ...] = (),
+    ) -> bool:  # fmt: skip
         """Whether there was room."""
         known = self._waiting.get(question)
         if known is not None:

@@ -5,17 +5,37 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from abc import ABC, abstractmethod
 from typing import Protocol
 
-from rocketns.shadow.relay.frames.budget import Account
-from rocketns.shadow.relay.frames.cutting import Cutter
-from rocketns.shadow.relay.turns import InTurns
+from rocketns.shadow.relay.frames import Account, Cutter
 
+# asyncio would take 256 KiB: 2,600 small requests, which keep all others waiting for a tenth of a second and longer.
+READ_BYTES_MAX = 32 * 1024
 # SO_LINGER with no time: the close is a reset.
 _RESETS = struct.pack("ii", 1, 0)
+# What was written is sent in this time after the end.
 FLUSH_S = 10.0
-# Reasons why a connection is not read.
-CLIENT_IS_FULL, WAITS_FOR_FRAME = 1, 2
+
+# One for all connections: what is read is handed on before the event loop reads anything else.
+_buffer = bytearray(READ_BYTES_MAX)
+_view = memoryview(_buffer)
+
+
+class InTurns(asyncio.BufferedProtocol, ABC):
+    """`data_received` gets READ_BYTES_MAX at a time. The relay has one event loop in its process."""
+
+    def get_buffer(self, _sizehint: int) -> memoryview:
+        """Where the event loop puts what it reads."""
+        return _view
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So much was read."""
+        self.data_received(bytes(_view[:nbytes]))
+
+    @abstractmethod
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the peer."""
 
 
 class Owner(Protocol):
@@ -23,29 +43,26 @@ class Owner(Protocol):
 
     def leg_opened(self, leg: Leg, /) -> None: ...
     def leg_data(self, leg: Leg, data: bytes, /) -> None: ...
-    def leg_ended(self, leg: Leg, /) -> None: ...
     def leg_lost(self, leg: Leg, /) -> None: ...
-    def look_again(self) -> None: ...
+    def read_if_taken(self) -> None: ...
 
 
 class Leg(InTurns):
-    """Opening, open, or over. What is written while it opens waits. ``is_own``: to rocketns, not to the upstream.
+    """Opening, open, or over. What is written while it opens waits. ``is_own``: to the half, not to the upstream.
 
-    ``is_full``: the server does not take what is written. ``has_ended``: it sends nothing more. ``was_reset``: how it
-    ended.
+    ``is_full``: the server does not take what is written. ``was_reset``: how it ended.
     """
 
     def __init__(self, session: Owner, account: Account, frame_bytes_max: int, *, is_own: bool) -> None:
-        self._session = session
-        self._account = account
+        self._session, self._account = session, account
         self.is_own = is_own
-        self.cutter = Cutter(account, frame_bytes_max, pins=True)
+        self.cutter = Cutter(account, frame_bytes_max)
         self.transport: asyncio.Transport | None = None
-        self.is_over = self.is_full = self.has_ended = self.was_reset = False
+        self.is_over = self.is_full = self.was_reset = False
         self._waiting: list[bytes] = []
         self._ends = False  # an end of the stream waits
+        self._is_read = True
         self._kept = 0
-        self._pauses = 0
 
     @property
     def is_open(self) -> bool:
@@ -61,7 +78,7 @@ class Leg(InTurns):
             transport.write(b"".join(self._waiting))
             self._waiting.clear()
             self._keep(0)
-        if self._pauses:
+        if not self._is_read:
             transport.pause_reading()
         if self._ends:
             transport.write_eof()
@@ -71,39 +88,33 @@ class Leg(InTurns):
         if not self.is_over:
             self._session.leg_data(self, data)
 
-    def eof_received(self) -> bool:
-        """The server sends nothing more. It may still read."""
-        if not self.is_over:
-            self._session.leg_ended(self)
-        return not self.is_over
+    def eof_received(self) -> None:
+        """The server sends nothing more: name servers end both directions at once."""
+        self.connection_lost(None)
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.is_over:
-            return
-        self.was_reset = error is not None
-        self._session.leg_lost(self)
+        if not self.is_over:
+            self.was_reset = error is not None
+            self._session.leg_lost(self)
 
     def pause_writing(self) -> None:
         self.is_full = True
-        self._session.look_again()
+        self._session.read_if_taken()
 
     def resume_writing(self) -> None:
         self.is_full = False
         self._keep(0)
-        self._session.look_again()
+        self._session.read_if_taken()
 
-    def write(self, data: bytes, *, is_bounded: bool) -> bool:
-        """Whether there was room. ``is_bounded``: its client does not wait for it, so that bytes may pile up."""
+    def write(self, data: bytes) -> bool:
+        """Whether there was room. For the upstream there always is: the client waits for it."""
         transport = self.transport
         if transport is None:
             self._waiting.append(data)
-            return self._keep(self._kept + len(data), by_force=not is_bounded)
-        if transport.is_closing():
-            return True
-        transport.write(data)
-        if self.is_full:
-            return self._keep(transport.get_write_buffer_size(), by_force=not is_bounded)
-        return True
+            return self._keep(self._kept + len(data))
+        if not transport.is_closing():
+            transport.write(data)
+        return not self.is_full or self._keep(transport.get_write_buffer_size())
 
     def write_eof(self) -> None:
         """The client sends nothing more."""
@@ -112,25 +123,12 @@ class Leg(InTurns):
         elif not self.is_over and self.transport.can_write_eof():
             self.transport.write_eof()
 
-    def pause(self, reason: int) -> None:
-        """Do not read, as long as there is a reason."""
-        if not self._pauses and self.is_open:
+    def read(self, is_read: bool) -> None:
+        """Read the server, or do not."""
+        if self.is_open and is_read != self._is_read:
             assert self.transport is not None
-            self.transport.pause_reading()
-        self._pauses |= reason
-
-    def resume(self, reason: int) -> None:
-        """This reason is over."""
-        was, self._pauses = self._pauses, self._pauses & ~reason
-        if was and not self._pauses and self.is_open:
-            assert self.transport is not None
-            self.transport.resume_reading()
-
-    def read_to_the_end(self, *, with_eof: bool) -> None:
-        """The client is gone: nothing else is waited for than what the server sends. ``with_eof``: it is told so."""
-        if with_eof:
-            self.write_eof()
-        self.resume(CLIENT_IS_FULL | WAITS_FOR_FRAME)
+            (self.transport.resume_reading if is_read else self.transport.pause_reading)()
+        self._is_read = is_read
 
     def close(self, *, reset: bool = False, at_once: bool = False) -> None:
         """Over: nothing that comes counts. What was written is sent in `FLUSH_S`, unless it is to end ``at_once``."""
@@ -148,14 +146,14 @@ class Leg(InTurns):
             if self.is_full:
                 asyncio.get_running_loop().call_later(FLUSH_S, self.transport.abort)
 
-    def _keep(self, size: int, *, by_force: bool = False) -> bool:
-        """Account for so many bytes that the server has not taken."""
-        more = size - self._kept
-        if more > 0 and not self._account.take(more, by_force=by_force):
+    def _keep(self, size: int) -> bool:
+        """Account for so many bytes that the half has not taken."""
+        more = size - self._kept if self.is_own else 0
+        if more > 0 and not self._account.take(more):
             return False
         if more < 0:
-            self._account.give(-more)
-        self._kept = size
+            self._account.release(-more)
+        self._kept += more
         return True
 
 

@@ -1,17 +1,18 @@
-"""Requests with both answers: equal ones are counted, others go to the judge. Answers that stay out are noticed."""
+"""Open requests, their two answers, and the pairs that these make: equal ones are counted, others go to the judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Protocol
 
 from rocketns.shadow.pairs import Pair, bounded
-from rocketns.shadow.relay.counts import RelayCounts
-from rocketns.shadow.relay.frames.frame import Asked, Frame
+from rocketns.shadow.relay.frames import Account, Frame, Head
 
-# rocketns serves, and did not answer: the upstream's answer goes out so long after it came.
-OWN_WITHIN_S = 1.0
+ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
+OPEN_MAX = 4_096  # open requests of a connection; further ones end the oldest
+SAME_MAX = 64  # of them with the same opaque, which are looked through one by one
 # A pair of which one answer came is given up then, and judged as missing the other.
 PAIR_WITHIN_S = 10.0
 # Looked at in one sweep; further ones wait for the next.
@@ -21,103 +22,195 @@ SWEPT_MAX = 10_000
 Judge = Callable[[Pair], bool]
 
 
-class Answers(Protocol):
-    """Those of one connection. ``is_known``: the judge has had a pair of it, by whose first one it names clients."""
+@dataclass(slots=True)
+class RelayCounts:
+    """Since the start, but for ``open``. Outcomes of pairs that differ are the judge's."""
 
-    number: int
-    peer: str
-    is_known: bool
+    connections: int = 0
+    open: int = 0
+    refused: int = 0  # connections beyond the limit
+    requests: int = 0
+    oneway: int = 0  # they have no answer to compare
+    equal: int = 0  # both answers have the same bytes
+    judged: int = 0  # pairs handed to the judge
+    skipped: int = 0  # pairs that were not compared for lack of room, of a half, or of a judge
+    left: int = 0  # requests that are not compared: their connection ended before both servers had answered
+    given_up: int = 0  # connections to the half that did not keep up, or ended
+    reopened: int = 0
+    tls: int = 0  # connections passed unread
+    garbage: int = 0  # connections whose bytes are no frames
 
-    def forget(self, asked: Asked, /) -> None: ...
-    def fall_back(self, asked: Asked, /) -> None: ...
+    def items(self) -> dict[str, int]:
+        """By name."""
+        return asdict(self)
+
+
+class Asked:
+    """A request. ``up`` and ``own`` are the answers; the times of the answers are None until they came.
+
+    ``is_doubtful``: which answer belongs to which of several requests with one opaque is not known. ``is_lost``: one
+    of its answers found no room.
+    """
+
+    __slots__ = ("at", "code", "is_doubtful", "is_lost", "is_over", "opaque", "own", "own_at", "request", "up", "up_at")
+
+    def __init__(self, request: bytes, head: Head, at: float) -> None:
+        self.request, self.opaque, self.code, self.at = request, head.opaque, head.code, at
+        self.up: bytes | None = None
+        self.own: bytes | None = None
+        self.up_at: float | None = None
+        self.own_at: float | None = None
+        self.is_doubtful = self.is_lost = self.is_over = False
+
+    @property
+    def bytes_kept(self) -> int:
+        """In the account of its connection."""
+        return ASKED_BYTES + len(self.request) + len(self.up or b"") + len(self.own or b"")
+
+
+class OpenRequests:
+    """Those of one connection. Peers reuse opaques, also of requests that are open: those are answered in their order.
+
+    ``is_known``: the judge has had a pair of this connection, by whose first one it names clients.
+    """
+
+    def __init__(self, number: int, peer: str, account: Account, pairing: Pairing) -> None:
+        self.number, self.peer, self.is_known = number, peer, False
+        self._account, self._pairing, self._counts = account, pairing, pairing.counts
+        self._by_opaque: dict[int, list[Asked]] = {}
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Asked]:
+        return iter([asked for same in self._by_opaque.values() for asked in same])
+
+    def add(self, head: Head, request: bytes) -> bool:
+        """A request whose bytes are in the account. Whether there is room for it."""
+        same = self._by_opaque.get(head.opaque, [])
+        if len(same) >= SAME_MAX or not self._account.take(ASKED_BYTES):
+            return False
+        asked = Asked(request, head, self._pairing.now())
+        if same:
+            same[-1].is_doubtful = asked.is_doubtful = True
+        self._by_opaque.setdefault(head.opaque, same).append(asked)
+        self.count += 1
+        if self.count > OPEN_MAX:
+            self._counts.skipped += 1
+            self.forget(next(iter(self._by_opaque.values()))[0])
+        return True
+
+    def answer(self, frame: Frame, *, own: bool) -> None:
+        """A frame of a server: the answer to the oldest request with its opaque that this server has not answered."""
+        head, data = frame
+        same = self._by_opaque.get(head.opaque, []) if head is not None and head.is_answer else []
+        asked = next((one for one in same if (one.own_at if own else one.up_at) is None), None)
+        if asked is None:
+            self._account.release(len(data or b""))
+            if head is None and data is None:
+                self.forget_all(skipped=True)  # it may answer any of them
+            return
+        asked.is_lost |= data is None
+        if own:
+            asked.own, asked.own_at = data, self._pairing.now()
+        else:
+            asked.up, asked.up_at = data, self._pairing.now()
+        self._pairing.answered(self, asked)
+
+    def forget(self, asked: Asked) -> None:
+        """The request is over: keep nothing of it."""
+        if asked.is_over:
+            return
+        asked.is_over = True
+        self._pairing.forget(asked)
+        self._account.release(asked.bytes_kept)
+        same = self._by_opaque[asked.opaque]
+        same.remove(asked)
+        if not same:
+            del self._by_opaque[asked.opaque]
+        self.count -= 1
+
+    def forget_all(self, *, skipped: bool = False) -> None:
+        """All requests are over."""
+        self._forget(list(self), skipped=skipped)
+
+    def without_half(self, *, skipped: bool = True) -> None:
+        """The half answers nothing more."""
+        self._forget([asked for asked in self if asked.own_at is None], skipped=skipped)
+
+    def without_upstream(self) -> None:
+        """The upstream answers nothing more."""
+        self._forget([asked for asked in self if asked.up_at is None], skipped=False)
+
+    def _forget(self, gone: list[Asked], *, skipped: bool) -> None:
+        self._counts.skipped += len(gone) * skipped
+        self._counts.left += len(gone) * (not skipped)
+        for asked in gone:
+            self.forget(asked)
 
 
 class Pairing:
-    """Of all connections. ``sends_all``: equal pairs go to the judge as well, which records them. ``wall`` and ``now``
-    are the clocks, in seconds. `take_equal` gives the equal pairs of each request code.
-    """
+    """Of all connections. ``wall`` and ``now`` are the clocks, in seconds. `take_equal` gives the equal pairs of each
+    request code."""
 
-    def __init__(self, counts: RelayCounts, judge: Judge, now: Callable[[], float], wall: Callable[[], float], *,
-                 sends_all: bool = False) -> None:  # fmt: skip
+    def __init__(self, counts: RelayCounts, judge: Judge, now: Callable[[], float], wall: Callable[[], float]) -> None:
         self.counts = counts
         self._judge = judge
-        self._equal: dict[int, int] = {}
+        self._equal: Counter[int] = Counter()
         self.now, self._wall = now, wall
-        self._sends_all = sends_all
         # Those with one of the two answers, the oldest first.
-        self._half: dict[Asked, tuple[float, Answers]] = {}
+        self._half: dict[Asked, tuple[float, OpenRequests]] = {}
 
-    def answered(self, answers: Answers, asked: Asked) -> None:
-        """One of the answers, or the second one, ended."""
+    def answered(self, requests: OpenRequests, asked: Asked) -> None:
+        """One of the answers, or the second one, came."""
         if asked.up_at is None or asked.own_at is None:
-            self._half[asked] = (self.now(), answers)
+            self._half[asked] = (self.now(), requests)
             return
-        self._half.pop(asked, None)
-        self._compare(answers, asked)
-        answers.forget(asked)
+        self._compare(requests, asked)
+        requests.forget(asked)
 
     def forget(self, asked: Asked) -> None:
-        """Its connection is gone, or one of its answers cannot come any more: there is nothing to compare."""
+        """There is nothing to compare."""
         self._half.pop(asked, None)
 
     def sweep(self) -> None:
         """Call it a few times a second."""
         now = self.now()
-        for asked, (since, answers) in list(islice(self._half.items(), SWEPT_MAX)):
-            if now - since < OWN_WITHIN_S:
+        for asked, (since, requests) in list(islice(self._half.items(), SWEPT_MAX)):
+            if now - since < PAIR_WITHIN_S:
                 break
-            if asked.serve and not asked.is_sent and asked.up_at is not None:
-                answers.fall_back(asked)
-            if now - since >= PAIR_WITHIN_S:
-                self._half.pop(asked, None)
-                self._compare(answers, asked)
-                answers.forget(asked)
+            self._compare(requests, asked)
+            requests.forget(asked)
 
     def waits_since(self, moment: float) -> bool:
         """Whether an answer that came until then still waits for the other one."""
         oldest = next(iter(self._half.values()), None)
         return oldest is not None and oldest[0] <= moment
 
-    def take_equal(self) -> dict[int, int]:
+    def take_equal(self) -> Counter[int]:
         """By request code, since the last call: pairs that were not sent to the judge because they are equal."""
-        taken, self._equal = self._equal, {}
+        taken, self._equal = self._equal, Counter()
         return taken
 
-    def _compare(self, answers: Answers, asked: Asked) -> None:
-        counts, request = self.counts, asked.request
-        up, own = _data(asked.up, asked.up_at), _data(asked.own, asked.own_at)
-        is_equal = up is not None and up == own
-        if is_equal:
-            counts.equal += 1
-            if request.parts is None or (answers.is_known and not self._sends_all):
-                self._count_equal(asked)
-                return
-        if asked.is_doubtful or request.parts is None or _is_lost(asked.up) or _is_lost(asked.own):
+    def _compare(self, requests: OpenRequests, asked: Asked) -> None:
+        counts = self.counts
+        is_equal = asked.up is not None and asked.up == asked.own
+        counts.equal += is_equal
+        if is_equal and requests.is_known:
+            self._equal[asked.code] += 1
+            return
+        if not is_equal and (asked.is_doubtful or asked.is_lost):
             counts.skipped += 1
             return
-        ago_ms = round((self.now() - asked.at) * 1000)
-        pair = Pair(answers.number, answers.peer, round(self._wall() * 1000) - ago_ms, request.data(), up, own,
+        at_ms = round((self._wall() - self.now() + asked.at) * 1000)
+        pair = Pair(requests.number, requests.peer, at_ms, asked.request, asked.up, asked.own,
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
         is_taken = bounded(pair) and self._judge(pair)
-        answers.is_known |= is_taken
+        requests.is_known |= is_taken
         if is_taken:
             counts.judged += 1
         elif is_equal:
-            self._count_equal(asked)
+            self._equal[asked.code] += 1
         else:
             counts.skipped += 1
-
-    def _count_equal(self, asked: Asked) -> None:
-        self._equal[asked.code] = self._equal.get(asked.code, 0) + 1
-
-
-def _data(frame: Frame | None, ended: float | None) -> bytes | None:
-    return None if frame is None or ended is None or frame.parts is None else frame.data()
-
-
-def _is_lost(frame: Frame | None) -> bool:
-    """Whether it came, and there was no room to keep it."""
-    return frame is not None and frame.parts is None
 
 
 def _ms(begin: float, end: float | None) -> float | None:

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from rocketns.admin.metrics.exposition import metric
 from rocketns.admin.metrics.family import Family, MetricType, Sample
 from rocketns.shadow.counting.standing import Standing
-from rocketns.shadow.outcome import UNWANTED, Outcome
+from rocketns.shadow.pairs import UNWANTED, Outcome
 
 Read = Callable[[Standing], Iterable[Sample]]
 
@@ -46,15 +46,13 @@ FAMILIES: tuple[Family, ...] = (
         "outcome": ", ".join(f"`{one}`" for one in Outcome) + ": see docs/shadow.md",
     }),
     counter("rocketns_shadow_unwanted_total", "Pairs that differ, or of which an answer is late or missing: 0 where "
-            "rocketns may serve. An alert needs no more than this.", _by_outcome,
+            "rocketns answers alike. An alert needs no more than this.", _by_outcome,
             {"outcome": ", ".join(f"`{one}`" for one in sorted(UNWANTED))}),
     counter("rocketns_shadow_listed_total", "Pairs that differ as docs/differences.md lists it.",
             lambda standing: [((name,), number) for name, number in standing.counts.listed.items()],
             {"id": "of the section"}),
     counter("rocketns_shadow_skipped_total", "Pairs that were not compared: the judge had no room, or they are too "
             "large.", _single(lambda standing: standing.counts.skipped)),
-    gauge("rocketns_shadow_served_ratio", "Part of the connections that get rocketns' answers: 0 passes, 1 serves.",
-          _single(lambda standing: standing.serve_percent / 100)),
     gauge("rocketns_shadow_last_unwanted_timestamp_seconds", "When the last unwanted pair came; 0 for none.",
           _single(lambda standing: (standing.counts.different_ms or 0) / 1000)),
     gauge("rocketns_shadow_relay", "Numbers of the relay: connections, requests, and what became of them.",

@@ -13,7 +13,7 @@ from rocketns.logtext import escape as shown  # a peer's text without characters
 from rocketns.shadow.counting.kept import Difference, Kept
 from rocketns.shadow.counting.standing import MEANINGS, Standing, number, verdict_on
 from rocketns.shadow.counting.summary import columns
-from rocketns.shadow.outcome import UNWANTED
+from rocketns.shadow.pairs import UNWANTED
 
 TITLE = "rocketns shadow"
 _STATIC = files(__package__).joinpath("static")
@@ -28,17 +28,9 @@ def report(standing: Standing) -> str:
 
 
 def live_page(standing: Standing) -> str:
-    """The page that asks for its content again, and has the switch."""
+    """The page that asks for its content again."""
     head = joined(_meta(), tag("title", TITLE), Markup('<link rel="stylesheet" href="/page.css">'))
-    switch = tag(
-        "section", tag("h2", "Switch"), tag("p", "Whose answers go out. No connection is closed.", class_="quiet"),
-        tag("button", "Pass: the upstream's", type="button", data_percent="0"),
-        tag("button", "Serve 1 % of the connections", type="button", data_percent="1"),
-        tag("button", "Serve 10 %", type="button", data_percent="10"),
-        tag("button", "Serve all: rocketns'", type="button", data_percent="100"),
-        tag("p", "", id="said", role="status"), id="switch",
-    )  # fmt: skip
-    main = tag("main", tag("div", content(standing), id="content"), switch)
+    main = tag("main", tag("div", content(standing), id="content"), tag("p", "", id="said", role="status"))
     return _document(head, joined(main, Markup('<script src="/page.js"></script>')))
 
 
@@ -71,11 +63,10 @@ def _verdict(standing: Standing) -> Markup:
 
 
 def _figures(standing: Standing) -> Markup:
-    serves = f"{standing.serve_percent} % of connections" if standing.serve_percent else "none"
     facts = {
         "upstream": standing.upstream, "reference": standing.reference or "none",
         "rocketns": standing.half or "unknown",
-        "answered by rocketns": serves, "not compared": number(standing.counts.skipped),
+        "not compared": number(standing.counts.skipped),
         **{name.replace("_", " "): number(value) for name, value in standing.relay.items()},
     }  # fmt: skip
     items = [tag("div", tag("dt", name), tag("dd", shown(value))) for name, value in facts.items()]

@@ -1,4 +1,4 @@
-"""The status port of a shadow, on the relay's loop: the page, the counts, the metrics, and the switch.
+"""The status port of a shadow, on the relay's loop: the page, the counts and the metrics.
 
 It has the limits of the management port: connections, the time of each step, unsent bytes, turns of hosts.
 """
@@ -6,9 +6,7 @@ It has the limits of the management port: connections, the time of each step, un
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
-import re
 import socket
 import time
 from collections.abc import Callable
@@ -30,23 +28,17 @@ from rocketns.shadow.status.page import SCRIPT, STYLE, live_page
 log = logging.getLogger("rocketns.shadow")
 
 TEXT_AGE_S = 1.0
-PERCENT_MAX = 100
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-USE = "expected /switch?serve_percent=N with N from 0 to 100\n"
-ELSEWHERE = ("only this machine may switch. Log in there and use `rocketns switch`, or send SIGUSR1 (serve) or SIGUSR2 "
-             "(pass)\n")  # fmt: skip
 
 Stand = Callable[[], Standing]
-# The new percentage, and who wants it.
-Switch = Callable[[int, str], None]
 
 
 class StatusServer:
     """`start` and `stop` on the running loop. ``stand`` makes what is shown, when somebody asks."""
 
-    def __init__(self, address: tuple[str, int], stand: Stand, switch: Switch) -> None:
+    def __init__(self, address: tuple[str, int], stand: Stand) -> None:
         self._host, self._port = address
-        self._stand, self._switch = stand, switch
+        self._stand = stand
         self._gate = Gate()
         self._metrics = Metrics(stand)
         self._texts = Texts(time.monotonic)
@@ -67,7 +59,6 @@ class StatusServer:
         app.router.add_get("/page.js", _text(SCRIPT, "text/javascript"))
         app.router.add_get("/metrics", self._scrape)
         app.router.add_get("/api/counts", self._counts)
-        app.router.add_post("/switch", self._change)
         app.on_response_prepare.append(add_headers)
         self._runner = web.AppRunner(
             app, handle_signals=False, access_log=None, handler_cancellation=True, shutdown_timeout=0.5,
@@ -108,17 +99,6 @@ class StatusServer:
         text = self._texts.of("/api/counts", lambda: orjson.dumps(plain(self._stand())))
         return web.Response(body=text, content_type="application/json")
 
-    async def _change(self, request: web.Request) -> web.Response:
-        """`watched` has seen that no page of another site sent it."""
-        if not _is_here(request.remote):
-            raise web.HTTPForbidden(text=ELSEWHERE)
-        percent = _percent(request.query.getall("serve_percent", []))
-        if percent is None:
-            raise web.HTTPBadRequest(text=USE)
-        self._switch(percent, f"the status port, {request.remote}")
-        self._texts.clear()
-        return web.Response(text=f"rocketns serves {percent} % of the connections\n")
-
 
 class Texts:
     """Answers by path, given to all who ask within TEXT_AGE_S: the relay has the same loop."""
@@ -136,10 +116,6 @@ class Texts:
             self._made[path] = now_s, text
         return text
 
-    def clear(self) -> None:
-        """They are not true any more."""
-        self._made.clear()
-
 
 def _text(content: str, content_type: str) -> Callable[[web.Request], Any]:
     async def answer(_: web.Request) -> web.Response:
@@ -148,26 +124,13 @@ def _text(content: str, content_type: str) -> Callable[[web.Request], Any]:
     return answer
 
 
-def _is_here(host: str | None) -> bool:
-    try:
-        return host is not None and ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _percent(given: list[str]) -> int | None:
-    if len(given) != 1 or re.fullmatch("[0-9]{1,3}", given[0]) is None:
-        return None
-    return percent if (percent := int(given[0])) <= PERCENT_MAX else None
-
-
 def plain(standing: Standing) -> dict[str, Any]:
     """The answer of `/api/counts`: columns are added, never renamed."""
     counts, found = standing.counts, verdict_on(standing)
     return {
         "verdict": found.sentence, "reasons": found.reasons, "mood": found.mood,
         "upstream": standing.upstream, "reference": standing.reference, "half": standing.half,
-        "began_ms": standing.began_ms, "now_ms": standing.now_ms, "serve_percent": standing.serve_percent,
+        "began_ms": standing.began_ms, "now_ms": standing.now_ms,
         "judged": counts.judged, "unwanted": counts.unwanted, "skipped": counts.skipped,
         "last_unwanted_ms": counts.different_ms,
         "requests": {name: {str(one): n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},

@@ -1,4 +1,4 @@
-// Asks for the content again, and switches. Texts come as nodes of a parsed document, in which no script runs.
+// Asks for the content again. Texts come as nodes of a parsed document, in which no script runs.
 "use strict";
 
 const EVERY_MS = 3000;
@@ -24,18 +24,4 @@ async function again() {
   setTimeout(again, EVERY_MS);
 }
 
-async function change(percent) {
-  const answer = await fetch(`/switch?serve_percent=${percent}`, {
-    method: "POST",
-    headers: { "X-Rocketns-Change": "yes" },
-  });
-  said.textContent = await answer.text();
-  await renew();
-}
-
-for (const button of document.querySelectorAll("#switch button")) {
-  button.addEventListener("click", () => {
-    if (confirm(`${button.textContent}?`)) change(Number(button.dataset.percent));
-  });
-}
 setTimeout(again, EVERY_MS);

@@ -12,9 +12,9 @@ from rocketns.config.properties import is_secret
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.shadow.frames import joined, split, without_fields
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.recording.frames import changed_header, joined, split
-from rocketns.shadow.recording.tree import Members, UnreadableError, parse, text_of, write
+from rocketns.shadow.tree import BYTES, UnreadableError, parse, text_of, write
 
 # AccessKey, Signature, SecurityToken and OnsChannel, in any case.
 SECRET_FIELDS = frozenset({"accesskey", "signature", "securitytoken", "onschannel"})
@@ -36,35 +36,30 @@ def decoded(frame: bytes) -> RemotingCommand:
 def without_secrets(pair: Pair) -> Pair:
     """The pair without secrets; frames without any keep their bytes. UnreadableError if nobody can say."""
     command = decoded(pair.request)
-    of_password = command.code in _KV_ITEM and is_secret(command.ext("key") or "")
+    request = _cleaned(command, pair.request)
     return pair._replace(
-        request=_cleaned(pair.request, command.code, of_password),
-        upstream=clean_answer(command, pair.upstream),
-        own=clean_answer(command, pair.own),
+        request=request, upstream=clean_answer(command, pair.upstream), own=clean_answer(command, pair.own)
     )
 
 
 def clean_answer(request: RemotingCommand, answer: bytes | None) -> bytes | None:
     """An answer to this request without secrets. UnreadableError."""
-    if answer is None:
-        return None
+    return None if answer is None else _cleaned(request, answer)
+
+
+def _cleaned(request: RemotingCommand, frame: bytes) -> bytes:
     of_password = request.code in _KV_ITEM and is_secret(request.ext("key") or "")
-    return _cleaned(answer, request.code, of_password)
 
+    def is_left_out(name: str) -> bool:
+        return name.lower() in SECRET_FIELDS or (of_password and name == "value")
 
-def _cleaned(frame: bytes, code: int, of_password: bool) -> bytes:
-    def field(name: str, text: str) -> str | None:
-        is_left_out = name.lower() in SECRET_FIELDS or (of_password and name == "value")
-        return None if is_left_out else text
-
-    found = decoded(frame).ext_fields or {}
     parts = split(frame)
-    if any(field(name, "") is None for name in found):
-        parts = parts._replace(header=changed_header(parts, field, lambda text: text))
-    changed = parts._replace(body=_clean_body(parts.body, code))
-    cleaned = frame if changed == split(frame) else joined(changed)
-    if any(field(name, "") is None for name in decoded(cleaned).ext_fields or {}):
-        raise UnreadableError("a secret that could not be left out")
+    body = _clean_body(parts.body, request.code)
+    cleaned = frame if body == parts.body else joined(parts._replace(body=body))
+    if any(map(is_left_out, decoded(frame).ext_fields or {})):
+        cleaned = joined(without_fields(split(cleaned), is_left_out))
+        if any(map(is_left_out, decoded(cleaned).ext_fields or {})):
+            raise UnreadableError("a secret that could not be left out")
     return cleaned
 
 
@@ -91,12 +86,10 @@ def _unescaped(line: bytes) -> str:
 
 def _clean_table(body: bytes) -> bytes:
     """Items of order configuration and others, without those whose key says that they are passwords."""
-    root = parse(body)
-    if not isinstance(root, Members):
+    root = parse(body.decode(BYTES))
+    if not isinstance(root, dict):
         return body
-    return write(Members((key, _without_passwords(value) if isinstance(value, Members) else value)
-                         for key, value in root))  # fmt: skip
-
-
-def _without_passwords(items: Members) -> Members:
-    return Members((key, value) for key, value in items if not is_secret(text_of(key)))
+    for name, items in root.items():
+        if isinstance(items, dict):
+            root[name] = {key: value for key, value in items.items() if not is_secret(text_of(key))}
+    return write(root).encode(BYTES)

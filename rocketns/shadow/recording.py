@@ -1,0 +1,172 @@
+"""The file of recorded pairs: JSON Lines, written once, for its owner alone and bounded. Nothing of it is trusted.
+
+The first line is its head; each other line is a pair, with its frames as base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Self
+
+import orjson
+
+from rocketns.errors import RocketnsError
+from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
+from rocketns.shadow.pairs import PAIR_BYTES_MAX, PEER_BYTES_MAX, Outcome, Pair
+from rocketns.shadow.secrets import without_secrets
+from rocketns.shadow.tree import UnreadableError
+
+FORMAT, VERSION = "rocketns-frames", 1
+# What is written at most, and read.
+BYTES_MAX, PAIRS_MAX = 256 * 1024 * 1024, 1_000_000
+# Of a line: a pair's frames as base64, and what is beside them.
+LINE_BYTES_MAX = PAIR_BYTES_MAX // 3 * 4 + 4096
+NUMBER_MAX = 2**53
+_MODE = 0o600
+
+
+class RecordingError(RocketnsError):
+    """A file is no recording, or a line of it cannot be read."""
+
+
+class Recorded(NamedTuple):
+    """A pair, and how its answers compared; None if nobody compared them."""
+
+    pair: Pair
+    outcome: Outcome | None = None
+
+
+class Recorder:
+    """Writes pairs to a new file. Any pair beyond a bound, or that nobody can read, is left out and counted.
+
+    ``recorded``, ``without_room`` and ``unreadable`` count pairs.
+    """
+
+    def __init__(self, path: Path, *, bytes_max: int = BYTES_MAX, note: str = "") -> None:
+        """Makes the file. FileExistsError if there is one: no recording is overwritten or followed through a link."""
+        self.recorded = self.without_room = self.unreadable = 0
+        self._room = bytes_max
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.fdopen(os.open(path, flags, _MODE), "wb")
+        self._write({"format": FORMAT, "version": VERSION} | ({"note": note} if note else {}))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def record(self, pair: Pair, outcome: Outcome | None = None) -> None:
+        """Write one pair without its secrets. OSError if the file cannot be written."""
+        try:
+            clean = without_secrets(pair)
+        except UnreadableError:
+            self.unreadable += 1
+            return
+        fields: dict[str, Any] = {
+            "at_ms": clean.at_ms, "connection": clean.connection, "peer": clean.peer,
+            "request": _base64(clean.request), "upstream": _base64(clean.upstream), "own": _base64(clean.own),
+            "outcome": outcome,
+        }  # fmt: skip
+        if self.without_room or self.recorded >= PAIRS_MAX or not self._write(fields):
+            self.without_room += 1
+        else:
+            self.recorded += 1
+
+    def _write(self, fields: dict[str, Any]) -> bool:
+        """Whether there was room."""
+        line = orjson.dumps(fields) + b"\n"
+        self._room -= len(line)
+        if self._room >= 0:
+            self._file.write(line)
+        return self._room >= 0
+
+
+class Recording:
+    """A file that is read. RecordingError where it is no recording; OSError where it cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            head = _object(_line_of(file, 1) or b"")
+        if head.get("format") != FORMAT:
+            raise RecordingError("it is no recording of rocketns")
+        if head.get("version") != VERSION:
+            raise RecordingError(f"its version is {head.get('version')!r}, and this rocketns reads {VERSION}")
+
+    def pairs(self) -> Iterator[Recorded]:
+        """Each pair. A last line that was cut is left out.
+
+        RecordingError with the number of the line where one cannot be read.
+        """
+        with self._path.open("rb") as file:
+            _line_of(file, 1)
+            for number in range(2, PAIRS_MAX + 2):
+                line = _line_of(file, number)
+                if line is None:
+                    return
+                try:
+                    yield _read(line)
+                except RecordingError as error:
+                    raise RecordingError(f"line {number}: {error}") from error
+        raise RecordingError(f"more than {PAIRS_MAX} pairs")
+
+
+def _line_of(file: BinaryIO, number: int) -> bytes | None:
+    """The next whole line; None at the end, or where the last one was cut."""
+    line = file.readline(LINE_BYTES_MAX)
+    if line.endswith(b"\n"):
+        return line
+    if len(line) == LINE_BYTES_MAX:
+        raise RecordingError(f"line {number}: more than {LINE_BYTES_MAX} bytes")
+    return None
+
+
+def _read(line: bytes) -> Recorded:
+    fields = _object(line)
+    request, peer = _frame(fields.get("request")), fields.get("peer")
+    if request is None or not isinstance(peer, str):
+        raise RecordingError("a pair without a request or a peer")
+    connection, at_ms = (_number(fields.get(name)) for name in ("connection", "at_ms"))
+    upstream, own = _frame(fields.get("upstream")), _frame(fields.get("own"))
+    try:
+        outcome = None if fields.get("outcome") is None else Outcome(fields["outcome"])
+    except ValueError as error:
+        raise RecordingError("an outcome that this rocketns does not know") from error
+    return Recorded(Pair(connection, peer[:PEER_BYTES_MAX], at_ms, request, upstream, own, None, None), outcome)
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= NUMBER_MAX:
+        raise RecordingError("at_ms and connection are numbers from 0 on")
+    return value
+
+
+def _base64(frame: bytes | None) -> str | None:
+    return None if frame is None else base64.b64encode(frame).decode("ascii")
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise RecordingError("a line is no JSON") from error
+    if not isinstance(found, dict):
+        raise RecordingError("a line is no JSON object")
+    return found
+
+
+def _frame(value: Any) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        frame = base64.b64decode(value, validate=True)
+    except (TypeError, ValueError, binascii.Error) as error:
+        raise RecordingError("a frame is no base64") from error
+    if next_frame(frame, 0, FRAME_SIZE_MAX_BYTES) != len(frame):
+        raise RecordingError("a frame is not whole")
+    return frame

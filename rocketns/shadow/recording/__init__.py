@@ -1,1 +1,0 @@
-"""Recordings of frames, for `rocketns replay`: what is left out of them, and their file."""

@@ -1,1 +1,0 @@
-"""A client's end of a connection: how it begins, when it is read, and what goes out to it."""

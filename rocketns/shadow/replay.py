@@ -1,0 +1,276 @@
+"""`rocketns replay`: plays recorded requests to a name server, and compares its answers with the recorded ones.
+
+Each recorded connection has one of its own, and the requests go out one after the other, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import ssl
+from argparse import Namespace
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+from rocketns.addresses import split, with_port
+from rocketns.client.tls import client_context
+from rocketns.config.texts.system import system_properties
+from rocketns.config.tls import TlsConfig
+from rocketns.errors import MalformedFrame, RocketnsError
+from rocketns.logtext import one_line
+from rocketns.processor.requests import REQUESTS
+from rocketns.protocol.codes import request_name
+from rocketns.protocol.command import RemotingCommand, decode
+from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
+from rocketns.shadow.comparing.comparing import Comparing, Finding
+from rocketns.shadow.counting.counts import Counts
+from rocketns.shadow.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse_replay
+from rocketns.shadow.pairs import UNWANTED, Outcome, Pair
+from rocketns.shadow.recording import Recording
+from rocketns.shadow.secrets import clean_answer, decoded
+from rocketns.shadow.tree import UnreadableError
+from rocketns.tools.output import Report, TextTable, complain, print_json, print_report
+
+INTERRUPTED = 130
+# Frames that are no answer to the request, such as notifications, until its answer.
+UNASKED_MAX = 1_000
+# Beyond it the connection that was used longest ago is closed, and opened again if needed.
+CONNECTIONS_MAX = 1_000
+# A read that differs is asked again after SETTLE_S, so many of them: the state may still change.
+ASKED_AGAIN_MAX, SETTLE_S = 200, 1.0
+# Differing pairs that are kept for --json, and printed for people; all are counted.
+SHOWN_MAX, LINES_MAX = 100, 20
+# A replay is no relay: nothing of it is late, or compared with a reference.
+COLUMNS = (Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED, Outcome.SETTLED, Outcome.DIFFERENT, Outcome.MISSING)
+_LENGTH_BYTES = 4
+_ALIKE = (Outcome.EQUAL, Outcome.ORDER, Outcome.LISTED)
+
+
+class UnreachableError(RocketnsError):
+    """Nobody answers at the address."""
+
+
+class NoAnswerError(RocketnsError):
+    """The server closed the connection, sent no frame, or took too long."""
+
+
+class Connection:
+    """To the name server that is asked. One at a time: a request, then its answer."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, within_s: float) -> None:
+        self._reader, self._writer, self._within_s = reader, writer, within_s
+
+    @classmethod
+    async def open(cls, host: str, port: int, tls: ssl.SSLContext | None, within_s: float) -> Self:
+        """UnreachableError where nobody answers in time."""
+        try:
+            async with asyncio.timeout(within_s):
+                reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+        except OSError as error:
+            reason = str(error) or f"no answer within {within_s:g} s"
+            raise UnreachableError(f"{with_port(host, port)} cannot be reached: {reason}") from error
+        return cls(reader, writer, within_s)
+
+    async def ask(self, frame: bytes, command: RemotingCommand) -> bytes | None:
+        """The answer; None where none is due (oneway). NoAnswerError."""
+        has_opaque = frame[_LENGTH_BYTES] != 0 or b'"opaque"' in frame
+        try:
+            async with asyncio.timeout(self._within_s):
+                self._writer.write(frame)
+                await self._writer.drain()
+                return None if command.is_oneway else await self._answer(command.opaque if has_opaque else None)
+        except (OSError, asyncio.IncompleteReadError, MalformedFrame) as error:
+            raise NoAnswerError(str(error) or type(error).__name__) from error
+
+    async def close(self) -> None:
+        """End it at once."""
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def _answer(self, opaque: int | None) -> bytes:
+        for _ in range(UNASKED_MAX):
+            length = await self._reader.readexactly(_LENGTH_BYTES)
+            size = int.from_bytes(length, "big", signed=True)
+            if not 0 < size <= FRAME_SIZE_MAX_BYTES - _LENGTH_BYTES:
+                raise NoAnswerError(f"a frame of {size} bytes")
+            frame = length + await self._reader.readexactly(size)
+            command = decode(frame)
+            if command.is_response and opaque in (None, command.opaque):
+                return frame
+        raise NoAnswerError(f"{UNASKED_MAX} frames, and the answer is not among them")
+
+
+class Shown(NamedTuple):
+    """A pair that differs. ``number`` counts recorded requests from 1 on."""
+
+    number: int
+    code: int
+    peer: str
+    finding: Finding
+
+
+@dataclass(slots=True)
+class Result(Counts):
+    """``number`` and ``unwanted`` are about pairs whose answers were compared. ``oneway`` requests have no answer;
+    ``unanswered`` ones had none when they were recorded. ``unsent`` may change something, or are unknown."""
+
+    sent: int = 0
+    unsent: int = 0
+    oneway: int = 0
+    unanswered: int = 0
+    shown: list[Shown] = field(default_factory=list)
+
+    def note(self, shown: Shown) -> None:
+        """One compared pair."""
+        finding = shown.finding
+        self.add(shown.code, finding.outcome)
+        self.listed += Counter([finding.listed] if finding.listed else [])
+        if finding.outcome in UNWANTED and len(self.shown) < SHOWN_MAX:
+            self.shown.append(shown)
+
+
+class Player:
+    """``open_one`` makes a connection; its UnreachableError ends the replay.
+
+    ``with_changes``: also what registers, unregisters or changes something is sent, once. ``settle`` is awaited before
+    a read that differs is asked again; None for never.
+    """
+
+    def __init__(self, open_one: Callable[[], Awaitable[Connection]], *, with_changes: bool,
+                 settle: Callable[[], Awaitable[object]] | None) -> None:  # fmt: skip
+        self._open_one, self._with_changes, self._settle = open_one, with_changes, settle
+        self._open: OrderedDict[int, Connection] = OrderedDict()
+        self._comparing = Comparing()
+        self._asked_again = 0
+        self.result = Result()
+
+    async def play(self, pairs: Iterable[Pair]) -> Result:
+        """Play all of them."""
+        try:
+            for number, pair in enumerate(pairs, 1):
+                command = decoded(pair.request)
+                if changes(command.code) and not self._with_changes:
+                    self.result.unsent += 1
+                else:
+                    await self._play(number, pair, command)
+        finally:
+            for connection in self._open.values():
+                await connection.close()
+        return self.result
+
+    async def _play(self, number: int, pair: Pair, command: RemotingCommand) -> None:
+        answer = await self._ask(pair, command)
+        self.result.sent += 1
+        if command.is_oneway:
+            self.result.oneway += 1
+            return
+        if pair.upstream is None:
+            self.result.unanswered += 1
+            return
+        finding = self._found(pair, command, answer)
+        may_ask = self._asked_again < ASKED_AGAIN_MAX and not changes(command.code)
+        if finding.outcome is Outcome.DIFFERENT and self._settle is not None and may_ask:
+            self._asked_again += 1
+            await self._settle()
+            again = self._found(pair, command, await self._ask(pair, command))
+            finding = Finding(Outcome.SETTLED) if again.outcome in _ALIKE else finding
+        self.result.note(Shown(number, command.code, pair.peer, finding))
+
+    def _found(self, pair: Pair, command: RemotingCommand, answer: bytes | None) -> Finding:
+        with contextlib.suppress(UnreadableError):
+            answer = clean_answer(command, answer)
+        return self._comparing.compare(pair._replace(own=answer))
+
+    async def _ask(self, pair: Pair, command: RemotingCommand) -> bytes | None:
+        """The answer; None if there is none, or none is due."""
+        if pair.connection not in self._open:
+            if len(self._open) >= CONNECTIONS_MAX:
+                await self._open.popitem(last=False)[1].close()
+            self._open[pair.connection] = await self._open_one()
+        self._open.move_to_end(pair.connection)
+        try:
+            return await self._open[pair.connection].ask(pair.request, command)
+        except NoAnswerError:
+            await self._open.pop(pair.connection).close()
+            return None
+
+
+def changes(code: int) -> bool:
+    """Whether a request may change something."""
+    return code not in REQUESTS or REQUESTS[code].has_effect
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``arguments`` without the word replay. Return the exit status."""
+    options = parse_replay(arguments)
+    try:
+        result = asyncio.run(_run(options))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (OSError, RocketnsError) as error:
+        complain(f"rocketns replay: {str(error) or type(error).__name__}")
+        return EXIT_UNUSABLE
+    if options.json:
+        print_json(as_json(result, options.to))
+    else:
+        print_report(report(result, options.to))
+    if not result.number:
+        complain("rocketns replay: nothing was compared; --all sends requests that change something, too")
+        return EXIT_UNUSABLE
+    return EXIT_DIFFERENT if result.unwanted else EXIT_SAME
+
+
+async def _run(options: Namespace) -> Result:
+    recording = Recording(options.file)
+    host, port = split(options.to)
+    assert port is not None
+    config = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
+    tls = client_context(config) if config.enable else None
+    player = Player(
+        lambda: Connection.open(host, port, tls, options.timeout), with_changes=options.all,
+        settle=lambda: asyncio.sleep(SETTLE_S),
+    )  # fmt: skip
+    return await player.play(recorded.pair for recorded in recording.pairs())
+
+
+def report(result: Result, addr: str) -> Report:
+    """For people."""
+    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.number} answers compared."]
+    parts += [f"{result.unsent} were not sent: they may change something."] if result.unsent else []
+    parts += [f"{result.oneway} have no answer (oneway)."] if result.oneway else []
+    parts += [f"{result.unanswered} had no recorded answer."] if result.unanswered else []
+    if result.number:
+        names = sorted({name for name, _ in result.outcomes})
+        rows = [(name, *(str(result.outcomes[name, outcome]) for outcome in COLUMNS)) for name in names]
+        parts.append(TextTable(("REQUEST", *(str(outcome).upper() for outcome in COLUMNS)), rows))
+    parts += [f"{number} show the listed difference {name}." for name, number in sorted(result.listed.items())]
+    parts += [line for shown in result.shown[:LINES_MAX] for line in _lines(shown)]
+    more = result.unwanted - min(len(result.shown), LINES_MAX)
+    return [*parts, f"{more} more differ."] if more else parts
+
+
+def _lines(shown: Shown) -> list[str]:
+    finding = shown.finding
+    head = f"pair {shown.number}, request {shown.code} ({request_name(shown.code)}) of {shown.peer}: {finding.outcome}"
+    head += f"; {finding.note}" if finding.note else ""
+    parts = [f"    {one.path}: recorded {one.upstream or '-'}, now {one.own or '-'}" for one in finding.differences]
+    return [one_line(line) for line in (head, *parts)]
+
+
+def as_json(result: Result, addr: str) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "to": addr, "sent": result.sent, "compared": result.number, "unsent": result.unsent, "oneway": result.oneway,
+        "unanswered": result.unanswered, "outcomes": {str(one): result.of(one) for one in COLUMNS},
+        "listed": dict(result.listed),
+        "differing": [
+            {"pair": one.number, "code": one.code, "peer": one.peer, "outcome": str(one.finding.outcome),
+             "note": one.finding.note,
+             "differences": [{"path": d.path, "recorded": d.upstream, "now": d.own} for d in one.finding.differences]}
+            for one in result.shown
+        ],
+    }  # fmt: skip
