@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.addresses import listed
-from rocketns.config import properties
+from rocketns.config import properties, tls
 from rocketns.config.checks import ineffective, refused
 from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.limits import Limits
@@ -194,6 +194,10 @@ class Configuration(OwnSections):
     def passed_over_system_properties(self) -> list[str]:
         """The system properties that have no effect, as sentences for the log."""
         return ineffective.in_the_system_properties(self._system, self._declared())
+
+    def passed_over_tls(self) -> list[str]:
+        """As `passed_over`, of the file that ``tls.config.file`` names."""
+        return ineffective.in_the_tls_file(tls.read_file(self._given | self._system))
 
     def unused(self) -> dict[str, str]:
         """The properties of the start-up file that rocketns accepts and does not use, with their meaning."""

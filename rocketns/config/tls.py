@@ -40,6 +40,7 @@ TLS_PROPERTIES = (
     SystemProperty("tls.ciphers", "", "cipher suites by Java's names, separated by commas"),
     SystemProperty("tls.protocols", "", "protocol versions by Java's names, separated by commas"),
 )
+SWITCHES = {one.name for one in TLS_PROPERTIES if properties.is_boolean(one.default)}
 
 
 class TlsMode(StrEnum):
@@ -86,12 +87,12 @@ class TlsConfig:
     def read(cls, system: Mapping[str, str], given: Mapping[str, str]) -> TlsConfig:
         """From system properties and the configuration file. The TLS properties file is read again at every call."""
         start = dict(given) | dict(system)
-        merged = start | _read_file(Path(start.get("tls.config.file", DEFAULT_CONFIG_FILE)))
+        merged = start | read_file(start)
         return cls(
-            mode=_choice(TlsMode, start.get("tls.server.mode", ""), TlsMode.PERMISSIVE),
+            mode=_word(TlsMode, start.get("tls.server.mode", "")) or TlsMode.PERMISSIVE,
             enable=parse_boolean(start.get("tls.enable")),
             test_mode=parse_boolean(merged.get("tls.test.mode.enable", "true")),
-            client_auth=_choice(ClientAuth, merged.get("tls.server.need.client.auth", "").lower(), ClientAuth.NONE),
+            client_auth=_word(ClientAuth, merged.get("tls.server.need.client.auth", "").lower()) or ClientAuth.NONE,
             server=_side(merged, "tls.server.", "authClient"),
             client=_side(merged, "tls.client.", "authServer"),
             ciphers=tuple(listed(merged.get("tls.ciphers", ""))),
@@ -99,11 +100,26 @@ class TlsConfig:
         )
 
 
-Choice = TypeVar("Choice", bound=StrEnum)
+def misread(given: Mapping[str, str]) -> list[str]:
+    """A sentence for each text that is none of its property's words and counts as one of them, as in Java: a misspelled
+    "enforcing" lets plain connections in.
+    """
+    found: list[str] = []
+    for name, text in given.items():
+        if name == "tls.server.mode" and text and _word(TlsMode, text) is None:
+            found.append(f"{name}={text!r} counts as permissive: it is none of {', '.join(TlsMode)}")
+        elif name == "tls.server.need.client.auth" and text and _word(ClientAuth, text.lower()) is None:
+            found.append(f"{name}={text!r} counts as none: it is none of {', '.join(ClientAuth)}")
+        elif name in SWITCHES and text and not properties.is_boolean(text):
+            found.append(properties.not_boolean(name, text))
+    return found
 
 
-def _choice(kind: type[Choice], text: str, default: Choice) -> Choice:
-    return kind(text) if text in list(kind) else default
+Word = TypeVar("Word", bound=StrEnum)
+
+
+def _word(kind: type[Word], text: str) -> Word | None:
+    return kind(text) if text in list(kind) else None
 
 
 def _side(merged: Mapping[str, str], prefix: str, verify: str) -> TlsSide:
@@ -115,8 +131,9 @@ def _side(merged: Mapping[str, str], prefix: str, verify: str) -> TlsSide:
     )
 
 
-def _read_file(path: Path) -> dict[str, str]:
-    """A missing or unreadable file is no error, as in Java."""
+def read_file(start: Mapping[str, str]) -> dict[str, str]:
+    """The TLS properties file, which these properties may name. A missing or unreadable one is no error, as in Java."""
+    path = Path(start.get("tls.config.file", DEFAULT_CONFIG_FILE))
     try:
         return properties.load(path.read_bytes())
     except (OSError, ValueError):

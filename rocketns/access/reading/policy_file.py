@@ -4,7 +4,8 @@
 ``secrets`` names a file with more of them, a key and its secret a line. ``plain_acl`` names RocketMQ 4's plain_acl.yml.
 
 ``[modes]`` is the last table, and has the mode of each class and of ``takeover``. So the beginning of a policy is never
-a policy: a file that is half written is refused, wherever it ends.
+a policy: a file that is half written is refused, wherever it ends. The files that it names have no such end, and what
+they have less is less that somebody may. So each of their lines must be whole: the last one ends with an end of line.
 """
 
 from __future__ import annotations
@@ -50,6 +51,14 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     return policy
 
 
+def _whole_lines(path: str, read_file: ReadFile) -> str:
+    """The text of a file that the policy names. Half of a network is a larger one: 10.1.0.0/1 of 10.1.0.0/16."""
+    text = read_file(path)
+    if not text.endswith("\n"):
+        raise PolicyError(path, text.count("\n") + 1, "its last line has no end, so it may be half written: end the line")
+    return text
+
+
 def _toml(file: str, text: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text)
@@ -70,7 +79,7 @@ def _secrets(top: Table, read_file: ReadFile) -> dict[str, Secret]:
     secrets: dict[str, Secret] = {}
     path = top.text("secrets")
     if path is not None:
-        secrets |= read_secrets(path, read_file(path))
+        secrets |= read_secrets(path, _whole_lines(path, read_file))
     for key, table in top.tables("keys").items():
         secret = table.text("secret")
         if secret is None:
@@ -122,7 +131,7 @@ def _with_plain_acl(policy: Policy, top: Table, read_file: ReadFile) -> Policy:
     path = top.text("plain_acl")
     if path is None:
         return policy
-    principals, secrets = plain_acl.read(path, read_file(path))
+    principals, secrets = plain_acl.read(path, _whole_lines(path, read_file))
     names = {principal.name for principal in policy.principals}
     for principal in principals:
         if principal.name in names:

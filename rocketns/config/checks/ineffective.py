@@ -9,7 +9,7 @@ from typing import Any
 from rocketns.config import properties
 from rocketns.config.properties import PREFIX, Effect
 from rocketns.config.sections import OWN_NAMES
-from rocketns.config.tls import TLS_PREFIX, TLS_PROPERTIES
+from rocketns.config.tls import TLS_PREFIX, TLS_PROPERTIES, misread
 from rocketns.javatext import trim
 
 # A system property with one of these can only be meant for rocketns. Any other name may be one of Java's.
@@ -25,10 +25,10 @@ def in_the_file(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> lis
         if name not in known:
             found.append(_unknown(name, known))
         elif name in java and java[name].type == "bool" and not properties.is_boolean(text):
-            found.append(f"{name}={text!r} counts as false: it is neither true nor false")
+            found.append(properties.not_boolean(name, text))
         elif name == "kvConfigPath" and not trim(text):
             found.append(IN_MEMORY)
-    return found
+    return found + misread(given)
 
 
 def in_the_system_properties(system: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
@@ -41,7 +41,13 @@ def in_the_system_properties(system: Mapping[str, str], java: Mapping[str, Field
             found.append(f"-D{name} has no effect: set {name} in the file that -c names")
         elif name not in known and name.startswith(OWN_PREFIXES):
             found.append(_unknown(name, known, "-D"))
-    return found
+    return found + misread(system)
+
+
+def in_the_tls_file(given: Mapping[str, str]) -> list[str]:
+    """Warnings for the file that ``tls.config.file`` names."""
+    known = {one.name for one in TLS_PROPERTIES}
+    return [_unknown(name, known) for name in given if name not in known] + misread(given)
 
 
 def unused(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> dict[str, str]:
