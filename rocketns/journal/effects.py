@@ -300,11 +300,11 @@ class Effects:
     def _beside_tables(self, event: e.KvChanged | e.ConfigChanged | e.Stalled) -> None:
         match event:
             case e.KvChanged():
-                given = {"ns_key": event.namespace, "key": event.key, "val": encoding.value(event.value)}
+                given = encoding.item_columns(event.namespace, event.key, event.value)
                 self._buffer.put(encoding.columns("kv", given))
             case e.ConfigChanged():
-                shown = None if is_secret(event.key) else encoding.value(event.value)
-                self._buffer.put(encoding.columns("config", {"key": event.key, "val": shown}))
+                shown = None if is_secret(event.key) else event.value
+                self._buffer.put(encoding.columns("config", encoding.property_columns(event.key, shown)))
             case e.Stalled():
                 self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
 

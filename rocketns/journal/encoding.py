@@ -13,11 +13,13 @@ import orjson
 from rocketns.journal.record import (
     FILTER_CHARS_IN_RECORD_MAX,
     MAPPINGS_IN_RECORD_MAX,
+    NAME_BYTES_IN_RECORD_MAX,
     TOPIC_CHARS_IN_RECORD_MAX,
     TOPICS_IN_RECORD_MAX,
-    VALUE_CHARS_IN_RECORD_MAX,
+    VALUE_BYTES_IN_RECORD_MAX,
     Ev,
 )
+from rocketns.logtext import shortened
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 from rocketns.routeinfo.events import AdminRequested, RequestRefused
@@ -75,11 +77,15 @@ def doubt_columns(doubt: Doubt | None) -> dict[str, Any]:
     return {} if doubt is None else {"doubt": doubt.reason, "seen": doubt.seen_epoch_ms}
 
 
-def value(text: str | None) -> str | None:
-    """The column ``val``."""
-    if text is None or len(text) <= VALUE_CHARS_IN_RECORD_MAX:
-        return text
-    return f"{text[:VALUE_CHARS_IN_RECORD_MAX]}… (cut, {len(text)} characters)"
+def item_columns(namespace: str, key: str, text: str | None) -> dict[str, str | None]:
+    """Of a KV item; None for a value that was deleted."""
+    return {"ns_key": shortened(namespace, NAME_BYTES_IN_RECORD_MAX)} | property_columns(key, text)
+
+
+def property_columns(key: str, text: str | None) -> dict[str, str | None]:
+    """Of a property; None for a value that is not shown."""
+    shown = None if text is None else shortened(text, VALUE_BYTES_IN_RECORD_MAX)
+    return {"key": shortened(key, NAME_BYTES_IN_RECORD_MAX), "val": shown}
 
 
 def filter_servers(servers: Sequence[str | None]) -> list[str | None]:

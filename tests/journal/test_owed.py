@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -10,9 +11,9 @@ from rocketns.access.shown import FIELDS_MAX, shown_fields
 from rocketns.journal import buffer
 from rocketns.journal import journal as journal_module
 from rocketns.journal.pieces import owed
-from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, VALUE_CHARS_IN_RECORD_MAX
+from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, NAME_BYTES_IN_RECORD_MAX, VALUE_BYTES_IN_RECORD_MAX
 from rocketns.protocol.body.route import TopicQueueMappingInfo
-from rocketns.routeinfo.events import AdminRequested, BrokerHeartbeat, KvChanged, MappingsPut
+from rocketns.routeinfo.events import AdminRequested, BrokerHeartbeat, ConfigChanged, KvChanged, MappingsPut
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, Told, memory_journal, run_work
 from tests.journal.replay import State, check_sequence
@@ -127,21 +128,41 @@ def test_characters_of_names_that_wait_are_bounded(monkeypatch: pytest.MonkeyPat
     assert told.journal.buffer.lost_total == 1
 
 
+def large_mapping(number: int) -> MappingsPut:
+    """Its record has 240 KB."""
+    return MappingsPut(BROKER, [(f"{number}", TopicQueueMappingInfo(bname="\x01" * 40_000, curr_id_map={0: 0}))])
+
+
 def test_large_records_leave_room_for_small_ones() -> None:
-    """The disk is stuck. Values of a peer fill half of the buffer, and no sign of life is lost by it."""
+    """The disk is stuck. Mappings of a peer fill half of the buffer, and no sign of life is lost by it."""
     told = Told(journal_buffer_bytes=1 << 20)
     told.of(told.manager.register(MASTER, table_of("t", "u")))
     told.writer.stuck = True
     for number in range(100):
-        told.manager.events.append(KvChanged("n", f"k{number}", "\x01" * VALUE_CHARS_IN_RECORD_MAX))
+        told.manager.events.append(large_mapping(number))
         told.manager.events += [BrokerHeartbeat(CLUSTER, ADDR, number)] * BEATS
         told.journal.record(list(told.manager.events), told.manager.now_ms, BOOT_MS)
         told.manager.events.clear()
     told.writer.unstick()
     records = told.take()
     assert sum(one["ev"] == "hb" for one in records) == 100 * BEATS
-    assert 0 < sum(one["ev"] == "kv" for one in records) < 100
+    assert 0 < sum(one["ev"] == "map" for one in records) < 100
     check_sequence(told.records)
+
+
+@pytest.mark.parametrize("event", [
+    KvChanged(CONTROLS, CONTROLS, CONTROLS * 10), KvChanged("\ud800" * 4_096, '"' * 4_096, "\\\ud800" * 40_000),
+    ConfigChanged(CONTROLS, CONTROLS * 10),
+], ids=["controls", "surrogates", "property"])  # fmt: skip
+def test_no_record_of_an_item_or_a_property_is_a_large_one(event: KvChanged | ConfigChanged) -> None:
+    """Whatever an administrator writes: it finds room though topics of others have had their share."""
+    told = Told(journal_buffer_bytes=1 << 20)
+    told.writer.stuck = True
+    told.journal.record([*map(large_mapping, range(48)), event], told.manager.now_ms, BOOT_MS)
+    told.writer.unstick()
+    (one,) = [one for one in told.take() if one["ev"] in ("kv", "config")]
+    assert len(json.dumps(one, ensure_ascii=False).encode("utf-8", "surrogatepass")) > 10_000
+    assert told.journal.buffer.lost_total > 0
 
 
 def test_values_of_a_peer_leave_room_for_the_record_of_an_administrator() -> None:
@@ -150,8 +171,7 @@ def test_values_of_a_peer_leave_room_for_the_record_of_an_administrator() -> Non
     told.writer.stuck = True
     junk = shown_fields({f"{number}{CONTROLS}": CONTROLS for number in range(FIELDS_MAX)})
     admin = AdminRequested(216, 0, "10.0.0.9", "10.0.0.9:1", "ops", "key", junk, before=None, after=None)
-    values = [KvChanged("n", f"k{number}", "\x01" * VALUE_CHARS_IN_RECORD_MAX) for number in range(48)]
-    told.journal.record([*values, admin], told.manager.now_ms, BOOT_MS)
+    told.journal.record([*map(large_mapping, range(48)), admin], told.manager.now_ms, BOOT_MS)
     told.writer.unstick()
     assert [one["code"] for one in told.take() if one["ev"] == "admin"] == [216]
     assert told.journal.buffer.lost_total > 0
@@ -194,15 +214,16 @@ def test_topics_of_one_peer_leave_room_for_brokers_with_long_names() -> None:
 
 def test_a_value_is_cut() -> None:
     told = Told()
-    long = "x" * (VALUE_CHARS_IN_RECORD_MAX + 1)
-    (kv,) = [one for one in told.events(KvChanged("n", "k", long)) if one["ev"] == "kv"]
-    assert kv["val"] == "x" * VALUE_CHARS_IN_RECORD_MAX + f"… (cut, {len(long)} characters)"
+    long, name = "x" * (VALUE_BYTES_IN_RECORD_MAX + 1), "n" * (NAME_BYTES_IN_RECORD_MAX + 1)
+    (kv,) = [one for one in told.events(KvChanged(name, "k", long)) if one["ev"] == "kv"]
+    assert kv["val"] == f"{long[:-1]}… (cut, {len(long)} characters)"
+    assert (kv["ns_key"], kv["key"]) == (f"{name[:-1]}… (cut, {len(name)} characters)", "k")
 
 
 def test_long_values_of_the_file_are_written_in_pieces_after_a_start() -> None:
     """Of a file of 16 MiB, whose values a peer chose, no record is larger than the buffer has room for."""
-    long = "\x01" * (VALUE_CHARS_IN_RECORD_MAX + 1)
-    kv = {"ns": {f"k{number}": long for number in range(40)}}
+    long = "x" * (VALUE_BYTES_IN_RECORD_MAX + 1)
+    kv = {"ns": {f"k{number}": long for number in range(200)}}
     journal, writer = memory_journal(RouteTables(), kv, stuck=True, journal_buffer_bytes=1 << 20)
     written = {}
     for _ in range(40):

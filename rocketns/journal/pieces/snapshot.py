@@ -30,7 +30,7 @@ def kv_items(kv: KvTables) -> Iterator[dict[str, str | None]]:
     for name, key in [(name, key) for name, table in kv.items() for key in table]:
         text = kv.get(name, {}).get(key)
         if text is not None:
-            yield {"ns_key": name, "key": key, "val": encoding.value(text)}
+            yield encoding.item_columns(name, key, text)
 
 
 class Snapshot:
