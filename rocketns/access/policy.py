@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
-from rocketns.access.index.principals import Index
-from rocketns.access.principal import Network, Principal
-from rocketns.access.signing.secret import Secret
+from rocketns.access.principal import Network, Principal, PrincipalIndex
+from rocketns.access.signature import Secret
 from rocketns.routeinfo.admission import Bounds
 
 SIGNATURE_ALONE = (
@@ -43,9 +42,9 @@ class Policy:
         return self.modes.get(Access.ADMIN if access is Access.OFF else access, Mode.OFF)
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> PrincipalIndex:
         """The principals by networks, certificates and keys."""
-        return Index(self.principals)
+        return PrincipalIndex(self.principals)
 
     @cached_property
     def bounds(self) -> Mapping[str, Bounds]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rocketns.access.asked import Asked
-from rocketns.access.classes import Access
+from rocketns.access.classes import Access, AccessRequest
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.command import RemotingCommand
@@ -22,7 +21,7 @@ def check_mapped_brokers(
     names = {info.bname or "" for info in mappings.values()} - {broker_name}
     if not names:
         return
-    verdict = context.guard.ask_for(peer, command, Asked(command.code, Access.BROKER, lambda: [*names]), now.ms)
+    verdict = context.guard.ask_for(peer, command, AccessRequest(command.code, Access.BROKER, lambda: [*names]), now.ms)
     if verdict.event is not None:
         context.note([verdict.event])
     if verdict.error is not None:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import dumps, register_body, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns.access.asked import OF_A_BROKER, OF_A_NAMESPACE, asked_of
-from rocketns.access.classes import Access, Mode
+from rocketns.access.classes import OF_A_BROKER, OF_A_NAMESPACE, Access, Mode, access_request
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Principal
 from rocketns.access.takeover import Excuse, excuse_of, holder_of
@@ -256,11 +255,13 @@ def test_what_is_judged_is_what_the_processor_reads(
     request = command.decode(framed(code, fields))
     kind = RegisterBrokerRequestHeader if code == RequestCode.REGISTER_BROKER else BrokerAddressRequestHeader
     header = decode_header(request, kind)  # type: ignore[type-var]
-    judged = asked_of(request, Access.BROKER)
+    judged = access_request(request, Access.BROKER)
     assert judged.brokers() == [header.broker_name or ""]  # type: ignore[attr-defined]
     assert judged.address == (header.broker_addr or "")  # type: ignore[attr-defined]
     request = command.decode(framed(in_namespace, fields))
-    assert asked_of(request, Access.READ).namespace == (decode_header(request, KVConfigRequestHeader).namespace or "")
+    assert access_request(request, Access.READ).namespace == (
+        decode_header(request, KVConfigRequestHeader).namespace or ""
+    )
 
 
 bodies = st.one_of(
@@ -279,7 +280,7 @@ bodies = st.one_of(
 def test_the_brokers_of_a_topic_that_are_judged_are_those_of_the_processor(body: bytes | None) -> None:
     """A body that the processor refuses names nobody."""
     request = RemotingCommand(RequestCode.REGISTER_TOPIC_IN_NAMESRV, 513, 1, 0, {"topic": "T"}, body)
-    judged = asked_of(request, Access.BROKER).brokers()
+    judged = access_request(request, Access.BROKER).brokers()
     try:
         assert judged == [name or "" for name, _ in decode_queue_datas(body)]
     except BodyDecodeError:

@@ -18,14 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interop.harness.rocketmq.maven import jars
+from rocketns.access import plain_acl
 from rocketns.access.classes import RIGHTS, Access, Mode
+from rocketns.access.plain_acl import networks_of
 from rocketns.access.policy import Policy
+from rocketns.access.policy_file import read_policy
+from rocketns.access.policy_values import PolicyError, read_secrets
 from rocketns.access.principal import contains
-from rocketns.access.reading import plain_acl
-from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.policy_file import read_policy
-from rocketns.access.reading.secrets_file import read_secrets
-from rocketns.access.reading.white_list import networks_of
 from rocketns.addresses import literal
 from rocketns.errors import StartupError
 from rocketns.server.access_file import AccessFile, Reading

@@ -265,8 +265,11 @@ def test_a_setting_of_the_file_without_effect_is_named(tmp_path: Path, line: str
     assert build(tmp_path, f"{line}\n").passed_over() == [sentence]
 
 
-@pytest.mark.parametrize("line", ["clusterTest=FALSE", "tls.server.mode=enforcing", "tls.server.need.client.auth=REQUIRE",
-                                  "tls.server.mode=", "productEnvName=", "listenPort="])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    ["clusterTest=FALSE", "tls.server.mode=enforcing", "tls.server.need.client.auth=REQUIRE", "tls.server.mode=",
+     "productEnvName=", "listenPort="],
+)  # fmt: skip
 def test_a_setting_with_effect_is_not_named(tmp_path: Path, line: str) -> None:
     assert build(tmp_path, f"{line}\n").passed_over() == []
 

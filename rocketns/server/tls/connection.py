@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rocketns.access.index.certificates import kind_of_name
+from rocketns.access.principal import kind_of_name
 from rocketns.errors import TlsError
 
 if TYPE_CHECKING:

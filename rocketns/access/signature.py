@@ -6,12 +6,40 @@ time: who sees a signed request can send it again, as another code too. docs/sec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hmac
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
-from rocketns.access.signing.secret import Secret
 from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
 from rocketns.protocol.command import RemotingCommand
+
+
+class Secret:
+    """The HMAC-SHA1 of an access key. Neither its text nor its ``repr`` has the secret."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, text: str) -> None:
+        self._made = hmac.new(text.encode("utf-8", "replace"), digestmod="sha1")
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not pickled")
+
+    def signature(self, parts: Iterable[bytes | memoryview]) -> bytes:
+        """The signature of the joined parts: base64, 28 characters."""
+        signing = self._made.copy()
+        for part in parts:
+            signing.update(part)
+        return b64encode(signing.digest())
+
+    def is_signature(self, given: str, parts: Iterable[bytes | memoryview]) -> bool:
+        """Whether it is their signature. The comparison takes the same time wherever they differ."""
+        return hmac.compare_digest(self.signature(parts), given.encode("utf-8", "replace"))
+
 
 ACCESS_KEY = "AccessKey"
 SECURITY_TOKEN = "SecurityToken"
@@ -70,3 +98,22 @@ def signed_content(fields: Mapping[str, str | None], without: frozenset[str] = f
 def _java_order(name: str) -> bytes:
     """String.compareTo compares the units of UTF-16."""
     return name.encode("utf-16-be", "surrogatepass")
+
+
+class KeySigner:
+    """A `rocketns.client.signer.Signer` with one access key. Its ``repr`` does not have the secret."""
+
+    __slots__ = ("_secret", "access_key", "security_token")
+
+    def __init__(self, access_key: str, secret: Secret, security_token: str = "") -> None:
+        self.access_key = access_key
+        self.security_token = security_token
+        self._secret = secret
+
+    def signed(self, fields: Mapping[str, str | None]) -> dict[str, str | None]:
+        """The fields of a request without a body, with AccessKey, SecurityToken if there is one, and Signature."""
+        whole = dict(fields) | {ACCESS_KEY: self.access_key}
+        if self.security_token:
+            whole[SECURITY_TOKEN] = self.security_token
+        whole[SIGNATURE] = self._secret.signature([signed_content(whole)]).decode()
+        return whole

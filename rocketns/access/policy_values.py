@@ -1,14 +1,46 @@
-"""One table of the policy file: its keys, each read once, each checked."""
+"""What the files of a policy are made of: tables whose keys are each read once and checked; access keys with secrets.
+
+What is wrong is a `PolicyError` with its file and line, which shows no secret.
+"""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from rocketns.access.principal import Globs, Network
-from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.lines import line_of
+from rocketns.access.signature import Secret
+from rocketns.errors import RocketnsError
+
+
+class PolicyError(RocketnsError):
+    """The file is refused whole. ``line`` counts from 1; 0 where no line is to blame."""
+
+    def __init__(self, file: str, line: int, why: str) -> None:
+        super().__init__(f"{file}, line {line}: {why}" if line else f"{file}: {why}")
+
+
+TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
+KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
+
+
+def line_of(text: str, table: str, key: str | None = None) -> int:
+    """The line of a key of a table, or of the table's heading; 0 if it is written in another way."""
+    within, heading = table == "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if (found := TABLE.fullmatch(line)) is not None:
+            within = _plain(found[1]) == table
+            heading = number if within else heading
+        elif within and key is not None and (found := KEY.match(line)) is not None and _plain(found[1]) == key:
+            return number
+    return heading
+
+
+def _plain(dotted: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
+
 
 ITEMS_MAX = 1_000  # of a list
 TEXT_CHARACTERS_MAX = 1_000
@@ -17,7 +49,7 @@ IPV4_MAPPED_BITS = 96
 Read = TypeVar("Read")
 
 
-class Table:
+class PolicyTable:
     """``table`` is its dotted name in the file, "" for the top."""
 
     def __init__(self, file: str, text: str, table: str, items: Mapping[str, Any]) -> None:
@@ -33,14 +65,14 @@ class Table:
         for key in self._items:
             self.refuse(key, why)
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> PolicyTable:
         """A table in it; empty where it is missing."""
         items = self._items.pop(key, {})
         if not isinstance(items, dict):
             self.refuse(key, "must be a table")
-        return Table(self._file, self._text, f"{self._table}.{key}" if self._table else key, items)
+        return PolicyTable(self._file, self._text, f"{self._table}.{key}" if self._table else key, items)
 
-    def tables(self, key: str) -> dict[str, Table]:
+    def tables(self, key: str) -> dict[str, PolicyTable]:
         """The tables of a table, by their names."""
         inner = self.table(key)
         return {name: inner.table(name) for name in list(inner._items)}
@@ -117,3 +149,36 @@ def _as_ipv4(network: Network) -> Network:
     if mapped is None or network.prefixlen < IPV4_MAPPED_BITS:
         return network
     return ipaddress.IPv4Network((mapped, network.prefixlen - IPV4_MAPPED_BITS))
+
+
+# In a policy that `rocketns access suggest` wrote.
+TO_BE_FILLED_IN = "<fill in>"
+SECRET_CHARACTERS_MIN = 8  # RocketMQ's tools ask for more than 6
+
+
+def read_secrets(file: str, text: str) -> dict[str, Secret]:
+    """The secrets by access key. PolicyError, which does not show the secret."""
+    secrets: dict[str, Secret] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+
+        def refuse(why: str, number: int = number) -> None:
+            raise PolicyError(file, number, why)
+
+        if len(words) != 2:
+            refuse("must be an access key and its secret, separated by spaces")
+        add_secret(secrets, words[0], words[1], refuse)
+    return secrets
+
+
+def add_secret(secrets: dict[str, Secret], key: str, secret: str, refuse: Callable[[str], object]) -> None:
+    """Add one. ``refuse`` is called with what is wrong with it, and raises."""
+    if key in secrets:
+        refuse(f"the access key {key!r} is there twice")
+    if secret == TO_BE_FILLED_IN:
+        refuse(f"the secret of {key!r} is still to be filled in")
+    if len(secret) < SECRET_CHARACTERS_MIN:
+        refuse(f"the secret of {key!r} has less than {SECRET_CHARACTERS_MIN} characters")
+    secrets[key] = Secret(secret)

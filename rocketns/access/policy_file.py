@@ -17,14 +17,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from rocketns.access import plain_acl
 from rocketns.access.classes import MODES, RIGHTS, Access, Mode
 from rocketns.access.policy import Policy
+from rocketns.access.policy_values import PolicyError, PolicyTable, ReadFile, add_secret, read_secrets
 from rocketns.access.principal import Principal
-from rocketns.access.reading import plain_acl
-from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.secrets_file import add_secret, read_secrets
-from rocketns.access.reading.values import ReadFile, Table
-from rocketns.access.signing.secret import Secret
+from rocketns.access.signature import Secret
 from rocketns.routeinfo.admission import Bounds
 
 FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
@@ -39,12 +37,12 @@ def read_policy(file: str, text: str, read_file: ReadFile) -> Policy:
     """The policy of a text. ``read_file`` gives the texts of the files that it names. PolicyError."""
     headings = [found.start() for found in MODES_HEADING.finditer(text)]
     modes_at = headings[-1] if headings else len(text)
-    top = Table(file, text, "", _toml(file, text[:modes_at]))
+    top = PolicyTable(file, text, "", _toml(file, text[:modes_at]))
     secrets = _secrets(top, read_file)
     principals = [_principal(name, table, secrets) for name, table in top.tables("principals").items()]
     policy = _with_plain_acl(Policy(principals=tuple(principals), secrets=secrets), top, read_file)
     top.end()
-    end = Table(file, text, "", _toml(file, "\n" * text.count("\n", 0, modes_at) + text[modes_at:]))
+    end = PolicyTable(file, text, "", _toml(file, "\n" * text.count("\n", 0, modes_at) + text[modes_at:]))
     policy = _with_modes(policy, end.table("modes"))
     end.end("the modes are the last table of the file, so put it before them")
     _check(policy, top)
@@ -55,7 +53,9 @@ def _whole_lines(path: str, read_file: ReadFile) -> str:
     """The text of a file that the policy names. Half of a network is a larger one: 10.1.0.0/1 of 10.1.0.0/16."""
     text = read_file(path)
     if not text.endswith("\n"):
-        raise PolicyError(path, text.count("\n") + 1, "its last line has no end, so it may be half written: end the line")
+        raise PolicyError(
+            path, text.count("\n") + 1, "its last line has no end, so it may be half written: end the line"
+        )
     return text
 
 
@@ -68,14 +68,14 @@ def _toml(file: str, text: str) -> Mapping[str, Any]:
         raise PolicyError(file, 0, "its lists or tables are nested too deeply") from None
 
 
-def _with_modes(policy: Policy, table: Table) -> Policy:
+def _with_modes(policy: Policy, table: PolicyTable) -> Policy:
     modes: dict[Access, Mode] = {access: table.word(access.value, MODES) for access in RIGHTS}
     takeover = table.word("takeover", MODES)
     table.end()
     return replace(policy, modes=modes, takeover=takeover)
 
 
-def _secrets(top: Table, read_file: ReadFile) -> dict[str, Secret]:
+def _secrets(top: PolicyTable, read_file: ReadFile) -> dict[str, Secret]:
     secrets: dict[str, Secret] = {}
     path = top.text("secrets")
     if path is not None:
@@ -91,7 +91,7 @@ def _secrets(top: Table, read_file: ReadFile) -> dict[str, Secret]:
     return secrets
 
 
-def _principal(name: str, table: Table, secrets: dict[str, Secret]) -> Principal:
+def _principal(name: str, table: PolicyTable, secrets: dict[str, Secret]) -> Principal:
     keys = table.texts("keys") or ()
     for key in keys:
         if key not in secrets:
@@ -117,7 +117,7 @@ def _principal(name: str, table: Table, secrets: dict[str, Secret]) -> Principal
     return principal
 
 
-def _rights(table: Table) -> frozenset[Access]:
+def _rights(table: PolicyTable) -> frozenset[Access]:
     words = table.texts("may")
     if words is None:
         table.refuse("may", f"it is missing: a list of {', '.join(RIGHT_OF)}")
@@ -127,7 +127,7 @@ def _rights(table: Table) -> frozenset[Access]:
     return frozenset(RIGHT_OF[word] for word in words)
 
 
-def _with_plain_acl(policy: Policy, top: Table, read_file: ReadFile) -> Policy:
+def _with_plain_acl(policy: Policy, top: PolicyTable, read_file: ReadFile) -> Policy:
     path = top.text("plain_acl")
     if path is None:
         return policy
@@ -141,7 +141,7 @@ def _with_plain_acl(policy: Policy, top: Table, read_file: ReadFile) -> Policy:
     return replace(policy, principals=policy.principals + principals, secrets={**policy.secrets, **secrets})
 
 
-def _check(policy: Policy, top: Table) -> None:
+def _check(policy: Policy, top: PolicyTable) -> None:
     networks = sum(len(principal.networks) for principal in policy.principals)
     if len(policy.principals) > PRINCIPALS_MAX:
         top.refuse("principals", f"{len(policy.principals)} principals, more than {PRINCIPALS_MAX}")
