@@ -22,7 +22,7 @@ from rocketns.server.publishing.publisher import Publisher
 from rocketns.server.seeding import seeded_routes, seeds_of
 
 if TYPE_CHECKING:
-    from rocketns.journal.restore.reading import Restored
+    from rocketns.journal.restore import Restored
 
 log = logging.getLogger("rocketns.controller")
 
@@ -120,7 +120,7 @@ class FirstRoutes:
         config, given_up = self._configuration, threading.Event()
         if not config.restore.restore:
             return None
-        from rocketns.journal.restore.restoring import restore  # a server without a journal starts 10 ms sooner
+        from rocketns.journal.restore import restore  # a server without a journal starts 10 ms sooner
 
         folder, epoch_ms, seconds_max = (
             Path(config.journal.journal_path), self._clock.now().epoch_ms, config.restore.restore_max_seconds,

@@ -9,7 +9,7 @@ from pathlib import Path
 from rocketns.collect.observing import Observed
 from rocketns.config.journal import JournalConfig
 from rocketns.journal.journal import Journal
-from rocketns.journal.restore.restoring import restore
+from rocketns.journal.restore import restore
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
 from rocketns.routeinfo.unconfirmed.known import KnownRoutes

@@ -127,10 +127,10 @@ def request_record(event: AdminRequested | RequestRefused) -> bytes:
             return columns("refused", given | kind)
 
 
-Topics = orjson.Fragment | list[dict[str, Any]]
+TopicsColumn = orjson.Fragment | list[dict[str, Any]]
 
 
-def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[Topics]:
+def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[TopicsColumn]:
     """The column ``topics``, split into as many records as the bounds require. Without queue data it has only names."""
     for start, end in topic_bounds(names):
         yield topic_list(names[start:end], None if queues is None else queues[start:end])[0]
@@ -141,7 +141,7 @@ def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
 
 
-def topics_record(event: Literal["tput", "tdel"], broker: str, cause: str, topics: Topics) -> bytes:
+def topics_record(event: Literal["tput", "tdel"], broker: str, cause: str, topics: TopicsColumn) -> bytes:
     """A record of ``tput`` or ``tdel`` with a list that `topic_list` made."""
     return columns(event, {"broker": broker, "cause": cause, "topics": topics})
 
@@ -165,7 +165,7 @@ def _narrowed(characters: Sequence[int], start: int, end: int) -> Iterator[tuple
     yield from _narrowed(characters, middle, end)
 
 
-def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[Topics, int]:
+def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[TopicsColumn, int]:
     """The column of one record, and about how many bytes it takes.
 
     Costs a quarter of a dict for each topic: a registration may have 10,000.

@@ -47,7 +47,7 @@ def check_columns(one: Record) -> None:
 class State:
     """A reader's state, built by the code that a restart uses. Each record is checked before it is applied.
 
-    A ``tput`` may say what is known: topics that waited for room are recorded as they are then, see `pieces.owed`.
+    A ``tput`` may say what is known: topics that waited for room are recorded as they are then, see `DeferredTopics`.
     ``lenient``: the reader began in the middle of a boot, so records may remove things it has not seen.
     """
 

@@ -13,14 +13,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns.journal import encoding, record
+from rocketns.journal import encoding, record, restore
 from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
 from rocketns.journal.journal import Journal
 from rocketns.journal.record import KINDS
-from rocketns.journal.restore import lines
-from rocketns.journal.restore.finding import JournalFile
-from rocketns.journal.restore.reading import Reading
+from rocketns.journal.restore import JournalPass, StoredFile
 from rocketns.journal.segments import Segment, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
@@ -367,8 +365,8 @@ class Read(dict[str, Any]):
 def test_a_start_reads_the_columns_that_restore(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of two files the first names another server, so that its start is read, and the second is a copy."""
     monkeypatch.setattr(Read, "by_kind", defaultdict(set), raising=False)
-    record_of = lines.record_of
-    monkeypatch.setattr(lines, "record_of", lambda *given: Read(record_of(*given) or {}))
+    record_of = restore.record_of
+    monkeypatch.setattr(restore, "record_of", lambda *given: Read(record_of(*given) or {}))
     pairs = [name for kind in KINDS for name in ("reg", kind)]
     written = [(kind, one) for kind in ("open", "start", *pairs) for one in records_of_kind(kind)]
     written[0][1]["ns"] = "another"
@@ -378,8 +376,8 @@ def test_a_start_reads_the_columns_that_restore(monkeypatch: pytest.MonkeyPatch,
     for number, some in ((1, told[:-1]), (2, told[-1:])):
         path = tmp_path / f"{number}.jsonl"
         path.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in some))
-        files.append(JournalFile(Segment(day_of(0), 1, number), path))
-    Reading("x", 0, threading.Event()).read(files)
+        files.append(StoredFile(Segment(day_of(0), 1, number), path))
+    JournalPass("x", 0, threading.Event()).read(files)
     looked_at = {kind: names & columns_of(kind).keys() for kind, names in Read.by_kind.items()}
     assert looked_at == {kind: set(row.restoring) for kind, row in KINDS.items() if row.restoring is not None}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from rocketns.journal import journal as journal_module
+from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS, Journal
-from rocketns.journal.pieces import snapshot
-from rocketns.journal.pieces.snapshot import Snapshot
+from rocketns.journal.snapshot import SnapshotWriter
 from rocketns.protocol.body.route import queue_data
 from rocketns.routeinfo.doubt import Reason
 from rocketns.routeinfo.events import BrokerHeartbeat
@@ -172,6 +172,6 @@ def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
     manager = Manager()
     manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
     journal, _ = memory_journal(manager.tables)
-    pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
+    pieces = list(SnapshotWriter(manager.tables, journal._effects.members, {}, journal.buffer))
     assert sum(pieces) > 30_000  # each topic is work twice: its name is noted first, and written later
     assert max(pieces) <= 1_000

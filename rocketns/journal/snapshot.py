@@ -12,9 +12,8 @@ from typing import Any
 
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.members import Address, Member, Members
+from rocketns.journal.members import Address, RecordedMember, RecordedTables, live_columns, member_columns
 from rocketns.journal.record import TOPICS_IN_RECORD_MAX
-from rocketns.journal.settling import live_columns, member_columns
 from rocketns.routeinfo.tables import RouteTables
 
 # Queue data of one block: a small part of 3 million, but enough for full records.
@@ -33,14 +32,14 @@ def kv_items(kv: KvTables) -> Iterator[dict[str, str | None]]:
             yield encoding.item_columns(name, key, text)
 
 
-class Snapshot:
+class SnapshotWriter:
     """One snapshot. Iterating does the work, and yields the number of entries in each piece.
 
     ``bytes`` is what it has written so far, about. ``ends`` gives the columns that its last record has beside ``end``.
     """
 
     def __init__(
-        self, tables: RouteTables, members: Members, kv: KvTables, buffer: Buffer,
+        self, tables: RouteTables, members: RecordedTables, kv: KvTables, buffer: Buffer,
         ends: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:  # fmt: skip
         self._tables = tables
@@ -75,7 +74,7 @@ class Snapshot:
                 self._put(member_columns(member, group) | self._doubt_columns(member))
             yield 1
 
-    def _doubt_columns(self, member: Member) -> dict[str, Any]:
+    def _doubt_columns(self, member: RecordedMember) -> dict[str, Any]:
         entry = self._tables.live(member.cluster, member.addr)
         return {} if entry is None else encoding.doubt_columns(entry.doubt)
 

@@ -20,7 +20,7 @@ CHARACTERS_MAX = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class _Topics:
+class _OfBroker:
     """Of one broker. ``put`` and ``deleted`` are the last causes."""
 
     names: dict[str, None] = field(default_factory=dict)
@@ -28,13 +28,13 @@ class _Topics:
     deleted: str = "register"
 
 
-class Owed:
+class DeferredTopics:
     """Control only. ``brokers`` has those with topics that wait."""
 
-    def __init__(self, tables: RouteTables, buffer: Buffer, paid: Callable[[str], None]) -> None:
-        """``paid`` is called with a broker when the last of its topics is written."""
-        self.brokers: dict[str, _Topics] = {}
-        self._paid = paid
+    def __init__(self, tables: RouteTables, buffer: Buffer, when_written: Callable[[str], None]) -> None:
+        """``when_written`` is called with a broker when the last of its topics is written."""
+        self.brokers: dict[str, _OfBroker] = {}
+        self._when_written = when_written
         self._tables = tables
         self._buffer = buffer
         self._entries = self._characters = 0
@@ -45,14 +45,14 @@ class Owed:
         if self._entries + len(topics) > ENTRIES_MAX or self._characters + characters > CHARACTERS_MAX:
             self._buffer.lose("too many topics wait until the disk has taken others")
             return
-        owed = self.brokers.setdefault(broker, _Topics())
-        owed.put, owed.deleted = put or owed.put, deleted or owed.deleted
+        waiting = self.brokers.setdefault(broker, _OfBroker())
+        waiting.put, waiting.deleted = put or waiting.put, deleted or waiting.deleted
         for topic in topics:
-            self._keep(owed, topic)
+            self._add(waiting, topic)
 
-    def _keep(self, owed: _Topics, topic: str) -> None:
-        if topic not in owed.names:
-            owed.names[topic] = None
+    def _add(self, waiting: _OfBroker, topic: str) -> None:
+        if topic not in waiting.names:
+            waiting.names[topic] = None
             self._entries += 1
             self._characters += len(topic)
 
@@ -61,33 +61,33 @@ class Owed:
         broker = next(iter(self.brokers), None)
         if broker is None:
             return 0
-        owed = self.brokers.pop(broker)
-        names = self._take(owed)
+        waiting = self.brokers.pop(broker)
+        names = self._pop_some(waiting)
         table = self._tables.topic_queue_table
         here = [topic for topic in names if broker in table.get(topic, ())]
         if here:
             for topic in names:
                 if broker not in table.get(topic, ()):
-                    self._keep(owed, topic)
+                    self._add(waiting, topic)
             listed, _ = encoding.topic_list(here, [table[topic][broker] for topic in here])
-            self._buffer.put(encoding.topics_record("tput", broker, owed.put, listed))
+            self._buffer.put(encoding.topics_record("tput", broker, waiting.put, listed))
         else:
             listed, _ = encoding.topic_list(names, None)
-            self._buffer.put(encoding.topics_record("tdel", broker, owed.deleted, listed))
-        if owed.names:
-            self.brokers[broker] = owed
+            self._buffer.put(encoding.topics_record("tdel", broker, waiting.deleted, listed))
+        if waiting.names:
+            self.brokers[broker] = waiting
         else:
-            self._paid(broker)
+            self._when_written(broker)
         return len(here or names)
 
-    def _take(self, owed: _Topics) -> list[str]:
+    def _pop_some(self, waiting: _OfBroker) -> list[str]:
         """Take as many topics as fit into one record."""
         names: list[str] = []
         characters = 0
-        while owed.names and len(names) < TOPICS_IN_RECORD_MAX:
-            topic, _ = owed.names.popitem()
+        while waiting.names and len(names) < TOPICS_IN_RECORD_MAX:
+            topic, _ = waiting.names.popitem()
             if names and characters + len(topic) > TOPIC_CHARS_IN_RECORD_MAX:
-                owed.names[topic] = None
+                waiting.names[topic] = None
                 break
             names.append(topic)
             characters += len(topic)

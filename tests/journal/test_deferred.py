@@ -8,9 +8,8 @@ import random
 import pytest
 
 from rocketns.access.shown import FIELDS_MAX, shown_fields
-from rocketns.journal import buffer
+from rocketns.journal import buffer, deferred
 from rocketns.journal import journal as journal_module
-from rocketns.journal.pieces import owed
 from rocketns.journal.record import FILTER_CHARS_IN_RECORD_MAX, NAME_BYTES_IN_RECORD_MAX, VALUE_BYTES_IN_RECORD_MAX
 from rocketns.protocol.body.route import TopicQueueMappingInfo
 from rocketns.routeinfo.events import AdminRequested, BrokerHeartbeat, ConfigChanged, KvChanged, MappingsPut
@@ -112,7 +111,7 @@ def test_a_reader_of_everything_knows_the_tables_whatever_changed_meanwhile(
 
 
 def test_more_than_the_bound_is_lost_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owed, "ENTRIES_MAX", 100)
+    monkeypatch.setattr(deferred, "ENTRIES_MAX", 100)
     told = Told()
     told.of(told.manager.register(MASTER, table_of(*LARGE)))
     run_work(told.journal)
@@ -122,7 +121,7 @@ def test_more_than_the_bound_is_lost_and_counted(monkeypatch: pytest.MonkeyPatch
 
 
 def test_characters_of_names_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owed, "CHARACTERS_MAX", 100 * 4_096)
+    monkeypatch.setattr(deferred, "CHARACTERS_MAX", 100 * 4_096)
     told = Told()
     told.of(told.manager.register(MASTER, table_of(*LARGE)))
     assert told.journal.buffer.lost_total == 1
@@ -254,7 +253,7 @@ def test_long_mappings_have_records_of_their_own() -> None:
 
 
 def test_names_that_were_written_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owed, "CHARACTERS_MAX", 500 * 4_100)
+    monkeypatch.setattr(deferred, "CHARACTERS_MAX", 500 * 4_100)
     told = Told()
     for _ in range(3):
         told.of(told.manager.register(MASTER, table_of(*LARGE)))
