@@ -8,7 +8,7 @@ from enum import IntEnum, StrEnum
 from functools import cache, partial
 
 from rocketns.errors import RequestError
-from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.decoding import decode_queue_datas
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
@@ -113,7 +113,7 @@ def access_request(command: RemotingCommand, access: Access, tables: RouteTables
 
 def _groups_of(tables: RouteTables | None, cluster: str, address: str) -> list[str]:
     """With a name that no broker has, if there are too many."""
-    groups = () if tables is None else tables.held.get(BrokerAddrInfo(cluster, address), ())
+    groups = () if tables is None else tables.members_of.get(BrokerAddrInfo(cluster, address), ())
     return [*groups] if len(groups) <= GROUPS_OF_AN_ADDRESS_MAX else [""]
 
 

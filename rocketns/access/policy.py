@@ -9,7 +9,7 @@ from functools import cached_property
 from rocketns.access.classes import RIGHTS, Access, Mode
 from rocketns.access.principal import Network, Principal, PrincipalIndex
 from rocketns.access.signature import Secret
-from rocketns.routeinfo.admission import Bounds
+from rocketns.routeinfo.admission import PrincipalBounds
 
 SIGNATURE_ALONE = (
     "principal {name} may send admin requests by signature alone. A signature covers neither code nor time: who sees a "
@@ -47,9 +47,9 @@ class Policy:
         return PrincipalIndex(self.principals)
 
     @cached_property
-    def bounds(self) -> Mapping[str, Bounds]:
+    def bounds(self) -> Mapping[str, PrincipalBounds]:
         """Of the principals that have any, by name."""
-        return {one.name: one.bounds for one in self.principals if one.bounds != Bounds()}
+        return {one.name: one.bounds for one in self.principals if one.bounds != PrincipalBounds()}
 
     @cached_property
     def is_off(self) -> bool:

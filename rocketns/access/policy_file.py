@@ -23,7 +23,7 @@ from rocketns.access.policy import Policy
 from rocketns.access.policy_values import PolicyError, PolicyTable, ReadFile, add_secret, read_secrets
 from rocketns.access.principal import Principal
 from rocketns.access.signature import Secret
-from rocketns.routeinfo.admission import Bounds
+from rocketns.routeinfo.admission import PrincipalBounds
 
 FILE_BYTES_MAX = 4 * 1024 * 1024  # of each of the files
 PRINCIPALS_MAX = 1_000
@@ -109,7 +109,7 @@ def _principal(name: str, table: PolicyTable, secrets: dict[str, Secret]) -> Pri
         kv_namespaces=table.globs("kv_namespaces"),
         owns=table.globs("owns"),
         requests_per_second=table.number("requests_per_second", low=1),
-        bounds=Bounds(table.number("brokers_max"), table.number("topics_max"), table.number("bytes_max")),
+        bounds=PrincipalBounds(table.number("brokers_max"), table.number("topics_max"), table.number("bytes_max")),
     )
     if not principal.networks and not principal.keys and principal.certificates is None:
         table.refuse(None, "it names neither networks nor keys nor certificates, so nobody is it")

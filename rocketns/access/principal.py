@@ -16,7 +16,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from rocketns.access.classes import Access
 from rocketns.addresses import Address
-from rocketns.routeinfo.admission import Bounds
+from rocketns.routeinfo.admission import PrincipalBounds
 
 Network = IPv4Network | IPv6Network
 WILDCARDS = frozenset("*?[")
@@ -67,7 +67,7 @@ class Principal:
     address_is_peer: bool = False
     kv_namespaces: Globs | None = None
     owns: Globs | None = None
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: PrincipalBounds = field(default_factory=PrincipalBounds)
     requests_per_second: int | None = None
 
     @cached_property

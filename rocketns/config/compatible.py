@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
 from rocketns.errors import StartupError
 
-# rocketns/protocol/versions.py has what each of them says.
+# rocketns/protocol/codes.py has what each of them says.
 VERSIONS = ("5.5.0", "5.5.1")
 
 

@@ -19,7 +19,7 @@ from rocketns.journal.members import adopt
 from rocketns.journal.segments import Store
 from rocketns.journal.snapshot import KvTables, SnapshotWriter, kv_items
 from rocketns.journal.writer import Retention, Writer, WriteWaiters
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 
@@ -90,7 +90,7 @@ class Journal:
         self.is_started = False
 
     def start(
-        self, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int, filled: Reason | None = None
+        self, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int, filled: DoubtReason | None = None
     ) -> None:
         """Start the thread and let it open the first file. ``filled``: the tables are filled already, and from where.
 
@@ -102,7 +102,7 @@ class Journal:
         self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
         self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
-                                                   "seeded": filled is Reason.SEEDED or None,
+                                                   "seeded": filled is DoubtReason.SEEDED or None,
                                                    "observed": self._observes or None}))  # fmt: skip
         if filled or self._observes:
             adopt(self._tables, self._effects.members)

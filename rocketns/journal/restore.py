@@ -26,7 +26,7 @@ from rocketns.journal.reading.replay import Queues, Replay
 from rocketns.journal.record import KINDS
 from rocketns.journal.segments import Segment, Store
 from rocketns.protocol.body.route import QueueData, queue_data
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.known_routes import KnownRoutes
 
 # Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
 LINE_BYTES_MAX = 32 * 1024 * 1024

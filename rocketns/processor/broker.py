@@ -12,14 +12,15 @@ from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.mapped_brokers import check_mapped_brokers
 from rocketns.processor.takeovers import check_takeover
 from rocketns.protocol.body import bodies
-from rocketns.protocol.body.data_version import decode_data_version
-from rocketns.protocol.body.queue_data import decode_queue_datas
-from rocketns.protocol.body.refusals import java_errors
-from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body, refusal
-from rocketns.protocol.body.registration.names import check_registration
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
-from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
+from rocketns.protocol.body.decoding import decode_data_version, decode_queue_datas, java_errors
+from rocketns.protocol.body.register_broker_body import (
+    BodyFingerprint,
+    RegisterBrokerBody,
+    check_registration,
+    decode_register_broker_body,
+    decode_topic_config_wrapper,
+    refusal,
+)
 from rocketns.protocol.codes import (
     MASTER_ID,
     NAMESPACE_ORDER_TOPIC_CONFIG,
@@ -34,7 +35,7 @@ from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.admission import Growth
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
+from rocketns.routeinfo.registration import RegistrationSender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 log = logging.getLogger("rocketns.broker")
@@ -50,7 +51,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     """REGISTER_BROKER."""
     header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
     check_takeover(context, header, command, peer, now)
-    sender = Sender(
+    sender = RegistrationSender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
     fingerprint = _checked_fingerprint(context, header, command, sender, peer)
@@ -137,7 +138,7 @@ def _checked_fingerprint(
     context: NamesrvContext,
     header: RegisterBrokerRequestHeader,
     command: RemotingCommand,
-    sender: Sender,
+    sender: RegistrationSender,
     peer: Connection,
 ) -> BodyFingerprint | None:
     """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
@@ -149,7 +150,7 @@ def _checked_fingerprint(
 
 
 def _fingerprint(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, sender: Sender
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, sender: RegistrationSender
 ) -> BodyFingerprint | None:
     body = command.data
     if body is None:

@@ -15,10 +15,9 @@ from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.refusals import BOUND, OBSERVED, Refusals
 from rocketns.processor.trail import Trail
-from rocketns.protocol.body.registration.decoding import Body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
-from rocketns.protocol.versions import RELEASES, Release
-from rocketns.routeinfo.admission import Bounds
+from rocketns.protocol.body.register_broker_body import Body, RegisterBrokerBody
+from rocketns.protocol.codes import RELEASES, Release
+from rocketns.routeinfo.admission import PrincipalBounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
@@ -165,7 +164,7 @@ class NamesrvContext:
         """The first of ``principals``."""
         return self.principals[0] if self.principals else None
 
-    def bounds_of(self, principal: str) -> Bounds | None:
+    def bounds_of(self, principal: str) -> PrincipalBounds | None:
         """What the principal may register; None where the policy has no bound for it."""
         return self.guard.policy.bounds.get(principal)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketns.access.classes import Access, AccessRequest
 from rocketns.processor.context import NamesrvContext, Now
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.register_broker_body import RegisterBrokerBody
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.connection import Connection
 

@@ -22,7 +22,7 @@ from rocketns.access.principal import Globs, Principal
 from rocketns.access.takeover import Excuse, excuse_of, holder_of
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import command
-from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.decoding import decode_queue_datas
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.headers import (
@@ -32,10 +32,9 @@ from rocketns.protocol.headers import (
     decode_header,
 )
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.held.former import FORMER_OF_A_GROUP_MAX
-from rocketns.routeinfo.tables import BrokerAddrInfo
+from rocketns.routeinfo.tables import FORMER_OF_A_GROUP_MAX, BrokerAddrInfo
 from rocketns.routeinfo.unregistration import unregister_brokers
 from tests.processor.asking import Connection, World
 from tests.routeinfo.manager import Broker, Manager, table_of
@@ -79,7 +78,7 @@ def owner(*groups: str) -> Principal:
 def doubted(manager: Manager) -> Manager:
     """The master is restored, and unconfirmed for a second."""
     key = BrokerAddrInfo(broker(OLD).cluster, broker(OLD).addr)
-    liveness.doubt_broker(manager.tables, key, Doubt(Reason.RESTORED, 0, manager.now_ms + 1_000), manager.now_ms)
+    liveness.doubt_broker(manager.tables, key, Doubt(DoubtReason.RESTORED, 0, manager.now_ms + 1_000), manager.now_ms)
     return manager
 
 

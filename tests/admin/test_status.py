@@ -24,7 +24,7 @@ from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member,
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import events as e
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from tests.admin.conftest import Ask, Broker, Managed, get
 
 pytestmark = pytest.mark.usefixtures("no_old_numbers")
@@ -135,7 +135,7 @@ def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queue
     assert "disagreeTopic" not in [one["name"] for one in ask("status")["reasons"]]
 
 
-DOUBT = Doubt(Reason.RESTORED, 0, 1, 0)
+DOUBT = Doubt(DoubtReason.RESTORED, 0, 1, 0)
 CHANGE = e.TopicChange("T", None, queue_data(8, 8, 6, 0))
 TOLD = {
     "reg": (e.BrokerRegistered("C", "b", "a:1", 0, None, None, 1, None, None, None), "b:0 at a:1 registered"),

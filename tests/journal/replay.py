@@ -11,8 +11,8 @@ import orjson
 from rocketns.journal import record
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.body.route import QueueData
+from rocketns.routeinfo.known_routes import KnownBroker, KnownRoutes
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
 
 Record = dict[str, Any]
 TYPES = {"long": int, "int": int, "string": str, "boolean": bool}

@@ -22,7 +22,7 @@ from rocketns.journal.restore import JournalPass, StoredFile
 from rocketns.journal.segments import Segment, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import (
     AdminRequested,
     BrokerHeartbeat,
@@ -151,7 +151,7 @@ def test_a_large_heartbeat_that_ends_a_doubt_is_recorded(told: Told) -> None:
     manager, broker = told.manager, MASTER.but(name="b" * LARGE_BEAT_BYTES)
     manager.register(broker, table_of("a", "b"))
     manager.note(manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))
-    doubt = Doubt(Reason.SILENT_TOGETHER, manager.now_ms, manager.now_ms + 600_000, BOOT_MS)
+    doubt = Doubt(DoubtReason.SILENT_TOGETHER, manager.now_ms, manager.now_ms + 600_000, BOOT_MS)
     manager.note(liveness.doubt_broker(manager.tables, manager.key(broker), doubt, manager.now_ms))
     told.of()
     assert [one["ev"] for one in told.events(*manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))] == ["hb"]
@@ -161,7 +161,7 @@ def test_a_doubt_its_reason_and_what_ends_it(told: Told) -> None:
     told.manager.register(MASTER, table_of("a", "b"))
     told.of()
     told.manager.now_ms += 120_001
-    doubt = Doubt(Reason.SILENT_TOGETHER, told.manager.now_ms, told.manager.now_ms + 600_000, BOOT_MS)
+    doubt = Doubt(DoubtReason.SILENT_TOGETHER, told.manager.now_ms, told.manager.now_ms + 600_000, BOOT_MS)
     key = told.manager.key(MASTER)
     assert told.events(*liveness.doubt_broker(told.manager.tables, key, doubt, told.manager.now_ms)) == [
         {"ev": "doubt", "gap": 120_001, "doubt": "silent_together", "seen": BOOT_MS} | KEY

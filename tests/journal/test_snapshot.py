@@ -12,7 +12,7 @@ from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS, Journal
 from rocketns.journal.snapshot import SnapshotWriter
 from rocketns.protocol.body.route import queue_data
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import BrokerHeartbeat
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
@@ -160,7 +160,7 @@ def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_agai
 def test_the_journal_has_the_restored_tables_before_the_server_serves() -> None:
     """A broker whose address refuses connections is removed a moment later. The journal shows that it was there."""
     manager = filled(2, 100)
-    _, writer = memory_journal(manager.tables, filled=Reason.RESTORED)
+    _, writer = memory_journal(manager.tables, filled=DoubtReason.RESTORED)
     state = State(lenient=True)
     state.apply(writer.take())
     assert state.snapshot_ended

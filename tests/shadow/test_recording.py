@@ -20,7 +20,7 @@ from interop.harness.payloads import compressed_body, register_body, register_ex
 from interop.harness.servers import NameServer
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.__main__ import main
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
+from rocketns.protocol.body.register_broker_body import decode_register_broker_body
 from rocketns.protocol.command import decode
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import Pair

@@ -13,8 +13,7 @@ from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
-from rocketns.protocol.versions import version_name
+from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.view import pick_up_route

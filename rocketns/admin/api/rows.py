@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rocketns.fleet.state import Part
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.server.missing.reasons import MissingReason
 
 Text = str | None
@@ -31,7 +31,7 @@ class BrokerRow:
     role: Annotated[Role, "by its id"]
     zone: Annotated[Text, "of its group"]
     state: Annotated[State, "late: silent for more than 55 % of its time-out. gone: in the routes without a live entry"]
-    unconfirmed: Annotated[Reason | None, "why it is in the routes without a sign of life"]
+    unconfirmed: Annotated[DoubtReason | None, "why it is in the routes without a sign of life"]
     since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
     silent_ms: Annotated[int | None, "since the last sign of life at this process"]

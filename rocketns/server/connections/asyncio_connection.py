@@ -11,7 +11,7 @@ from rocketns._fast.codec.wire import next_frame
 from rocketns.addresses import host_of, unmapped
 from rocketns.config import Limits
 from rocketns.errors import MalformedFrame, TlsError, UntrustedProxy
-from rocketns.protocol.frame import MALFORMED, NEED_MORE
+from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 from rocketns.routeinfo.events import Cause
 from rocketns.server.connections.handshake import Handshake
 from rocketns.server.connections.totals import Totals

@@ -9,8 +9,7 @@ from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
-from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.versions import RELEASES
+from rocketns.protocol.codes import RELEASES, SerializeType
 from rocketns.server.requests.inbox import waiting_bytes_max
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body.registration.inflating import inflate
+from rocketns.protocol.body.register_broker_body import inflate
 from rocketns.shadow.recording.hashing import Names
 from rocketns.shadow.recording.tree import Members, Node, UnreadableError, parse, text_of, token_of, write
 

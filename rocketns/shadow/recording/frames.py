@@ -6,8 +6,9 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
+from rocketns.protocol.command import next_frame
 from rocketns.shadow.recording.tree import Members, Node, UnreadableError, parse, text_of, token_of, write
 
 # Name and text of an ext field to its new text; None leaves the field out.

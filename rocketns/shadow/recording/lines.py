@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from rocketns.errors import RocketnsError
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.command import next_frame
 from rocketns.shadow.outcome import Outcome
 from rocketns.shadow.pairs import PAIR_BYTES_MAX, PEER_BYTES_MAX, Pair
 

@@ -9,8 +9,8 @@ from typing import Self
 
 from rocketns.addresses import with_port
 from rocketns.errors import MalformedFrame, RocketnsError
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.command import FLAG_RESPONSE, decode
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 
 _LENGTH_BYTES = 4
 UNASKED_MAX = 1_000

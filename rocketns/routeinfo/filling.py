@@ -1,12 +1,21 @@
-"""From known routes to tables: every broker is live and unconfirmed."""
+"""From known routes to tables: every broker is live and unconfirmed; and how its topics are replaced.
+
+In Java a first registration finds no topics of the broker. Here it replaces those that were known at the start as a
+whole. But not every registration has all topics: a broker sends changed topics by themselves, and may split its table
+into parts of any size (enableSplitRegistration). Java refuses a single topic from an unknown broker; here it is taken,
+and replaces nothing. Topics that no registration names go only after the other parts had time to come, so that no
+route is lost in between.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rocketns._fast.routes.queue_table import add_changes
-from rocketns.routeinfo.doubt import Doubt, Reason, Unheard
-from rocketns.routeinfo.events import Cause, TopicChange, TopicsPut
+from rocketns.protocol.body.route import TopicTable
+from rocketns.routeinfo.doubt import Doubt, DoubtReason, Unheard
+from rocketns.routeinfo.events import Cause, TopicChange, TopicsDeleted, TopicsPut
+from rocketns.routeinfo.known_routes import KnownGroup, KnownLive, KnownRoutes
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
     HEARTBEAT_TIMEOUT_MS_MAX,
@@ -14,13 +23,12 @@ from rocketns.routeinfo.tables import (
     BrokerLiveInfo,
     RouteTables,
 )
-from rocketns.routeinfo.unconfirmed.known import KnownGroup, KnownLive, KnownRoutes
 
 # Entries of one piece of `topic_pieces`: some milliseconds of work.
 PIECE_ENTRIES = 16_384
 
 
-def fill(tables: RouteTables, known: KnownRoutes, reason: Reason, now_ms: int, confirm_ms: int) -> None:
+def fill(tables: RouteTables, known: KnownRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
     """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
 
     An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
@@ -81,3 +89,40 @@ def _events(tables: RouteTables, piece: dict[str, list[TopicChange]]) -> list[To
     for name, changes in piece.items():
         tables.note_filled(name, changes)
     return [TopicsPut(name, changes, Cause.REGISTER) for name, changes in piece.items()]
+
+
+# The parts of a split table come one right after another.
+PARTS_WITHIN_MS = 3_000
+
+
+def note_topics(tables: RouteTables, broker_name: str, table: TopicTable, now_ms: int) -> bool:
+    """Note what a registration names of an unheard group. ``table`` is not applied yet.
+
+    Returns whether the registrations so far may be the whole table: a broker always has a topic of its own name, and
+    never only one topic.
+    """
+    unheard = tables.unheard[broker_name]
+    named = table.queues.keys() | set(table.renamed.values())
+    if unheard.lacking is None:
+        unheard.lacking = {topic for topic in tables.topics_of_broker(broker_name) if topic not in named}
+    else:
+        unheard.lacking -= named
+    unheard.has_several = unheard.has_several or table.topics > 1
+    is_whole = unheard.has_several and broker_name not in unheard.lacking
+    if is_whole:
+        unheard.due_ms = now_ms + PARTS_WITHIN_MS
+        if not unheard.lacking:
+            del tables.unheard[broker_name]
+    return is_whole
+
+
+def replace_overdue(tables: RouteTables, now_ms: int) -> list[TopicsDeleted]:
+    """Remove what no registration named in time."""
+    due = [name for name, one in tables.unheard.items() if one.due_ms is not None and one.due_ms <= now_ms]
+    return [event for name in due for event in _delete_lacking(tables, name)]
+
+
+def _delete_lacking(tables: RouteTables, broker_name: str) -> list[TopicsDeleted]:
+    lacking = tables.unheard.pop(broker_name).lacking or ()
+    gone = [topic for topic in sorted(lacking) if tables.remove_queue_data(topic, broker_name)]
+    return [TopicsDeleted(broker_name, gone, Cause.REGISTER)] if gone else []

@@ -1,15 +1,11 @@
-"""Where one frame ends and the next begins in received bytes (Java: NettyDecoder).
+"""Where one frame ends and the next begins in received bytes (NettyDecoder): what `_fast.codec.wire` is compared with.
 
 Reads only the length field and the header word, never a header or a body.
 """
 
 from __future__ import annotations
 
-FRAME_SIZE_MAX_BYTES = 16_777_216
-"""The largest whole frame, its length field included (Java: com.rocketmq.remoting.frameMaxLength)."""
-
-NEED_MORE = 0
-MALFORMED = -1
+from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 
 _LENGTH_BYTES = 4
 _WORD_BYTES = 4
