@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Sequence
 
-from rocketns.config.texts.system import parse_definition
+from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.shadow.switch import ALL

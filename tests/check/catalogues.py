@@ -22,7 +22,7 @@ from rocketns.admin.api import assessing
 from rocketns.collect import arguments as collect
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.sections import OWN
-from rocketns.config.texts.system import SYSTEM_PROPERTIES
+from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.doctor import arguments as doctor
 from rocketns.journal.reading.verifying import Damage

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocketns import files
 from rocketns.config import CompatibleConfig, Configuration, properties
-from rocketns.config.checks.refused import CONTROL_CHARACTER
+from rocketns.config.checks import CONTROL_CHARACTER
 from rocketns.errors import NoPermission, RequestError, StartupError
 from rocketns.javatext import trim
 

@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 from rocketns.admin.tokens.classes import OPEN, TokenClass, UnclassedPath, class_of
 from rocketns.admin.tokens.file import TokenFile
+from rocketns.logtext import LogLimiter
 from rocketns.server.http.heads import refused
 
 log = logging.getLogger("rocketns.admin")
@@ -41,8 +42,7 @@ class Access:
     def __init__(self, file: TokenFile) -> None:
         self.file = file
         self.refused: Counter[Reason] = Counter()
-        self._logged = 0
-        self._next_line_s = float("-inf")
+        self._lines = LogLimiter(LOG_INTERVAL_S)
 
     def objection(self, head: bytes, peer: str, now_s: float) -> bytes | None:
         """The answer to a request without the right token, after which its connection is closed; None if it may ask.
@@ -86,12 +86,9 @@ class Access:
         return refused(HTTPStatus.UNAUTHORIZED, text, REALM + error)
 
     def _log(self, reason: Reason, needed: TokenClass | None, path: str, peer: str, now_s: float) -> None:
-        if now_s < self._next_line_s:
-            return
-        total = self.refused.total()
-        log.warning("management port: refused a request of %s for %s: %s%s. Refused since the last such line: %d",
-                    peer, path, SAYS[reason], f" (class {needed})" if needed else "", total - self._logged)  # fmt: skip
-        self._logged, self._next_line_s = total, now_s + LOG_INTERVAL_S
+        if count := self._lines.due(now_s):
+            log.warning("management port: refused a request of %s for %s: %s%s. Refused since the last such line: %d",
+                        peer, path, SAYS[reason], f" (class {needed})" if needed else "", count)  # fmt: skip
 
 
 def _token(fields: list[bytes]) -> bytes | None:

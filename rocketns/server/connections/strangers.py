@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from rocketns._fast.access.networks import NetworkFlag, Networks
 from rocketns.access.policy import Policy
-from rocketns.config.texts.networks import Network, packed
+from rocketns.config.address_texts import Network, packed
 from rocketns.server.connections.trusted import is_in
 
 Flagged = tuple[bytes, int, int]  # as of `Networks`

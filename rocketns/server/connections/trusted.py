@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rocketns._fast.access.networks import NetworkFlag, Networks
 from rocketns.addresses import literal
-from rocketns.config.texts.networks import Network, packed, packed_address
+from rocketns.config.address_texts import Network, packed, packed_address
 
 log = logging.getLogger("rocketns.transport")
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns._fast.system.hardening.trusting import trusting_callback
-from rocketns.config.texts.suites import Suites, chosen_suites
-from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
+from rocketns.config.tls import ClientAuth, Suites, TlsConfig, TlsSide, chosen_suites
 from rocketns.errors import TlsContentError, TlsError
 from rocketns.server.tls.connection import reason_of
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from rocketns.addresses import split
 from rocketns.client.tls import client_context
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
 from rocketns.shadow.recording.file import Recording, in_time

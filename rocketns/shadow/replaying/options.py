@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocketns.addresses import listed
-from rocketns.config.texts.system import parse_definition
+from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.arguments import Parser, addr, number, seconds
