@@ -15,9 +15,8 @@ from aiohttp.web import BaseRequest, RequestHandler
 
 from interop.harness.servers import NameServer as Process
 from interop.harness.wire import eventually
-from rocketns.addressserver import probing
-from rocketns.addressserver.listing import Listing
-from rocketns.addressserver.probing import Probing
+from rocketns.addressserver import listing as listing_module
+from rocketns.addressserver.listing import Probing, ReadyNameServers
 from rocketns.addressserver.server import ANSWER_BYTES_MAX
 from rocketns.admin import gate
 from rocketns.admin.gate import CONNECTIONS_MAX, Gate, Guard
@@ -187,12 +186,15 @@ def test_a_connection_that_ended_is_freed_by_its_last_reference(managed: Managed
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the machine decides who is listed: a busy one may need more than the 2 s."""
-    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 60.0)
+    monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 60.0)
 
 
 async def probed(addr: str) -> tuple[bool, str | None]:
     """Whether the address server would list it now, and why `rocketns health` says that it is not ready."""
-    client, listing = RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX), Listing(0.0)
+    client, listing = (
+        RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX),
+        ReadyNameServers(0.0),
+    )
     asking = Probing(client, listing, SerializeType.JSON)
     asking.set_addresses({addr: addr})
     await asking.ask_all()
