@@ -83,6 +83,8 @@ class FormerMembers:
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 # A day. A longer heartbeat timeout of a registration counts as this one: what a peer registers has an end.
 HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
+# Brokers send a heartbeat every 10 to 60 s with a timeout of 120 s, or every second with one of 10 s.
+LATE_PERCENT = 55
 # Groups of an address that remember it as their member when its live entry ends. A broker is in one.
 NOTED_AT_ONCE_MAX = 8
 
@@ -121,6 +123,10 @@ class BrokerLiveInfo:
         doubt = self.doubt
         deadline_ms = self.last_update_ms + self.timeout_ms if doubt is None else doubt.deadline_ms
         return deadline_ms + self.grace_ms < now_ms
+
+    def is_late(self, now_ms: int) -> bool:
+        """Silent for more than LATE_PERCENT of its timeout."""
+        return (now_ms - self.last_update_ms) * 100 > self.timeout_ms * LATE_PERCENT
 
     def gap_ms(self, now_ms: int) -> int | None:
         """Since the last sign of life; None if this process had none."""

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketns import cli
-from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.exposition import CUT, CUT_MEANING
+from rocketns.admin.metrics.exposition import CUT, CUT_MEANING, THEMES
 from rocketns.admin.metrics.family import SERIES_MAX, Family
 from rocketns.config import Configuration, properties
 from rocketns.config.checks import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX

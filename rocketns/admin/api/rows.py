@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from rocketns.fleet.state import Part
 from rocketns.routeinfo.doubt import DoubtReason
+from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.missing.reasons import MissingReason
 
 Text = str | None
@@ -30,7 +31,9 @@ class BrokerRow:
     address: Annotated[str, "as it announced it"]
     role: Annotated[Role, "by its id"]
     zone: Annotated[Text, "of its group"]
-    state: Annotated[State, "late: silent for more than 55 % of its time-out. gone: in the routes without a live entry"]
+    state: Annotated[
+        State, f"late: silent for more than {LATE_PERCENT} % of its time-out. gone: in the routes without a live entry"
+    ]
     unconfirmed: Annotated[DoubtReason | None, "why it is in the routes without a sign of life"]
     since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
