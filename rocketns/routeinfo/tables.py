@@ -124,9 +124,13 @@ class BrokerLiveInfo:
         deadline_ms = self.last_update_ms + self.timeout_ms if doubt is None else doubt.deadline_ms
         return deadline_ms + self.grace_ms < now_ms
 
+    @property
+    def late_ms(self) -> int:
+        """After so much silence it is late."""
+        return self.timeout_ms * LATE_PERCENT // 100
+
     def is_late(self, now_ms: int) -> bool:
-        """Silent for more than LATE_PERCENT of its timeout."""
-        return (now_ms - self.last_update_ms) * 100 > self.timeout_ms * LATE_PERCENT
+        return now_ms - self.last_update_ms > self.late_ms
 
     def gap_ms(self, now_ms: int) -> int | None:
         """Since the last sign of life; None if this process had none."""

@@ -77,6 +77,7 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         since=None,
         last_heartbeat=_last_heartbeat(live, silent_ms, now),
         silent_ms=silent_ms,
+        late_ms=None if live is None else live.late_ms,
         timeout_ms=None if live is None else live.timeout_ms,
         version=version,
         version_name=None if version is None else version_name(version),

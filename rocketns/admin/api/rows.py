@@ -38,6 +38,7 @@ class BrokerRow:
     since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
     silent_ms: Annotated[int | None, "since the last sign of life at this process"]
+    late_ms: Annotated[int | None, "after so much silence it is late"]
     timeout_ms: Annotated[int | None, "after so much silence it leaves the routes"]
     version: Annotated[int | None, "the number that it sends; null before its first request"]
     version_name: Annotated[Text, "the version of RocketMQ with this number"]
