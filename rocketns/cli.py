@@ -12,7 +12,7 @@ from rocketns import __version__
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.limits import REACTORS_MAX
 from rocketns.config.sections import OWN
-from rocketns.config.texts.system import SYSTEM_PROPERTIES, parse_definition
+from rocketns.config.system import SYSTEM_PROPERTIES, parse_definition
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.languages import parsers, texts
 

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.protocol.codes import SerializeType
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
+from rocketns.routeinfo.filling import fill, topic_pieces
+from rocketns.routeinfo.known_routes import KnownRoutes, leave_out_long_names
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.filling import fill, topic_pieces
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.routeinfo.unconfirmed.long_names import leave_out_long_names
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.publisher import Publisher
 from rocketns.server.seeding import seeded_routes, seeds_of
 
 if TYPE_CHECKING:
-    from rocketns.journal.restore.reading import Restored
+    from rocketns.journal.restore import Restored
 
 log = logging.getLogger("rocketns.controller")
 
@@ -33,7 +32,7 @@ JOURNAL_OLD_MS = 120_000
 # Unconfirmed brokers that the log names.
 UNCONFIRMED_LINES_MAX = 100
 
-Known = tuple[KnownRoutes, Reason]
+Known = tuple[KnownRoutes, DoubtReason]
 
 
 class FirstRoutes:
@@ -49,7 +48,9 @@ class FirstRoutes:
         self._publisher = publisher
         self._client = client
 
-    async def fill(self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]) -> Reason | None:
+    async def fill(
+        self, journal_ns: str | None, port: int, takes_long: Callable[[], Awaitable[None]]
+    ) -> DoubtReason | None:
         """Fill the tables and the reactors' slots. Returns where the routes came from; None if there are none.
 
         ``journal_ns`` None: there is no journal. ``port`` is the server's own. ``takes_long`` is called after a second.
@@ -104,8 +105,8 @@ class FirstRoutes:
         if restored is None or not restored.brokers or self._is_old(restored):
             seeded = await self._seeded(port)
             if seeded is not None:
-                return seeded, Reason.SEEDED
-        return None if restored is None else (restored.routes, Reason.RESTORED)
+                return seeded, DoubtReason.SEEDED
+        return None if restored is None else (restored.routes, DoubtReason.RESTORED)
 
     def _is_old(self, restored: Restored) -> bool:
         return self._clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS
@@ -120,7 +121,7 @@ class FirstRoutes:
         config, given_up = self._configuration, threading.Event()
         if not config.restore.restore:
             return None
-        from rocketns.journal.restore.restoring import restore  # a server without a journal starts 10 ms sooner
+        from rocketns.journal.restore import restore  # a server without a journal starts 10 ms sooner
 
         folder, epoch_ms, seconds_max = (
             Path(config.journal.journal_path), self._clock.now().epoch_ms, config.restore.restore_max_seconds,

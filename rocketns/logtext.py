@@ -24,6 +24,24 @@ FRAME = "  File "
 # The request code, its peer, its cost and that of the whole turn; and the name of a periodic job.
 COLUMNS = ("code", "peer", "cost_ms", "turn_ms", "job")
 
+
+class LogLimiter:
+    """At most one line in a time, so that no peer fills the log. ``every`` is in the unit of the given clock."""
+
+    def __init__(self, every: float) -> None:
+        self._every = every
+        self._logged: float | None = None
+        self._events = 0
+
+    def due(self, now: float) -> int | None:
+        """Something happened: how often since the last line, this time included; None while no line is due."""
+        self._events += 1
+        if self._logged is not None and 0 <= now - self._logged < self._every:
+            return None
+        events, self._events, self._logged = self._events, 0, now
+        return events
+
+
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 

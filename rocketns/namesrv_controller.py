@@ -289,6 +289,8 @@ class NamesrvController:
             log.warning("configuration file: %s", sentence)
         for sentence in self.configuration.passed_over_system_properties():
             log.warning("command line: %s", sentence)
+        for sentence in self.configuration.passed_over_tls():
+            log.warning("TLS properties file: %s", sentence)
 
     def reread(self) -> None:
         """Re-read the TLS files, and those properties of the configuration file that take effect without a restart."""

@@ -21,7 +21,7 @@ from rocketns._fast.system.allocation import give_back_large_blocks
 from rocketns.addressserver.server import AddressServer
 from rocketns.admin.starting import make_admin
 from rocketns.config import Configuration, properties
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.errors import StartupError
 from rocketns.logs import LogWriter, log_folder, start_logging
 from rocketns.logtext import escape, one_line

@@ -15,8 +15,9 @@ from pathlib import Path
 from interop.harness.relay import Relay
 from interop.harness.wire import ROCKETMQ, decode_binary_header
 from interop.parity.compare import settled
+from rocketns._fast.codec.wire import next_frame
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.command import decode
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
 from rocketns.shadow.frames import split
 from rocketns.shadow.pairs import Pair
 

@@ -1,20 +1,22 @@
-"""The decision: may a peer of which this is known ask for this? A pure function; nothing is allowed by default."""
+"""The decision: may a peer of which this is known ask for this? Pure functions; nothing is allowed by default."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from weakref import ReferenceType, ref
 
-from rocketns.access.asked import Asked
-from rocketns.access.classes import Access, Mode
+from rocketns.access.classes import Access, AccessRequest, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal, contains
-from rocketns.access.signing.signature import Signed
+from rocketns.access.signature import Secret, Signed, access_key_of, check
 from rocketns.addresses import Address, is_host_of, literal, split
+from rocketns.protocol.command import RemotingCommand
+from rocketns.routeinfo.connection import Connection
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why a request is refused. From the first to the last more is known of the peer."""
 
     NO_EVIDENCE = "no_evidence"
@@ -29,6 +31,22 @@ class Reason(StrEnum):
     NOT_THE_PEER = "address_is_not_peer"
     TAKEOVER = "takeover"
     RATE = "requests_per_second"
+
+
+WHY = {
+    RefusalReason.NO_EVIDENCE: "the request is not signed, and nothing else says who sent it",
+    RefusalReason.UNKNOWN_KEY: "its access key is not known here",
+    RefusalReason.WRONG_SIGNATURE: "its signature is wrong: the secret key is another one, or the request was changed",
+    RefusalReason.KEY_ALONE: "its signature is right, and not enough from this address, or without a certificate",
+    RefusalReason.NO_CLASS: "nobody may send this request code",
+    RefusalReason.NOT_GRANTED: "{who} may not send requests of this class",
+    RefusalReason.NAMESPACE: "{who} may not use this namespace",
+    RefusalReason.BROKER_NAME: "{who} may not register a broker of this name",
+    RefusalReason.BROKER_ADDRESS: "{who} may not register this address",
+    RefusalReason.NOT_THE_PEER: "{who} may only register the address from which the request comes",
+    RefusalReason.RATE: "{who} sends more requests in a second than the policy allows",
+    RefusalReason.TAKEOVER: "another live broker has this name and id, and {who} does not own the group",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +71,7 @@ class Decision:
     """
 
     mode: Mode
-    reason: Reason | None = None
+    reason: RefusalReason | None = None
     principals: tuple[Principal, ...] = ()
 
     @property
@@ -85,7 +103,7 @@ def is_known(principal: Principal, evidence: Evidence) -> bool:
     return any(is_named for is_named, _ in needs) and all(is_there for is_named, is_there in needs if is_named)
 
 
-def decide(policy: Policy, asked: Asked, evidence: Evidence) -> Decision:
+def decide(policy: Policy, asked: AccessRequest, evidence: Evidence) -> Decision:
     """Refused with the reason that is nearest to a right."""
     mode = policy.mode_of(asked.access)
     if mode is Mode.OFF:
@@ -93,7 +111,7 @@ def decide(policy: Policy, asked: Asked, evidence: Evidence) -> Decision:
     return _decide(mode, asked, evidence, known(policy, evidence))
 
 
-def _decide(mode: Mode, asked: Asked, evidence: Evidence, principals: list[Principal]) -> Decision:
+def _decide(mode: Mode, asked: AccessRequest, evidence: Evidence, principals: list[Principal]) -> Decision:
     reasons = [why_not(principal, asked, evidence) for principal in principals]
     if None in reasons:
         able = (principal for principal, reason in zip(principals, reasons, strict=True) if reason is None)
@@ -104,47 +122,51 @@ def _decide(mode: Mode, asked: Asked, evidence: Evidence, principals: list[Princ
     return Decision(mode, nearest, (principals[reasons.index(nearest)],))
 
 
-_ORDER = {reason: number for number, reason in enumerate(Reason)}
+_ORDER = {reason: number for number, reason in enumerate(RefusalReason)}
 _OF_SIGNATURE = {
-    Signed.UNKNOWN_KEY: Reason.UNKNOWN_KEY, Signed.WRONG: Reason.WRONG_SIGNATURE, Signed.RIGHT: Reason.KEY_ALONE,
-}  # fmt: skip
+    Signed.UNKNOWN_KEY: RefusalReason.UNKNOWN_KEY,
+    Signed.WRONG: RefusalReason.WRONG_SIGNATURE,
+    Signed.RIGHT: RefusalReason.KEY_ALONE,
+}
 
 
-def _of_a_stranger(asked: Asked, evidence: Evidence) -> Reason:
+def _of_a_stranger(asked: AccessRequest, evidence: Evidence) -> RefusalReason:
     if asked.access is Access.OFF:
-        return Reason.NO_CLASS
-    return _OF_SIGNATURE.get(evidence.signed, Reason.NO_EVIDENCE)
+        return RefusalReason.NO_CLASS
+    return _OF_SIGNATURE.get(evidence.signed, RefusalReason.NO_EVIDENCE)
 
 
-def why_not(principal: Principal, asked: Asked, evidence: Evidence) -> Reason | None:
+def why_not(principal: Principal, asked: AccessRequest, evidence: Evidence) -> RefusalReason | None:
     """Why its rights do not do. None if they do."""
     if asked.access is Access.OFF:
-        return Reason.NO_CLASS
+        return RefusalReason.NO_CLASS
     is_brokers = asked.is_for_brokers_too and Access.BROKER in principal.may
     if asked.access not in principal.may and not is_brokers:
-        return Reason.NOT_GRANTED
+        return RefusalReason.NOT_GRANTED
     return _why_not_these(principal, asked, evidence)
 
 
-def _why_not_these(principal: Principal, asked: Asked, evidence: Evidence) -> Reason | None:
+def _why_not_these(principal: Principal, asked: AccessRequest, evidence: Evidence) -> RefusalReason | None:
     namespaces, names = principal.kv_namespaces, principal.broker_names
     if asked.namespace is not None and namespaces is not None and not namespaces.match(asked.namespace):
-        return Reason.NAMESPACE
+        return RefusalReason.NAMESPACE
     if names is not None and not all(map(names.match, asked.brokers())):
-        return Reason.BROKER_NAME
+        return RefusalReason.BROKER_NAME
     return None if asked.address is None else _why_not_the_address(principal, asked, asked.address, evidence)
 
 
-def _why_not_the_address(principal: Principal, asked: Asked, address: str, evidence: Evidence) -> Reason | None:
+def _why_not_the_address(
+    principal: Principal, asked: AccessRequest, address: str, evidence: Evidence
+) -> RefusalReason | None:
     """A request that names a group of its sender, and the address of another's broker, would change that broker's live
     entry. An address of the sender's own host is its own, whatever groups others registered with it.
     """
     names, is_at_peer = principal.broker_names, _is_at(address, evidence.address)
     if names is not None and not is_at_peer and not all(map(names.match, asked.groups())):
-        return Reason.BROKER_NAME
+        return RefusalReason.BROKER_NAME
     if principal.addresses is not None and not contains(principal.addresses, literal(split(address)[0])):
-        return Reason.BROKER_ADDRESS
-    return Reason.NOT_THE_PEER if principal.address_is_peer and not is_at_peer else None
+        return RefusalReason.BROKER_ADDRESS
+    return RefusalReason.NOT_THE_PEER if principal.address_is_peer and not is_at_peer else None
 
 
 def _is_at(broker_address: str, address: Address | None) -> bool:
@@ -154,3 +176,44 @@ def _is_at(broker_address: str, address: Address | None) -> bool:
 def owner_of(principals: Iterable[Principal], broker_name: str) -> Principal | None:
     """The principal that may take over addresses of the group."""
     return next((one for one in principals if one.owns is not None and one.owns.match(broker_name)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerEvidence:
+    """``policy``: by which it was found. Another policy needs another one, and this does not keep it: it has secrets,
+    and a connection may be open for days.
+    """
+
+    policy: ReferenceType[Policy]
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, policy: Policy, connection: Connection, *, trusts_announced: bool) -> PeerEvidence:
+        """An address of a PROXY header counts only with ``trusts_announced``: else any peer may write its own."""
+        address = None if connection.is_announced and not trusts_announced else address_of(connection)
+        return cls(ref(policy), evidence_of(policy, address, connection.peer_names))
+
+    def with_signature(self, command: RemotingCommand, secrets: Mapping[str, Secret]) -> Evidence:
+        """With what the request itself shows. ``secrets`` are those of the policy."""
+        signed = check(command, secrets)
+        if signed is Signed.NOT:
+            return self.evidence
+        return replace(self.evidence, key=access_key_of(command), signed=signed)
+
+
+def evidence_of(policy: Policy, address: Address | None, peer_names: Sequence[str]) -> Evidence:
+    """What an address and the names of a certificate say of a peer."""
+    return Evidence(address, policy.index.networks.of(address), policy.index.certificates.of(peer_names))
+
+
+def address_of(connection: Connection) -> Address | None:
+    """The peer's address, without the scope that one of IPv6 may have."""
+    return literal(split(connection.address)[0].partition("%")[0])
+
+
+def remark(asked: AccessRequest, reason: RefusalReason, principal: str | None) -> str:
+    """For the answer, and for people who read it in the log of a client. It says nothing of the policy that the peer
+    does not know.
+    """
+    why = WHY[reason].format(who=principal or "the sender")
+    return f"no permission for request code {asked.code}, class {asked.access}: {why}. Ask who runs this name server"

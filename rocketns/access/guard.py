@@ -7,16 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rocketns.access.asked import Asked, asked_of
-from rocketns.access.classes import Access, Mode
-from rocketns.access.decision import Decision, Evidence, Reason, decide, known
+from rocketns.access.classes import Access, AccessRequest, Mode, access_request
+from rocketns.access.decision import Decision, Evidence, PeerEvidence, RefusalReason, decide, known, remark
 from rocketns.access.policy import OPEN, Policy
 from rocketns.access.principal import Principal
 from rocketns.access.rates import PrincipalRates
-from rocketns.access.refusals import Refused, RefusedRequests
-from rocketns.access.signing.signature import Signed, access_key_of
-from rocketns.access.standing import Standing
-from rocketns.access.words import remark
+from rocketns.access.refusals import RefusalKind, RefusedRequests
+from rocketns.access.signature import Signed, access_key_of
 from rocketns.addresses import shown_account, shown_host
 from rocketns.errors import NoPermission, SystemBusy
 from rocketns.protocol.command import RemotingCommand
@@ -96,9 +93,9 @@ class Guard:
         """May the peer ask for this? ``tables`` say which groups have the address that it names."""
         if self.policy.mode_of(access) is Mode.OFF:
             return PASS
-        return self.ask_for(connection, command, asked_of(command, access, tables), now_ms)
+        return self.ask_for(connection, command, access_request(command, access, tables), now_ms)
 
-    def ask_for(self, connection: Connection, command: RemotingCommand, asked: Asked, now_ms: int) -> Verdict:
+    def ask_for(self, connection: Connection, command: RemotingCommand, asked: AccessRequest, now_ms: int) -> Verdict:
         """May the peer do this with the request?"""
         mode = self.policy.mode_of(asked.access)
         if mode is Mode.OFF:
@@ -122,7 +119,7 @@ class Guard:
         """Refused, if each principal by whose right it is allowed has sent too many requests in this second."""
         if decision.reason is not None or not decision.principals or self._rates.take(decision.principals, now_ms):
             return decision
-        return replace(decision, reason=Reason.RATE)
+        return replace(decision, reason=RefusalReason.RATE)
 
     def _count(self, access: Access, decision: Decision, key: str | None) -> None:
         shown = "" if key is None else key if key in self.policy.secrets else UNKNOWN_KEY
@@ -157,28 +154,28 @@ class Guard:
 
         ``principals``: by whose right it may register.
         """
-        decision, key = Decision(self.policy.takeover, Reason.TAKEOVER), access_key_of(command)
+        decision, key = Decision(self.policy.takeover, RefusalReason.TAKEOVER), access_key_of(command)
         self._count(Access.BROKER, decision, key)
         fields, who = (command.ext_fields or {}) | {HOLDER: holder}, Verdict(principals=principals)
-        return self._refuse(connection, Asked(command.code, Access.BROKER), who, key, decision, fields, now_ms)
+        return self._refuse(connection, AccessRequest(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:
         standing = connection.standing
-        if not isinstance(standing, Standing) or standing.policy() is not self.policy:
-            standing = Standing.of(self.policy, connection, trusts_announced=self._trusts_announced)
+        if not isinstance(standing, PeerEvidence) or standing.policy() is not self.policy:
+            standing = PeerEvidence.of(self.policy, connection, trusts_announced=self._trusts_announced)
             connection.note_standing(standing)
         return standing.with_signature(command, self.policy.secrets)
 
     def _refuse(
-        self, connection: Connection, asked: Asked, who: Verdict, key: str | None, decision: Decision,
+        self, connection: Connection, asked: AccessRequest, who: Verdict, key: str | None, decision: Decision,
         fields: Mapping[str, str | None] | None, now_ms: int,
     ) -> Verdict:  # fmt: skip
         """``key``: that the request names."""
-        reason = decision.reason or Reason.NO_EVIDENCE
+        reason = decision.reason or RefusalReason.NO_EVIDENCE
         host = self.told(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
-        refused = Refused(host, asked.code, asked.access, reason, who.principal, key,
+        refused = RefusalKind(host, asked.code, asked.access, reason, who.principal, key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)
-        kind = SystemBusy if reason is Reason.RATE else NoPermission
+        kind = SystemBusy if reason is RefusalReason.RATE else NoPermission
         error = kind(remark(asked, reason, who.principal)) if decision.is_refused else None
         return replace(who, error=error, event=event)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rocketns.access.classes import RIGHTS, Access, Mode
-from rocketns.access.index.principals import Index
-from rocketns.access.principal import Network, Principal
-from rocketns.access.signing.secret import Secret
-from rocketns.routeinfo.admission import Bounds
+from rocketns.access.principal import Network, Principal, PrincipalIndex
+from rocketns.access.signature import Secret
+from rocketns.routeinfo.admission import PrincipalBounds
 
 SIGNATURE_ALONE = (
     "principal {name} may send admin requests by signature alone. A signature covers neither code nor time: who sees a "
@@ -43,14 +42,14 @@ class Policy:
         return self.modes.get(Access.ADMIN if access is Access.OFF else access, Mode.OFF)
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> PrincipalIndex:
         """The principals by networks, certificates and keys."""
-        return Index(self.principals)
+        return PrincipalIndex(self.principals)
 
     @cached_property
-    def bounds(self) -> Mapping[str, Bounds]:
+    def bounds(self) -> Mapping[str, PrincipalBounds]:
         """Of the principals that have any, by name."""
-        return {one.name: one.bounds for one in self.principals if one.bounds != Bounds()}
+        return {one.name: one.bounds for one in self.principals if one.bounds != PrincipalBounds()}
 
     @cached_property
     def is_off(self) -> bool:

@@ -1,9 +1,14 @@
-"""A principal: whom a policy names, how it is known, and what it may do."""
+"""A principal: whom a policy names, how it is known, and what it may do; and all of a policy's by what shows them.
+
+A policy has up to 1,000 principals with 4,096 networks and 10,000 keys, and each request asks who its sender is. So an
+index finds them by an address, by the names of a certificate, and by a key.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -11,7 +16,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from rocketns.access.classes import Access
 from rocketns.addresses import Address
-from rocketns.routeinfo.admission import Bounds
+from rocketns.routeinfo.admission import PrincipalBounds
 
 Network = IPv4Network | IPv6Network
 WILDCARDS = frozenset("*?[")
@@ -62,7 +67,7 @@ class Principal:
     address_is_peer: bool = False
     kv_namespaces: Globs | None = None
     owns: Globs | None = None
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: PrincipalBounds = field(default_factory=PrincipalBounds)
     requests_per_second: int | None = None
 
     @cached_property
@@ -84,3 +89,108 @@ def contains(networks: Iterable[Network], address: Address | None) -> bool:
     return address is not None and any(
         address.version == network.version and address in network for network in networks
     )
+
+
+class NetworkIndex:
+    """The names of the principals by the networks that they name.
+
+    An address is looked up once for each length of prefix that there is: at most 33 for IPv4, and 129 for IPv6.
+    """
+
+    def __init__(self, principals: Iterable[Principal]) -> None:
+        found: defaultdict[tuple[int, int], defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for principal in principals:
+            for network in principal.networks:
+                found[network.version, _shift(network)][int(network.network_address) >> _shift(network)].add(
+                    principal.name
+                )
+        self._by_shift: dict[int, list[tuple[int, Mapping[int, set[str]]]]] = {4: [], 6: []}
+        for (version, shift), names in found.items():
+            self._by_shift[version].append((shift, dict(names)))
+
+    def of(self, address: Address | None) -> frozenset[str]:
+        """The principals of which a network contains the address."""
+        if address is None:
+            return NOBODY
+        number = int(address)
+        hits = [names.get(number >> shift, NOBODY) for shift, names in self._by_shift[address.version]]
+        return NOBODY.union(*hits)
+
+
+def _shift(network: Network) -> int:
+    """The bits behind the prefix."""
+    return network.max_prefixlen - network.prefixlen
+
+
+Matches = Callable[[str], re.Match[str] | None]
+
+# The first of them tells what kind of name a text is: CN=ops, ops@acme.com, spiffe://acme/ops or 2001:db8::1, and
+# without any a host, an IPv4 address, or a part of them.
+_MARK = re.compile("[=@:]")
+ANY = "*"  # of any kind
+
+
+def kind_of_name(text: str) -> str:
+    """The mark of a name, or of a pattern. A pattern matches only names of its kind: whoever may have a certificate for
+    a mail address or a URI may choose most of it.
+    """
+    mark = _MARK.search(text)
+    return "" if mark is None else mark[0]
+
+
+class CertificateIndex:
+    """The names of the principals by the names of certificates: those without a wildcard by a table. The others are
+    looked at one by one, for names that one pattern of all of their kind lets pass.
+    """
+
+    def __init__(self, principals: Iterable[Principal]) -> None:
+        self._exact: defaultdict[str, set[str]] = defaultdict(set)
+        self._globs: defaultdict[str, list[tuple[Matches, str]]] = defaultdict(list)
+        wildcards: defaultdict[str, list[str]] = defaultdict(list)
+        for principal in principals:
+            if principal.certificates is None:
+                continue
+            for name in principal.certificates.literals:
+                self._exact[name].add(principal.name)
+            for glob in principal.certificates.wildcards:
+                for kind in ("", "=", "@", ":") if glob == ANY else (kind_of_name(glob),):
+                    wildcards[kind].append(translate(glob))
+                    self._globs[kind].append((re.compile(translate(glob)).match, principal.name))
+        self._passes: dict[str, Matches] = {
+            kind: re.compile("|".join(patterns)).match for kind, patterns in wildcards.items()
+        }
+
+    def of(self, names: Iterable[str]) -> frozenset[str]:
+        """The principals of which a certificate has one of these names."""
+        listed = tuple(names)
+        if not listed:
+            return NOBODY
+        hits = [self._exact.get(name, NOBODY) for name in listed]
+        return NOBODY.union(*hits, self._by_globs(listed))
+
+    def _by_globs(self, names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            passes = self._passes.get(kind := kind_of_name(name))
+            if passes is not None and len(name) <= TEXT_CHARACTERS_MAX and passes(name):
+                yield from (principal for matches, principal in self._globs[kind] if matches(name))
+
+
+class PrincipalIndex:
+    """Of the principals of one policy, which never change. Their names differ."""
+
+    def __init__(self, principals: Iterable[Principal]) -> None:
+        listed = tuple(principals)
+        self.networks = NetworkIndex(listed)
+        self.certificates = CertificateIndex(listed)
+        self._places = {principal.name: (place, principal) for place, principal in enumerate(listed)}
+        by_key: defaultdict[str, set[str]] = defaultdict(set)
+        for principal in listed:
+            for key in principal.keys:
+                by_key[key].add(principal.name)
+        self._by_key = dict(by_key)
+
+    def candidates(self, key: str | None, *others: Iterable[str]) -> list[Principal]:
+        """Those that name the key, and the others of which the names are given, as the policy orders them."""
+        names = self._by_key.get(key, NOBODY) if key is not None else NOBODY
+        places = sorted(self._places[name] for name in NOBODY.union(names, *others) if name in self._places)
+        return [principal for _, principal in places]

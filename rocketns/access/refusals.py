@@ -1,4 +1,4 @@
-"""Refused requests, put together: a peer that is refused a thousand times is one event a minute."""
+"""RefusalKind requests, put together: a peer that is refused a thousand times is one event a minute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rocketns.access.classes import Access
-from rocketns.access.decision import Reason
+from rocketns.access.decision import RefusalReason
 from rocketns.access.shown import TEXT_BYTES_MAX, cut, fields_bytes, shown_fields
 from rocketns.routeinfo.events import Fields, RequestRefused
 
@@ -24,13 +24,13 @@ OTHERS = "…"  # stands for all hosts, or all access keys, that have no room
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalKind:
     """The kind of a refusal. Those of the same kind are one event with their number."""
 
     host: str
     code: int
     access: Access
-    reason: Reason
+    reason: RefusalReason
     principal: str | None
     access_key: str | None
     is_enforced: bool
@@ -40,7 +40,7 @@ class Refused:
 class _Since:
     """What came since the last event of a kind."""
 
-    told_ms: int
+    event_ms: int
     count: int = 0
     fields: tuple[tuple[str, str], ...] = ()
 
@@ -51,7 +51,7 @@ class RefusedRequests:
     """
 
     def __init__(self) -> None:
-        self._since: dict[Refused, _Since] = {}
+        self._since: dict[RefusalKind, _Since] = {}
         self._kinds_of: Counter[str] = Counter()
         self._named: dict[str, None] = {}  # hosts, the longest known first
         self._minute_ms = 0
@@ -59,7 +59,7 @@ class RefusedRequests:
         self._bytes = 0
         self._bytes_of: Counter[str] = Counter()
 
-    def note(self, refused: Refused, fields: Mapping[str, str | None] | None, now_ms: int) -> RequestRefused | None:
+    def note(self, refused: RefusalKind, fields: Mapping[str, str | None] | None, now_ms: int) -> RequestRefused | None:
         """A request was refused. The event, if it is the first of its kind within INTERVAL_MS."""
         self._begin_minute(now_ms)
         refused = _cut(refused)
@@ -82,11 +82,11 @@ class RefusedRequests:
             self._minute_ms, self._newcomers, self._bytes = now_ms, 0, 0
             self._bytes_of.clear()
 
-    def _with_room(self, refused: Refused) -> Refused:
+    def _with_room(self, refused: RefusalKind) -> RefusalKind:
         if refused in self._since:
             return refused
         if len(self._since) >= KINDS_MAX:
-            return Refused(OTHERS, 0, Access.OFF, Reason.NOT_GRANTED, None, None, refused.is_enforced)
+            return RefusalKind(OTHERS, 0, Access.OFF, RefusalReason.NOT_GRANTED, None, None, refused.is_enforced)
         if self._kinds_of[refused.host] >= KINDS_OF_A_HOST_MAX:
             return replace(refused, principal=None, access_key=OTHERS, code=0, access=Access.OFF)
         return refused
@@ -96,23 +96,23 @@ class RefusedRequests:
         old. A kind that ended is forgotten.
         """
         self._begin_minute(now_ms)
-        told = [(refused, since) for refused, since in self._since.items() if now_ms - since.told_ms >= after_ms]
+        due = [(refused, since) for refused, since in self._since.items() if now_ms - since.event_ms >= after_ms]
         events = []
-        for refused, since in told:
+        for refused, since in due:
             if since.count:
                 events.append(self._event(refused, since.count, since.fields))
-                since.told_ms, since.count = now_ms, 0
+                since.event_ms, since.count = now_ms, 0
             else:
                 self._forget(refused)
         return events
 
-    def _forget(self, refused: Refused) -> None:
+    def _forget(self, refused: RefusalKind) -> None:
         del self._since[refused]
         self._kinds_of[refused.host] -= 1
         if not self._kinds_of[refused.host]:
             del self._kinds_of[refused.host]
 
-    def _event(self, refused: Refused, count: int, fields: Fields) -> RequestRefused:
+    def _event(self, refused: RefusalKind, count: int, fields: Fields) -> RequestRefused:
         """Names the host. Without the fields where those of the minute have had their bytes."""
         host, size = refused.host, fields_bytes(fields)
         if host not in self._named and len(self._named) >= NAMED_BEFORE_MAX:
@@ -129,6 +129,6 @@ class RefusedRequests:
         )  # fmt: skip
 
 
-def _cut(refused: Refused) -> Refused:
+def _cut(refused: RefusalKind) -> RefusalKind:
     """A key that a peer names may be of any length."""
     return replace(refused, access_key=cut(refused.access_key, TEXT_BYTES_MAX))

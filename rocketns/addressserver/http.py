@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from rocketns.addressserver.listing import Listed
+from rocketns.addressserver.listing import ListedNameServers
 from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
 from rocketns.server.http.requests import Requests
 
@@ -39,7 +39,7 @@ COMMON = {"Cache-Control": "no-store", "Server": "rocketns"}
 SILENT = logging.Logger("aiohttp", logging.CRITICAL + 1)
 
 
-def make_protocols(listed: Callable[[], Listed]) -> Callable[[], Requests]:
+def make_protocols(listed: Callable[[], ListedNameServers]) -> Callable[[], Requests]:
     """Makes the protocol of one connection. On a running event loop."""
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -54,7 +54,7 @@ def make_protocols(listed: Callable[[], Listed]) -> Callable[[], Requests]:
     return lambda: Requests(server)
 
 
-def _answer(method: str, path: str, listed: Callable[[], Listed]) -> web.Response:
+def _answer(method: str, path: str, listed: Callable[[], ListedNameServers]) -> web.Response:
     if method not in ("GET", "HEAD"):
         return web.Response(status=405, headers=COMMON | {"Allow": "GET, HEAD"})
     if not ASKED.fullmatch(path):

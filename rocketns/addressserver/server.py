@@ -10,9 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rocketns.addresses import bare, with_port
-from rocketns.addressserver.listing import Listing
-from rocketns.addressserver.own import asked_addresses
-from rocketns.addressserver.probing import Probing
+from rocketns.addressserver.listing import Probing, ReadyNameServers, asked_addresses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsConfig, TlsMode
@@ -57,7 +55,7 @@ class AddressServer:
         self._listening = bind(*self._address, ipv4_only=configuration.ipv4_only)
         self._listening.listen()
         self._listening.socket.setblocking(False)
-        self._listing = Listing(config.address_server_keep_seconds)
+        self._listing = ReadyNameServers(config.address_server_keep_seconds)
         read_tls = _read_probe_tls(configuration.read_tls)
         client = RemotingClient(read_tls, answer_bytes_max=ANSWER_BYTES_MAX, failures=logging.DEBUG)
         self._probing = Probing(client, self._listing, SerializeType[configuration.serialize_type])

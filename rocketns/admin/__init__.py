@@ -1,1 +1,1 @@
-"""The management port: an HTTP server on a thread and an event loop of its own. `features` says how to add to it."""
+"""The management port: an HTTP server on a thread and an event loop of its own. `server` says how to add to it."""

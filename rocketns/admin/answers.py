@@ -1,23 +1,78 @@
-"""What is true of every answer of the management port: its headers, its errors, its time; and answers without end."""
+"""What is true of every answer of the management port: its headers, its errors, its time; and answers without end.
+
+A page in a browser can have a name of its own that its owner suddenly points to this machine (DNS rebinding). The
+browser then lets that page read the answers. Its requests have that name as Host, so a name that nobody gave this
+server is answered 421. An address cannot be pointed elsewhere. A request without Host comes from no browser.
+
+Probes and metrics are for every name: they name no topic, address or client, and a scraper in another container asks by
+a name that this server does not know.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
 
-from rocketns.admin.gate import STREAMS_MAX, Gate
-from rocketns.admin.hosts import Hosts
+from rocketns.admin.gate import STREAMS_MAX, AdminGate
 from rocketns.admin.view import Busy, View
+
+LOOPBACK = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
+OPEN = frozenset(("/metrics", "/livez", "/readyz"))
+SHOWN_CHARACTERS_MAX = 100
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)]|([A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
+
+
+class Hosts:
+    """The names of this server. One that begins with a dot stands for all names that end with it."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        known = {_plain(name) for name in names}
+        self._exact = LOOPBACK | {name for name in known if not name.startswith(".")}
+        self._endings = tuple(name for name in known if name.startswith("."))
+
+    def check(self, request: web.Request) -> None:
+        """HTTPMisdirectedRequest if the request is for another server, and not `OPEN`."""
+        if request.path in OPEN:
+            return
+        for given in request.headers.getall("Host", ()):
+            if not self.has(given):
+                text = (f"this server does not answer under the name {given[:SHOWN_CHARACTERS_MAX]!r}: use its IP "
+                        "address, or add the name to rocketns.adminHosts\n")  # fmt: skip
+                raise web.HTTPMisdirectedRequest(text=text)
+
+    def has(self, given: str) -> bool:
+        """Whether a Host header, with or without a port, is an address or one of the names."""
+        found = HOST.fullmatch(given)
+        if found is None:
+            return False
+        name = _plain(found[1] or found[2])
+        return name in self._exact or name.endswith(self._endings) or _is_address(name)
+
+
+def _plain(name: str) -> str:
+    """Names are the same in capitals, and with a dot at their end."""
+    return name.lower().removesuffix(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
 
 log = logging.getLogger("rocketns.admin")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 VIEW = web.AppKey("view", View)
-GATE = web.AppKey("gate", Gate)
+GATE = web.AppKey("gate", AdminGate)
 HOSTS = web.AppKey("hosts", Hosts)
 
 READS = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -33,7 +88,7 @@ HEADERS = {
 
 
 def open_stream(request: web.Request) -> None:
-    """The answer to this request has no end. HTTPServiceUnavailable if there is no room for it: see `Gate.has_room`."""
+    """The answer to this request has no end. HTTPServiceUnavailable without room for it: see `AdminGate.has_room`."""
     gate = request.app[GATE]
     guard = gate.of(request.transport)
     if guard is None:

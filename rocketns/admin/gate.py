@@ -1,9 +1,12 @@
 """The connections of the management port: how many there may be, and how long each step of one may take.
 
-`Guard` is the protocol of a connection. It passes heads of requests on to aiohttp's when it is their turn, and notes
-since when it waits for what.
-`Gate` has all of them, and closes those that take too long. A full gate closes an old connection for a new one, of the
-host that has the most: so peers that hang, or ask for much, cannot shut out a probe, which takes milliseconds.
+`AdminConnection` is the protocol of a connection. It passes heads of requests on to aiohttp's when it is their turn,
+and notes since when it waits for what. `AdminGate` has all of them, and closes those that take too long. A full gate
+closes an old connection for a new one, of the host that has the most: so peers that hang, or ask for much, cannot shut
+out a probe, which takes milliseconds.
+
+Hosts take turns, a few requests in each turn of the loop. So a crowd of connections that all ask for much holds up
+neither a probe of another host, nor new connections, which the loop accepts between two turns.
 
 All of it is for the loop of the management port.
 """
@@ -14,13 +17,64 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable
+from typing import Protocol
 
 from rocketns.addresses import host_of, unmapped
-from rocketns.admin.tokens.access import Access
-from rocketns.admin.turns import RequestTurns
+from rocketns.admin.tokens import TokenAccess
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.requests import Requests
 from rocketns.server.http.secured import TlsPort
+from rocketns.server.requests.host_turns import HostTurns
+
+# Between two turns the loop accepts up to 16 connections, so those in the kernel are accepted faster than they ask.
+REQUESTS_PER_TURN_MAX = 4
+# Of each request. What it really takes is known too late: it waits for control, and others run meanwhile.
+COST_NS = 1_000_000
+
+
+class TurnTaker(Protocol):
+    """A connection with a whole request."""
+
+    host: str
+
+    def __hash__(self) -> int: ...
+
+    def take_turn(self) -> None:
+        """Its request may be answered now."""
+
+
+class RequestTurns:
+    """Loop of the management port only."""
+
+    def __init__(self) -> None:
+        self._turns: HostTurns[TurnTaker] = HostTurns()
+        self._is_taking = False
+
+    def want(self, asking: TurnTaker) -> None:
+        """It takes its turn soon, unless it withdraws."""
+        self._turns.want(asking, _place(asking), COST_NS)
+        if not self._is_taking:
+            self._is_taking = True
+            asyncio.get_running_loop().call_soon(self._take)
+
+    def withdraw(self, asking: TurnTaker) -> None:
+        """It wanted a turn, and has ended."""
+        self._turns.withdraw(asking, _place(asking))
+
+    def _take(self) -> None:
+        for _ in range(REQUESTS_PER_TURN_MAX):
+            if not self._turns.wanting:
+                self._is_taking = False
+                return
+            asking = self._turns.next()
+            self._turns.charge(asking, _place(asking), COST_NS)
+            asking.take_turn()
+        asyncio.get_running_loop().call_soon(self._take)
+
+
+def _place(asking: TurnTaker) -> tuple[str, str]:
+    return asking.host, asking.host
+
 
 CONNECTIONS_MAX = 128
 # From its start, until the first request's header is whole.
@@ -37,10 +91,10 @@ SWEEP_S = 0.5
 STREAMS_MAX = 32
 
 
-class Guard(Requests):
+class AdminConnection(Requests):
     """One connection. ``make_inner`` makes aiohttp's protocol for it."""
 
-    def __init__(self, gate: Gate, make_inner: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, gate: AdminGate, make_inner: Callable[[], asyncio.Protocol]) -> None:
         super().__init__(make_inner)
         self._gate = gate
         self.ends_s = math.inf
@@ -107,15 +161,15 @@ class Guard(Requests):
         self.is_stream, self.ends_s = True, math.inf
 
 
-class Gate:
+class AdminGate:
     """All connections, oldest first. ``access``: which tokens there are; None if nobody needs one. ``tls``: None
     without TLS.
     """
 
-    def __init__(self, access: Access | None = None, tls: TlsPort | None = None) -> None:
+    def __init__(self, access: TokenAccess | None = None, tls: TlsPort | None = None) -> None:
         self.access = access
         self.tls = tls
-        self._guards: dict[asyncio.BaseTransport, Guard] = {}
+        self._guards: dict[asyncio.BaseTransport, AdminConnection] = {}
         self._timer: asyncio.TimerHandle | None = None
         self.turns = RequestTurns()
         self.accepted = 0
@@ -132,15 +186,15 @@ class Gate:
         """The loop's clock."""
         return asyncio.get_running_loop().time()
 
-    def guarded(self, make: Callable[[], asyncio.Protocol]) -> Callable[[], Guard]:
+    def guarded(self, make: Callable[[], asyncio.Protocol]) -> Callable[[], AdminConnection]:
         """A factory of protocols for `create_server`, from aiohttp's."""
-        return lambda: Guard(self, make)
+        return lambda: AdminConnection(self, make)
 
-    def of(self, transport: asyncio.BaseTransport | None) -> Guard | None:
+    def of(self, transport: asyncio.BaseTransport | None) -> AdminConnection | None:
         """The connection of a request; None if it has ended."""
         return None if transport is None else self._guards.get(transport)
 
-    def enter(self, guard: Guard, transport: asyncio.BaseTransport) -> None:
+    def enter(self, guard: AdminConnection, transport: asyncio.BaseTransport) -> None:
         """A new connection. If there are too many, an old one is closed."""
         if len(self._guards) >= CONNECTIONS_MAX:
             self.closed_full += 1
@@ -171,7 +225,7 @@ class Gate:
             self.closed_unread += 1
             self._close(guard)
 
-    def has_room(self, guard: Guard) -> bool:
+    def has_room(self, guard: AdminConnection) -> bool:
         """For a stream. Beyond STREAMS_MAX the oldest one of the host that has the most is closed for a host that
         would still have fewer, so no host can keep the others from their page.
         """
@@ -198,7 +252,7 @@ class Gate:
         for guard in list(self._guards.values()):
             self._close(guard)
 
-    def _least_useful(self) -> Guard:
+    def _least_useful(self) -> AdminConnection:
         """The oldest that waits for its peer, or else the oldest: see `_of_largest_host`.
 
         STREAMS_MAX is less than the limit.
@@ -207,13 +261,15 @@ class Gate:
         guards = _of_largest_host(guards, lambda _: 1, CONNECTIONS_MAX)
         return next((guard for guard in guards if not guard.is_answering), guards[0])
 
-    def _close(self, guard: Guard) -> None:
+    def _close(self, guard: AdminConnection) -> None:
         if guard.transport is not None:
             self.leave(guard.transport)
             guard.transport.abort()
 
 
-def _of_largest_host(guards: list[Guard], size: Callable[[Guard], int], limit: int) -> list[Guard]:
+def _of_largest_host(
+    guards: list[AdminConnection], size: Callable[[AdminConnection], int], limit: int
+) -> list[AdminConnection]:
     """The guards of the largest host, if it uses more than its part of the limit; else all guards."""
     of_host: Counter[str] = Counter()
     for guard in guards:

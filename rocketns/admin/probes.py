@@ -16,8 +16,7 @@ from functools import partial
 from aiohttp import web
 
 from rocketns.admin.answers import CHANGE_HEADER
-from rocketns.admin.pulse import Pulse
-from rocketns.admin.view import View
+from rocketns.admin.view import Pulse, View
 from rocketns.config import AdminConfig
 
 log = logging.getLogger("rocketns.admin")

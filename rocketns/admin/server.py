@@ -1,4 +1,21 @@
-"""The HTTP server of the management port: its thread, its loop and its socket."""
+"""The HTTP server of the management port: its thread, its loop and its socket; and the list of its features.
+
+To add one: write a module with a function ``add(app, view)`` and its ``PATHS``, and add both to FEATURES. Each path
+needs a class in `rocketns/admin/tokens.py`: without one this module cannot be imported.
+
+* ``app.router.add_get("/path", handler)`` adds a handler: ``async def handler(request) -> web.StreamResponse``.
+  It runs on the loop of the management port. It has ``view`` from the closure, or as ``request.app[VIEW]``.
+* Data comes from ``view`` only: see `rocketns/admin/view.py` for the three ways. `Busy` becomes 503, any other
+  unforeseen error 500 and a line in the log.
+* A handler that runs long without waiting holds the GIL, and control waits for it: give up the loop every few
+  milliseconds (``await asyncio.sleep(0)``), and encode large answers by orjson, in pages.
+* An answer without end, such as server-sent events, first calls ``open_stream(request)`` of
+  `rocketns/admin/answers.py`. At most STREAMS_MAX of them are open: see `AdminGate.has_room`.
+* A task of its own: ``app.cleanup_ctx.append(…)`` as aiohttp's documentation says. It runs on this loop.
+* What control must note as it happens: ``view.facts.watch(…)`` in ``add``, which is called on control's
+  thread before the server starts. It is called on control's thread and must take microseconds.
+* No handler changes anything. The drain is the only exception. A request other than GET and HEAD needs CHANGE_HEADER.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +26,17 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from rocketns.addresses import with_port
-from rocketns.admin.answers import GATE, HOSTS, VIEW, add_headers, watched
-from rocketns.admin.features import add_features
-from rocketns.admin.gate import Gate
-from rocketns.admin.hosts import Hosts
-from rocketns.admin.tokens.access import Access
-from rocketns.admin.tokens.file import TokenFile
+from rocketns.admin import api, page, probes, tokens
+from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watched
+from rocketns.admin.gate import AdminGate
+from rocketns.admin.metrics import exposition
+from rocketns.admin.tokens import TokenAccess, TokenFile
 from rocketns.admin.view import Log, View
 from rocketns.server.facts.facts import Facts
 from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
@@ -27,6 +44,31 @@ from rocketns.server.http.secured import TlsPort
 from rocketns.server.listening import Listening
 from rocketns.server.sharing import share_python
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
+
+
+class AdminFeature(NamedTuple):
+    """``paths``: all that ``add`` adds."""
+
+    add: Callable[[web.Application, View], None]
+    paths: tuple[str, ...]
+
+
+FEATURES: tuple[AdminFeature, ...] = (
+    AdminFeature(probes.add, probes.PATHS),
+    AdminFeature(exposition.add, exposition.PATHS),
+    AdminFeature(api.add, api.PATHS),
+    AdminFeature(page.add, page.PATHS),
+)
+for feature in FEATURES:
+    tokens.check(feature.paths)
+
+
+def add_features(app: web.Application, view: View) -> None:
+    """Control only. UnclassedPath if a feature adds a path that it does not name."""
+    for one in FEATURES:
+        one.add(app, view)
+    tokens.check(resource.canonical for resource in app.router.resources())
+
 
 log = logging.getLogger("rocketns.admin")
 
@@ -65,8 +107,8 @@ class AdminServer:
         self._niceness = niceness
         self._log = log
         self._tokens = TokenFile(config.admin_tokens_file) if config.admin_tokens_file else None
-        access = None if self._tokens is None else Access(self._tokens)
-        self.gate = Gate(access, TlsPort(facts.tls) if config.admin_tls else None)
+        access = None if self._tokens is None else TokenAccess(self._tokens)
+        self.gate = AdminGate(access, TlsPort(facts.tls) if config.admin_tls else None)
 
     @property
     def port(self) -> int:

@@ -21,9 +21,38 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from rocketns.admin.gate import Gate
-from rocketns.admin.pulse import Pulse
+from rocketns.admin.gate import AdminGate
 from rocketns.server.facts.facts import Facts
+
+BEAT_S = 0.25
+# A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.
+ALIVE_WITHIN_S = 10.0
+
+
+class Pulse:
+    """`start` on control's thread; the rest may be read on any."""
+
+    def __init__(self) -> None:
+        self._beat_s = time.monotonic()
+
+    def start(self) -> None:
+        """Control only, on its running loop. It beats until the loop ends."""
+        self._beat()
+
+    def _beat(self) -> None:
+        self._beat_s = time.monotonic()
+        asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since control's loop ran last."""
+        return time.monotonic() - self._beat_s
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether control took a turn lately."""
+        return self.age_s < ALIVE_WITHIN_S
+
 
 T = TypeVar("T")
 
@@ -87,13 +116,13 @@ class View:
     """Its methods are for the loop of the management port."""
 
     def __init__(
-        self, facts: Facts, control_loop: asyncio.AbstractEventLoop, gate: Gate | None = None,
+        self, facts: Facts, control_loop: asyncio.AbstractEventLoop, gate: AdminGate | None = None,
         log: Log | None = None,
     ) -> None:  # fmt: skip
         """``pulse`` does not beat until it is started; ``gate`` has the connections of the management port."""
         self.facts = facts
         self.pulse = Pulse()
-        self.gate = gate or Gate()
+        self.gate = gate or AdminGate()
         self.log = log
         self._control_loop = control_loop
         self._held: dict[Copier[Any], _Held] = {}

@@ -13,13 +13,13 @@ from rocketns.client.connection import NotSentError
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.signer import Fields, Signer
 from rocketns.errors import BodyDecodeError, RocketnsError
-from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.protocol.body.route_decoding import (
+from rocketns.protocol.body.decoding import (
     decode_cluster_info,
     decode_kv_table,
     decode_topic_list,
     decode_topic_route_data,
 )
+from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request

@@ -1,4 +1,4 @@
-"""What signs the requests that this process sends: see `rocketns.access.signing.key_signer`, a layer further out."""
+"""What signs the requests that this process sends: see `rocketns.access.signature`, a layer further out."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-from rocketns.config.texts.suites import Suites, chosen_suites
-from rocketns.config.tls import TlsConfig, TlsSide
+from rocketns.config.tls import Suites, TlsConfig, TlsSide, chosen_suites
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,

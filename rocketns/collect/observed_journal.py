@@ -9,10 +9,10 @@ from pathlib import Path
 from rocketns.collect.observing import Observed
 from rocketns.config.journal import JournalConfig
 from rocketns.journal.journal import Journal
-from rocketns.journal.restore.restoring import restore
-from rocketns.routeinfo.doubt import Reason
+from rocketns.journal.restore import restore
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.known_routes import KnownRoutes
 
 # An older state of the name server says too little of the present one.
 STATE_AGE_MS_MAX = 3_600_000
@@ -101,7 +101,7 @@ class ObservedJournal:
         self._journal = journal = Journal(
             self._config, self._ns, observed.tables, observed.kv, epoch_ms, self._later, observes=True, ends=self._ends
         )
-        journal.start(lambda _call: None, epoch_ms, Reason.RESTORED if restored else None)
+        journal.start(lambda _call: None, epoch_ms, DoubtReason.RESTORED if restored else None)
         journal.record([ConfigChanged(key, value) for key, value in observed.properties.items()], 0, epoch_ms)
 
     def record(self, events: list[Event], epoch_ms: int, since_ms: int) -> None:

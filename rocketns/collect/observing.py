@@ -14,8 +14,8 @@ from rocketns.collect.observed.settings import Settings
 from rocketns.config.limits import Limits
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.routeinfo.events import Event
+from rocketns.routeinfo.known_routes import KnownRoutes
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 
 
 class Observed:
@@ -85,7 +85,7 @@ class Observed:
             for info in infos.values():
                 self.tables.put_mapping(topic, info)
         for (cluster, addr), live in known.lives.items():
-            if (key := BrokerAddrInfo(cluster, addr)) in self.tables.held:
+            if (key := BrokerAddrInfo(cluster, addr)) in self.tables.members_of:
                 self.tables.put_filter_servers(key, live.filter_servers)
         self.tables.take_changed_groups()
         return self.left_out == before

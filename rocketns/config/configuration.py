@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rocketns.addresses import listed
-from rocketns.config import properties
-from rocketns.config.checks import ineffective, refused
+from rocketns.config import checks, properties, tls
+from rocketns.config.address_texts import check_addresses
 from rocketns.config.java import NamesrvConfig, NettyServerConfig
 from rocketns.config.limits import Limits
 from rocketns.config.properties import Effect
 from rocketns.config.sections import OwnSections
-from rocketns.config.texts.addresses import check_addresses
-from rocketns.config.texts.system import IPV4_ONLY
+from rocketns.config.system import IPV4_ONLY
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RequestError, StartupError
 from rocketns.javatext import parse_boolean, trim
@@ -42,7 +41,7 @@ class Configuration(OwnSections):
         self.limits = limits or self.limits
         self.extra: dict[str, str] = {}
         self._given: dict[str, str] = {}
-        self._withheld = refused.Withheld()
+        self._withheld = checks.Withheld()
         self._file: str | None = None
         self._system: dict[str, str] = {}
         self.serialize_type = "JSON"
@@ -119,7 +118,7 @@ class Configuration(OwnSections):
         return properties.declared(self.namesrv) | properties.declared(self.netty)
 
     def _read_black_list(self) -> frozenset[str]:
-        return frozenset(refused.BLACK_LIST) | frozenset(listed(self.namesrv.config_black_list))
+        return frozenset(checks.BLACK_LIST) | frozenset(listed(self.namesrv.config_black_list))
 
     def items(self) -> dict[str, str]:
         """Every property that has a value, as text, sorted by key."""
@@ -172,8 +171,8 @@ class Configuration(OwnSections):
         Unknown keys and values that do not parse are ignored silently, as in Java.
         """
         given = _parse_update(body)
-        refused.refuse_names(set(given), self._black_list)
-        refused.refuse_control_characters(self._texts_of(given))
+        checks.refuse_names(set(given), self._black_list)
+        checks.refuse_control_characters(self._texts_of(given))
         before = self.items()
         for config in (self.namesrv, self.netty):
             properties.update(config, given)
@@ -189,15 +188,19 @@ class Configuration(OwnSections):
 
     def passed_over(self) -> list[str]:
         """Settings of the start-up file without effect, or with another than they seem to have, a sentence each."""
-        return ineffective.in_the_file(self._given, self._declared())
+        return checks.in_the_file(self._given, self._declared())
 
     def passed_over_system_properties(self) -> list[str]:
         """The system properties that have no effect, as sentences for the log."""
-        return ineffective.in_the_system_properties(self._system, self._declared())
+        return checks.in_the_system_properties(self._system, self._declared())
+
+    def passed_over_tls(self) -> list[str]:
+        """As `passed_over`, of the file that ``tls.config.file`` names."""
+        return checks.in_the_tls_file(tls.read_file(self._given | self._system))
 
     def unused(self) -> dict[str, str]:
         """The properties of the start-up file that rocketns accepts and does not use, with their meaning."""
-        return ineffective.unused(self._given, self._declared())
+        return checks.unused(self._given, self._declared())
 
 
 def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -> str:
@@ -217,7 +220,7 @@ def _product_name_servers(system: Mapping[str, str], environment: Mapping[str, s
 
 
 def _parse_update(body: bytes) -> dict[str, str]:
-    refused.refuse_size(body)
+    checks.refuse_size(body)
     try:
         return properties.load(body.decode("utf-8", "replace").encode("utf-8"))
     except ValueError as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocketns.addresses import ANY_ADDRESS, bare, is_host, listed, with_port
+from rocketns.config.address_texts import check_address, check_addresses
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
-from rocketns.config.texts.addresses import check_address, check_addresses
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int
 

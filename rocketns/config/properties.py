@@ -128,6 +128,11 @@ def is_boolean(text: str) -> bool:
     return text.lower() in ("true", "false")
 
 
+def not_boolean(name: str, text: str) -> str:
+    """A sentence for the log."""
+    return f"{name}={text!r} counts as false: it is neither true nor false"
+
+
 def check(config: Any, prefix: str = "") -> None:
     """StartupError for the first number that is out of its range."""
     for name, declaration in declared(config).items():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocketns.addresses import listed
+from rocketns.config.address_texts import Network, check_addresses, read_networks
 from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
-from rocketns.config.texts.addresses import check_addresses
-from rocketns.config.texts.networks import Network, read_networks
 
 START = Effect.START
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, get_type_hints
 
 from rocketns.config import properties
-from rocketns.config.access import AccessConfig
-from rocketns.config.admin import AdminConfig
-from rocketns.config.compatible import CompatibleConfig
+from rocketns.config.admin import AccessConfig, AdminConfig
 from rocketns.config.discovery import DiscoveryConfig
-from rocketns.config.java import NamesrvConfig, NettyServerConfig
+from rocketns.config.java import CompatibleConfig, NamesrvConfig, NettyServerConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.properties import OwnConfig

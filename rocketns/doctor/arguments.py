@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rocketns.addresses import bare, is_host, listed, read_server, with_port
-from rocketns.config.texts.system import parse_definition
+from rocketns.config.system import parse_definition
 from rocketns.doctor.facts.options import Options
 from rocketns.doctor.words import N_, _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import add_language_option
-from rocketns.protocol.versions import V4_0_0_SNAPSHOT
+from rocketns.protocol.codes import V4_0_0_SNAPSHOT
 from rocketns.tools.arguments import Parser, seconds
 from rocketns.tools.keys import add_keys_option
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TextIO
 
 from rocketns.client.tls import client_context
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
 from rocketns.doctor.asking.gathering import gather

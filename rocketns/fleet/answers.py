@@ -15,8 +15,8 @@ from rocketns.errors import BodyDecodeError
 from rocketns.fleet.group_view import GroupView, group_views
 from rocketns.fleet.queue_view import QueueDifference, delta, read_queues
 from rocketns.fleet.suspects import SUSPECTS_MAX, Value
+from rocketns.protocol.body.decoding import decode_cluster_info, decode_kv_table, decode_topic_list
 from rocketns.protocol.body.route import BrokerData, QueueData
-from rocketns.protocol.body.route_decoding import decode_cluster_info, decode_kv_table, decode_topic_list
 from rocketns.protocol.names import is_too_long
 
 ROUTE_VALUES_MAX = 200_000

@@ -19,7 +19,7 @@ import orjson
 
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.body.bodies import queue_data as queue_data_json
-from rocketns.protocol.body.queue_data import queue_data_from_json
+from rocketns.protocol.body.decoding import queue_data_from_json
 from rocketns.protocol.bounds import Allowance
 from rocketns.protocol.json import fastjson
 

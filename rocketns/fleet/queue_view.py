@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from rocketns.fleet.digests import MASK, queues_digest, read_route
-from rocketns.protocol.body.queue_data import queue_data_from_json
+from rocketns.protocol.body.decoding import queue_data_from_json
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.names import is_too_long
 

@@ -13,6 +13,7 @@ from rocketns.journal import encoding
 from rocketns.journal.chain import BLANK
 from rocketns.journal.segments import Segment, day_of
 from rocketns.journal.writer import Chunk, Writer
+from rocketns.logtext import LogLimiter
 
 log = logging.getLogger("rocketns.journal")
 
@@ -88,7 +89,7 @@ class Buffer:
         self._sealed_at = 0
         self._sealed_ms = 0
         self._wants_seal = False
-        self._loss_logged_ms = -LOSS_LOG_INTERVAL_MS
+        self._loss_lines = LogLimiter(LOSS_LOG_INTERVAL_MS)
         self._end_is_logged = False
 
     def at(self, epoch_ms: int, since_ms: int | None = None) -> None:
@@ -183,8 +184,7 @@ class Buffer:
         self.lost += 1
         self.lost_total += 1
         self._room = 0
-        if not 0 <= self._epoch_ms - self._loss_logged_ms < LOSS_LOG_INTERVAL_MS:
-            self._loss_logged_ms = self._epoch_ms
+        if self._loss_lines.due(self._epoch_ms):
             self._end_is_logged = True
             log.error("the journal's records are lost, from seq %d on: %s", self.seq, why)
 

@@ -8,9 +8,16 @@ from typing import Literal, assert_never
 from rocketns.config.properties import is_secret
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer
-from rocketns.journal.members import Address, Live, Member, Members, RecordedGroup
-from rocketns.journal.pieces.owed import Owed
-from rocketns.journal.settling import Settling, member_columns
+from rocketns.journal.deferred import DeferredTopics
+from rocketns.journal.members import (
+    Address,
+    Reconciler,
+    RecordedGroup,
+    RecordedLive,
+    RecordedMember,
+    RecordedTables,
+    member_columns,
+)
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
@@ -37,13 +44,13 @@ class Effects:
     """
 
     def __init__(self, tables: RouteTables, buffer: Buffer) -> None:
-        self.members = Members()
+        self.members = RecordedTables()
         self._tables = tables
         self._buffer = buffer
-        self._settling = Settling(tables, self.members, buffer)
-        self.owed = Owed(tables, buffer, self._paid)
-        self._owing = self.owed.brokers
-        self._lists: deque[list[encoding.Topics]] = deque()
+        self._settling = Reconciler(tables, self.members, buffer)
+        self.deferred = DeferredTopics(tables, buffer, self._deferred_are_written)
+        self._deferring = self.deferred.brokers
+        self._lists: deque[list[encoding.TopicsColumn]] = deque()
         self._now_ms = 0
         self._joined = False
         self._routes_changed = False
@@ -128,14 +135,14 @@ class Effects:
     def _filter_servers(self, address: Address) -> list[str | None]:
         return self._tables.filter_server_table.get(BrokerAddrInfo(*address), [])
 
-    def _beat(self, member: Member, gap_ms: int | None) -> None:
+    def _beat(self, member: RecordedMember, gap_ms: int | None) -> None:
         if gap_ms is None:
             self._buffer.put(member.heartbeat + member.live.tail)
         else:
             self._buffer.put(b'%b,"gap":%d%b' % (member.heartbeat, gap_ms, member.live.tail))
 
     def _write_attributes(
-        self, event: e.BrokerRegistered, member: Member, group: RecordedGroup, data: BrokerData
+        self, event: e.BrokerRegistered, member: RecordedMember, group: RecordedGroup, data: BrokerData
     ) -> None:
         assert event.timeout_ms is not None
         live, servers = member.live, self._filter_servers(member.address)
@@ -156,7 +163,7 @@ class Effects:
         else:
             self._settling.write_live((event.cluster, event.addr), live)
 
-    def _was_recorded(self, live: Live) -> bool:
+    def _was_recorded(self, live: RecordedLive) -> bool:
         """Whether its last large record is so young that this one is left out. Otherwise this is the last one."""
         size = sum(map(len, filter(None, live.filter_servers))) if live.last is None else len(live.last.heartbeat)
         if size <= LARGE_BEAT_BYTES:
@@ -180,29 +187,31 @@ class Effects:
                 self._leave(member, e.Cause.CONFLICT, self._gap_ms(member))
             else:
                 self._leave(member, e.Cause.REGISTER, self._gap_before(event, member))
-        held = self.members.groups.get(name)
-        same = None if held is None else held.members.get(event.broker_id)
+        group = self.members.groups.get(name)
+        same = None if group is None else group.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
             self._leave(same, e.Cause.REGISTER, self._gap_before(event, same))
-        live = self.members.lives.get((event.cluster, event.addr)) or Live(event.timeout_ms or 0, is_there=False)
+        live = self.members.lives.get((event.cluster, event.addr)) or RecordedLive(
+            event.timeout_ms or 0, is_there=False
+        )
         if event.timeout_ms is not None:
             live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
-        if name in self._owing:
-            live.note_owing(owes=True)
+        if name in self._deferring:
+            live.note_deferred(is_deferred=True)
         member = self.members.add(event.cluster, self._tables.broker_addr_table[name], event.broker_id, live)
         self._buffer.put(encoding.columns("reg", member_columns(member, self.members.groups[name])))
         self._settling.note_name(name)
         self._settling.note_address(member.address)
         self._joined = self._routes_changed = True
 
-    def _missing(self, name: str) -> list[Member]:
+    def _missing(self, name: str) -> list[RecordedMember]:
         """The recorded members that are no longer in their group."""
         data = self._tables.broker_addr_table.get(name)
         addrs = {} if data is None else data.broker_addrs
         return [member for member in self.members.of_broker(name) if addrs.get(member.bid) != member.addr]
 
-    def _leave(self, member: Member, cause: e.Cause, gap_ms: int | None, asked: str | None = None) -> None:
+    def _leave(self, member: RecordedMember, cause: e.Cause, gap_ms: int | None, asked: str | None = None) -> None:
         self._routes_changed = True
         self.members.remove(member)
         self._settling.note_name(member.broker)
@@ -232,11 +241,11 @@ class Effects:
                     known = (event.cluster, event.addr) == (member.cluster, member.addr)
                     self._leave(member, event.cause, event.gap_ms if known else self._gap_ms(member), event.asked)
 
-    def _gap_ms(self, member: Member) -> int | None:
+    def _gap_ms(self, member: RecordedMember) -> int | None:
         entry = self._tables.live(member.cluster, member.addr)
         return None if entry is None else entry.gap_ms(self._now_ms)
 
-    def _gap_before(self, event: e.BrokerRegistered, member: Member) -> int | None:
+    def _gap_before(self, event: e.BrokerRegistered, member: RecordedMember) -> int | None:
         """The gap before this registration, which replaced the live entry of its own cluster."""
         return event.gap_ms if event.cluster == member.cluster else self._gap_ms(member)
 
@@ -261,8 +270,8 @@ class Effects:
         for some in self._lists.popleft() if self._lists else self._listed(event):
             self._buffer.put(encoding.topics_record(kind, event.broker_name, cause, some))
 
-    def _listed(self, event: e.TopicsPut | e.TopicsDeleted) -> list[encoding.Topics]:
-        """The topics in lists for a record each, as far as there is room; the others are owed."""
+    def _listed(self, event: e.TopicsPut | e.TopicsDeleted) -> list[encoding.TopicsColumn]:
+        """The topics in lists for a record each, as far as there is room; the others are deferred."""
         names, queues = _named(event)
         room, lists = self._buffer.room_at_once, []
         around = encoding.text_bytes(event.broker_name) + AROUND_BYTES
@@ -270,26 +279,26 @@ class Effects:
             listed, size = encoding.topic_list(names[start:end], None if queues is None else queues[start:end])
             room -= size + around
             if room < 0:
-                self._owe(event, names[start:])
+                self._defer(event, names[start:])
                 break
             lists.append(listed)
         return lists
 
-    def _owe(self, event: e.TopicsPut | e.TopicsDeleted, names: list[str]) -> None:
+    def _defer(self, event: e.TopicsPut | e.TopicsDeleted, names: list[str]) -> None:
         is_put, is_observed = isinstance(event, e.TopicsPut), event.cause is e.Cause.OBSERVED
         cause = HEARTBEAT if event.cause is e.Cause.REGISTER and is_put else event.cause
-        self.owed.add(
+        self.deferred.add(
             event.broker_name, names, put=cause if is_put or is_observed else None,
             deleted=None if is_put and not is_observed else cause,
         )  # fmt: skip
         for member in self.members.of_broker(event.broker_name):
-            member.live.note_owing(owes=True)
+            member.live.note_deferred(is_deferred=True)
 
-    def _paid(self, broker: str) -> None:
+    def _deferred_are_written(self, broker: str) -> None:
         """All topics of a broker are recorded: record its data version as well."""
         for live in {id(member.live): member.live for member in self.members.of_broker(broker)}.values():
-            if live.owes and not any(member.broker in self._owing for member in live.members):
-                live.note_owing(owes=False)
+            if live.is_deferred and not any(member.broker in self._deferring for member in live.members):
+                live.note_deferred(is_deferred=False)
                 if live.is_there:  # else there is no data version that was left out
                     self._settling.write_live(live.members[0].address, live)
 
@@ -300,11 +309,11 @@ class Effects:
     def _beside_tables(self, event: e.KvChanged | e.ConfigChanged | e.Stalled) -> None:
         match event:
             case e.KvChanged():
-                given = {"ns_key": event.namespace, "key": event.key, "val": encoding.value(event.value)}
+                given = encoding.item_columns(event.namespace, event.key, event.value)
                 self._buffer.put(encoding.columns("kv", given))
             case e.ConfigChanged():
-                shown = None if is_secret(event.key) else encoding.value(event.value)
-                self._buffer.put(encoding.columns("config", {"key": event.key, "val": shown}))
+                shown = None if is_secret(event.key) else event.value
+                self._buffer.put(encoding.columns("config", encoding.property_columns(event.key, shown)))
             case e.Stalled():
                 self._buffer.put(encoding.columns("stall", {"ms": event.ms}))
 

@@ -13,11 +13,13 @@ import orjson
 from rocketns.journal.record import (
     FILTER_CHARS_IN_RECORD_MAX,
     MAPPINGS_IN_RECORD_MAX,
+    NAME_BYTES_IN_RECORD_MAX,
     TOPIC_CHARS_IN_RECORD_MAX,
     TOPICS_IN_RECORD_MAX,
-    VALUE_CHARS_IN_RECORD_MAX,
+    VALUE_BYTES_IN_RECORD_MAX,
     Ev,
 )
+from rocketns.logtext import shortened
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo
 from rocketns.routeinfo.doubt import Doubt
 from rocketns.routeinfo.events import AdminRequested, RequestRefused
@@ -75,11 +77,15 @@ def doubt_columns(doubt: Doubt | None) -> dict[str, Any]:
     return {} if doubt is None else {"doubt": doubt.reason, "seen": doubt.seen_epoch_ms}
 
 
-def value(text: str | None) -> str | None:
-    """The column ``val``."""
-    if text is None or len(text) <= VALUE_CHARS_IN_RECORD_MAX:
-        return text
-    return f"{text[:VALUE_CHARS_IN_RECORD_MAX]}… (cut, {len(text)} characters)"
+def item_columns(namespace: str, key: str, text: str | None) -> dict[str, str | None]:
+    """Of a KV item; None for a value that was deleted."""
+    return {"ns_key": shortened(namespace, NAME_BYTES_IN_RECORD_MAX)} | property_columns(key, text)
+
+
+def property_columns(key: str, text: str | None) -> dict[str, str | None]:
+    """Of a property; None for a value that is not shown."""
+    shown = None if text is None else shortened(text, VALUE_BYTES_IN_RECORD_MAX)
+    return {"key": shortened(key, NAME_BYTES_IN_RECORD_MAX), "val": shown}
 
 
 def filter_servers(servers: Sequence[str | None]) -> list[str | None]:
@@ -121,10 +127,10 @@ def request_record(event: AdminRequested | RequestRefused) -> bytes:
             return columns("refused", given | kind)
 
 
-Topics = orjson.Fragment | list[dict[str, Any]]
+TopicsColumn = orjson.Fragment | list[dict[str, Any]]
 
 
-def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[Topics]:
+def topic_lists(names: Sequence[str], queues: Sequence[QueueData] | None) -> Iterator[TopicsColumn]:
     """The column ``topics``, split into as many records as the bounds require. Without queue data it has only names."""
     for start, end in topic_bounds(names):
         yield topic_list(names[start:end], None if queues is None else queues[start:end])[0]
@@ -135,7 +141,7 @@ def topic_bounds(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     return _bounds(list(map(len, names)), TOPICS_IN_RECORD_MAX)
 
 
-def topics_record(event: Literal["tput", "tdel"], broker: str, cause: str, topics: Topics) -> bytes:
+def topics_record(event: Literal["tput", "tdel"], broker: str, cause: str, topics: TopicsColumn) -> bytes:
     """A record of ``tput`` or ``tdel`` with a list that `topic_list` made."""
     return columns(event, {"broker": broker, "cause": cause, "topics": topics})
 
@@ -159,7 +165,7 @@ def _narrowed(characters: Sequence[int], start: int, end: int) -> Iterator[tuple
     yield from _narrowed(characters, middle, end)
 
 
-def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[Topics, int]:
+def topic_list(names: Sequence[str], queues: Sequence[QueueData] | None) -> tuple[TopicsColumn, int]:
     """The column of one record, and about how many bytes it takes.
 
     Costs a quarter of a dict for each topic: a registration may have 10,000.

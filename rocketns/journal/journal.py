@@ -13,14 +13,13 @@ from typing import Any
 from rocketns.config.journal import JournalConfig
 from rocketns.journal import encoding
 from rocketns.journal.buffer import Buffer, BufferLimits
-from rocketns.journal.durable.written import Written
 from rocketns.journal.effects import Effects
 from rocketns.journal.lookups import LookupCounters, LookupRow
-from rocketns.journal.pieces.snapshot import KvTables, Snapshot, kv_items
+from rocketns.journal.members import adopt
 from rocketns.journal.segments import Store
-from rocketns.journal.settling import adopt
-from rocketns.journal.writer import Retention, Writer
-from rocketns.routeinfo.doubt import Reason
+from rocketns.journal.snapshot import KvTables, SnapshotWriter, kv_items
+from rocketns.journal.writer import Retention, Writer, WriteWaiters
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 
@@ -64,9 +63,9 @@ class Journal:
         self.buffer = Buffer(self.writer, limits, ns, store.free_boot(epoch_ms))
         self.lookups = LookupCounters(config.journal_lookup_keys_max, by_client=config.journal_lookup_clients)
         self.counts_lookups = config.journal_lookup_seconds > 0
-        self.written = Written(self.writer, later)
+        self.written = WriteWaiters(self.writer, later)
         self._effects = Effects(tables, self.buffer)
-        self._owed = self._effects.owed
+        self._deferred = self._effects.deferred
         self._tables = tables
         self._kv = kv
         self._ends = ends
@@ -86,12 +85,12 @@ class Journal:
         self._failed = False
         self._ns = ns
         self._observes = observes
-        self._told_at: int | None = None
-        self._owed_since_ms: int | None = None
+        self._whole_at: int | None = None
+        self._deferred_since_ms: int | None = None
         self.is_started = False
 
     def start(
-        self, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int, filled: Reason | None = None
+        self, call_soon: Callable[[Callable[[], None]], object], epoch_ms: int, filled: DoubtReason | None = None
     ) -> None:
         """Start the thread and let it open the first file. ``filled``: the tables are filled already, and from where.
 
@@ -103,7 +102,7 @@ class Journal:
         self.writer.start(partial(self._note_written, call_soon))
         self.buffer.at(self._epoch_ms)
         self.buffer.put(encoding.columns("start", {"ns": self._ns, "restored": filled and True,
-                                                   "seeded": filled is Reason.SEEDED or None,
+                                                   "seeded": filled is DoubtReason.SEEDED or None,
                                                    "observed": self._observes or None}))  # fmt: skip
         if filled or self._observes:
             adopt(self._tables, self._effects.members)
@@ -121,17 +120,17 @@ class Journal:
     def _add_snapshot(self) -> None:
         """Let a snapshot be written, in steps."""
         self._snapshot, self._snapshot_at = self._new_snapshot(), self.buffer.bytes
-        self._work.append(self._tell(self._snapshot))
+        self._work.append(self._write_snapshot(self._snapshot))
 
-    def _tell(self, snapshot: Snapshot) -> Iterator[int]:
+    def _write_snapshot(self, snapshot: SnapshotWriter) -> Iterator[int]:
         """Write a snapshot, and note whether all of it was taken."""
         lost = self.buffer.lost_total
         yield from snapshot
         if lost == self.buffer.lost_total:
-            self._told_at = lost
+            self._whole_at = lost
 
-    def _new_snapshot(self) -> Snapshot:
-        return Snapshot(self._tables, self._effects.members, self._kv, self.buffer, self._ends)
+    def _new_snapshot(self) -> SnapshotWriter:
+        return SnapshotWriter(self._tables, self._effects.members, self._kv, self.buffer, self._ends)
 
     def _write_loaded_kv(self) -> Iterator[int]:
         for item in kv_items(self._kv):
@@ -142,34 +141,36 @@ class Journal:
         """Write the records of one request or batch. The tables are read as it left them.
 
         ``since_ms``: of an observer, which knows that the changes happened after it and not later than ``epoch_ms``.
-        Whether a change of routes is being written. Then the answer should wait for `Written.when_written`, so that the
-        change outlives the process.
+        Whether a change of routes is being written. Then the answer should wait for `WriteWaiters.when_written`, so
+        that the change outlives the process.
         """
         self._epoch_ms = epoch_ms
         try:
             self.buffer.at(epoch_ms, since_ms)
             changed = self._effects.write(events, now_ms)
-            if self._owed.brokers:
-                self._note_owed_since(since_ms)
+            if self._deferred.brokers:
+                self._note_deferred_since(since_ms)
                 self._want_step()
             return changed and self.buffer.hand_over_soon()
         except Exception:
             self._note_failure()
             return False
 
-    def _note_owed_since(self, since_ms: int | None) -> None:
+    def _note_deferred_since(self, since_ms: int | None) -> None:
         """What waits is written with the earliest moment after which some of it happened."""
         if since_ms is not None:
-            self._owed_since_ms = since_ms if self._owed_since_ms is None else min(self._owed_since_ms, since_ms)
+            self._deferred_since_ms = (
+                since_ms if self._deferred_since_ms is None else min(self._deferred_since_ms, since_ms)
+            )
 
-    def _write_owed(self) -> int:
+    def _write_deferred(self) -> int:
         """One record of the topics that wait; how many topics."""
-        if not self._owed.brokers:
+        if not self._deferred.brokers:
             return 0
-        self.buffer.at(self._epoch_ms, self._owed_since_ms)
-        written = self._owed.write()
-        if not self._owed.brokers:
-            self._owed_since_ms = None
+        self.buffer.at(self._epoch_ms, self._deferred_since_ms)
+        written = self._deferred.write()
+        if not self._deferred.brokers:
+            self._deferred_since_ms = None
         self.buffer.at(self._epoch_ms)
         return written
 
@@ -218,7 +219,7 @@ class Journal:
         return self.buffer.bytes - self._snapshot_at - last >= max(last, self._snapshot_bytes_min)
 
     def _want_step(self) -> None:
-        if (self._work or self._owed.brokers) and not self._step_is_due and self.buffer.takes_large:
+        if (self._work or self._deferred.brokers) and not self._step_is_due and self.buffer.takes_large:
             self._step_is_due = True
             self._later(STEP_PAUSE_S, self._step)
 
@@ -229,9 +230,9 @@ class Journal:
             self.buffer.at(self._epoch_ms)
             entries, bytes_max = 0, self.buffer.bytes + STEP_BYTES
             while entries < STEP_ENTRIES and self.buffer.bytes < bytes_max and self.buffer.takes_large:
-                if not self._work and not self._owed.brokers:
+                if not self._work and not self._deferred.brokers:
                     break
-                entries += self._write_owed() + self._go_on()
+                entries += self._write_deferred() + self._go_on()
             self.buffer.hand_over_soon()
         except Exception:
             self._work.clear()
@@ -276,23 +277,23 @@ class Journal:
             return
         self.buffer.at(self._epoch_ms)
         try:
-            for _ in self._tell(self._new_snapshot()):
+            for _ in self._write_snapshot(self._new_snapshot()):
                 yield self.buffer.is_half_full
-            self._owed.brokers.clear()  # the snapshot has them
-            self._owed_since_ms = None
+            self._deferred.brokers.clear()  # the snapshot has them
+            self._deferred_since_ms = None
         except Exception:
             self._note_failure()
 
     @property
     def gives_state(self) -> bool:
         """Whether the records of this boot alone give the state: a snapshot was whole, and none was lost since."""
-        return self._told_at == self.buffer.lost_total
+        return self._whole_at == self.buffer.lost_total
 
     def stop(self, epoch_ms: int, since_ms: int | None = None) -> None:
         """Write the lookups since the last row and ``stop``, and hand everything over. Then call `join`."""
         self._work.clear()
-        self.buffer.at(epoch_ms, self._owed_since_ms)
-        self._owed.end()
+        self.buffer.at(epoch_ms, self._deferred_since_ms)
+        self._deferred.end()
         self.buffer.at(epoch_ms)
         if self.counts_lookups:
             for _ in self._write_lookups(*self._drain_lookups(epoch_ms)):

@@ -1,18 +1,20 @@
-"""What the journal has recorded of broker groups and live entries, to find out what changed."""
+"""What the journal has recorded of broker groups and live entries, and what of the tables differs from that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from rocketns.journal import encoding
+from rocketns.journal.buffer import Buffer
 from rocketns.protocol.body.route import BrokerData, DataVersion
-from rocketns.routeinfo.tables import BrokerLiveInfo
+from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 
 Address = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Live:
+class RecordedLive:
     """The live entry of a cluster and address, and its filter servers, as records give them.
 
     ``announced_by``: the host that registered it. ``is_there``: there is an entry. ``members``: those with this
@@ -26,9 +28,9 @@ class Live:
     announced_by: str | None = None
     is_there: bool = True
     filter_servers: list[str | None] = field(default_factory=list)
-    members: list[Member] = field(default_factory=list)
-    last: Member | None = None
-    owes: bool = False
+    members: list[RecordedMember] = field(default_factory=list)
+    last: RecordedMember | None = None
+    is_deferred: bool = False
     tail: bytes = b"}"
     large_beat_ms: int | None = None
 
@@ -43,7 +45,7 @@ class Live:
     def note_large_beat(self, now_ms: int) -> None:
         self.large_beat_ms = now_ms
 
-    def note_last(self, member: Member) -> None:
+    def note_last(self, member: RecordedMember) -> None:
         """It registered last."""
         self.last = member
 
@@ -54,14 +56,14 @@ class Live:
         self.version = version
         self.tail = encoding.tail(self.version_columns())
 
-    def note_owing(self, *, owes: bool) -> None:
+    def note_deferred(self, *, is_deferred: bool) -> None:
         """Whether topics of a broker at this address have no record yet: after a crash it should send all of them."""
-        self.owes = owes
+        self.is_deferred = is_deferred
         self.note_version(self.version)
 
     def version_columns(self) -> dict[str, int | None]:
-        """None while it owes."""
-        return {} if self.owes else encoding.version_columns(self.version)
+        """None while they are deferred."""
+        return {} if self.is_deferred else encoding.version_columns(self.version)
 
     def is_as(self, entry: BrokerLiveInfo | None, servers: list[str | None]) -> bool:
         """Whether the tables have the same."""
@@ -74,7 +76,7 @@ class Live:
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class RecordedMember:
     """A key (cluster, broker, bid, addr) between its ``reg`` and its ``down``.
 
     ``heartbeat`` is the part of an ``hb`` record before its gap.
@@ -84,7 +86,7 @@ class Member:
     broker: str
     bid: int
     addr: str
-    live: Live
+    live: RecordedLive
     heartbeat: bytes = b""
 
     def __post_init__(self) -> None:
@@ -105,7 +107,7 @@ class RecordedGroup:
     cluster: str
     zone: str | None = None
     acting: bool = False
-    members: dict[int, Member] = field(default_factory=dict)
+    members: dict[int, RecordedMember] = field(default_factory=dict)
 
     def note_switches(self, data: BrokerData) -> None:
         self.zone, self.acting = data.zone_name, data.enable_acting_master
@@ -115,12 +117,12 @@ class RecordedGroup:
         return (self.cluster, self.zone, self.acting) == (data.cluster, data.zone_name, data.enable_acting_master)
 
 
-class Members:
+class RecordedTables:
     """What a reader of all records knows: groups by broker name, and live entries."""
 
     def __init__(self) -> None:
         self.groups: dict[str, RecordedGroup] = {}
-        self.lives: dict[Address, Live] = {}
+        self.lives: dict[Address, RecordedLive] = {}
 
     def put_group(self, name: str, data: BrokerData) -> RecordedGroup:
         """A group, with the cluster of its own."""
@@ -132,18 +134,18 @@ class Members:
         group.note_switches(data)
         return group
 
-    def add(self, cluster: str, data: BrokerData, broker_id: int, live: Live) -> Member:
+    def add(self, cluster: str, data: BrokerData, broker_id: int, live: RecordedLive) -> RecordedMember:
         """A new member, whose address has this live entry."""
         name = data.broker_name
         group = self.groups.get(name) or self.put_group(name, data)
         group.note_switches(data)
-        member = Member(cluster, name, broker_id, data.broker_addrs[broker_id], live)
+        member = RecordedMember(cluster, name, broker_id, data.broker_addrs[broker_id], live)
         group.members[broker_id] = live.last = member
         live.members.append(member)
         self.lives[member.address] = live
         return member
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: RecordedMember) -> None:
         """The last member takes the group along, and the last of an address the live entry."""
         group, live = self.groups[member.broker], member.live
         del group.members[member.bid]
@@ -155,10 +157,122 @@ class Members:
         if not group.members:
             del self.groups[member.broker]
 
-    def of_broker(self, name: str) -> list[Member]:
+    def of_broker(self, name: str) -> list[RecordedMember]:
         """The members of a broker name; none where it is unknown."""
         group = self.groups.get(name)
         return [] if group is None else list(group.members.values())
 
-    def everyone(self) -> list[Member]:
+    def everyone(self) -> list[RecordedMember]:
         return [member for group in self.groups.values() for member in group.members.values()]
+
+
+class Reconciler:
+    """After a batch of events, compares the tables with the records, for the names and addresses that it touched.
+
+    A batch touches few of them, whatever the tables hold. ``is_due``: it touched some.
+    """
+
+    def __init__(self, tables: RouteTables, members: RecordedTables, buffer: Buffer) -> None:
+        self._tables = tables
+        self._members = members
+        self._buffer = buffer
+        self._names: dict[str, None] = {}
+        self._addresses: dict[Address, None] = {}
+        self._routes_changed = False
+        self.is_due = False
+
+    def note_name(self, name: str) -> None:
+        """The group of this name may have changed."""
+        self._names[name] = None
+        self.is_due = True
+
+    def note_address(self, address: Address) -> None:
+        """The live entry or the filter servers of this address may have changed."""
+        self._addresses[address] = None
+        self.is_due = True
+
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def settle(self) -> bool:
+        """Write what differs, and forget what was noted. Whether routes changed."""
+        names, addresses = self._names, self._addresses
+        self._names, self._addresses, self.is_due, self._routes_changed = {}, {}, False, False
+        for name in names:
+            self._settle_group(name)
+        for address in addresses:
+            self._settle_live(address)
+        return self._routes_changed
+
+    def _settle_group(self, name: str) -> None:
+        data, group = self._tables.broker_addr_table.get(name), self._members.groups.get(name)
+        if data is not None and group is not None and not group.is_as(data):
+            self._buffer.put(encoding.columns("group", group_columns(name, self._members.put_group(name, data))))
+            self._routes_changed = True
+
+    def _settle_live(self, address: Address) -> None:
+        key = BrokerAddrInfo(*address)
+        entry, servers = self._tables.broker_live_table.get(key), self._tables.filter_server_table.get(key, [])
+        live = self._members.lives.get(address)
+        if live is None and (entry is not None or servers):
+            live = self._members.lives[address] = RecordedLive(0, is_there=False)
+        if live is None or live.is_as(entry, servers):
+            return
+        if entry is None:
+            live.note_end()
+        else:
+            live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
+        live.note_filter_servers(servers)
+        self.write_live(address, live)
+        self._routes_changed = True
+        if not (live.is_there or live.members or live.filter_servers):
+            del self._members.lives[address]
+
+    def write_live(self, address: Address, live: RecordedLive) -> None:
+        """Record the live entry of an address."""
+        self._buffer.put(encoding.columns("live", live_columns(address, live)))
+
+
+def member_columns(member: RecordedMember, group: RecordedGroup) -> dict[str, Any]:
+    """All columns of ``reg``; without ``timeout_ms`` if the address has no live entry."""
+    live = member.live
+    timeout_ms = live.timeout_ms if live.is_there else None
+    return member.key_columns() | live.version_columns() | {
+        "timeout_ms": timeout_ms, "ha": live.ha_addr, "zone": group.zone, "acting": group.acting,
+        "gcluster": None if group.cluster == member.cluster else group.cluster,
+        "fs": encoding.filter_servers(live.filter_servers) or None,
+        "from_host": live.announced_by,
+    }  # fmt: skip
+
+
+def group_columns(name: str, group: RecordedGroup) -> dict[str, Any]:
+    """All columns of ``group``."""
+    return {"broker": name, "gcluster": group.cluster, "zone": group.zone, "acting": group.acting}
+
+
+def live_columns(address: Address, live: RecordedLive) -> dict[str, Any]:
+    """All columns of ``live``."""
+    cluster, addr = address
+    columns: dict[str, Any] = {
+        "cluster": cluster, "live": addr, "fs": encoding.filter_servers(live.filter_servers) or None,
+    }  # fmt: skip
+    if live.is_there:
+        columns |= live.version_columns() | {
+            "timeout_ms": live.timeout_ms, "ha": live.ha_addr, "from_host": live.announced_by,
+        }  # fmt: skip
+    return columns
+
+
+def adopt(tables: RouteTables, members: RecordedTables) -> None:
+    """The tables were filled at the start: all that is in them counts as recorded. A snapshot records it."""
+    for key, entry in tables.broker_live_table.items():
+        live = members.lives[key] = RecordedLive(entry.timeout_ms)
+        live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
+    for key, servers in tables.filter_server_table.items():
+        members.lives.setdefault(key, RecordedLive(0, is_there=False)).note_filter_servers(servers)
+    for name, group in tables.broker_addr_table.items():
+        members.put_group(name, group)
+        for broker_id, addr in group.broker_addrs.items():
+            cluster = tables.registrants[name][broker_id]
+            live = members.lives.get((cluster, addr)) or RecordedLive(0, is_there=False)
+            members.add(cluster, group, broker_id, live)

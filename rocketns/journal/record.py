@@ -117,9 +117,10 @@ map: queue mappings of static topics
 
 kv
     ``ns_key``, ``key``, ``val``: the new value of a KV item, null if it was deleted. Of a value of more than
-    `VALUE_CHARS_IN_RECORD_MAX` characters the first are given, and after them ``… (cut, N characters)``, also in
-    ``config`` and ``snap``. Only real changes have a record;
-    soon after ``start`` each item of the server's file has one.
+    `VALUE_BYTES_IN_RECORD_MAX` bytes, escapes included, the first are given, and after them ``… (cut, N characters)``;
+    of the two names of more than `NAME_BYTES_IN_RECORD_MAX`. So no record is a large one, see ``drop``; it is the same
+    in ``config`` and ``snap``. Only real changes have a record; soon after ``start`` each item of the server's file has
+    one.
 
 admin, refused: who asked for what
     ``admin``: a request of class admin (codes 100, 102, 205, 216, 318, 327) was processed, with access control or
@@ -355,6 +356,8 @@ TOPICS_IN_RECORD_MAX = 500
 TOPIC_CHARS_IN_RECORD_MAX = 40_000
 MAPPINGS_IN_RECORD_MAX = 20
 FILTER_CHARS_IN_RECORD_MAX = 40_000
-VALUE_CHARS_IN_RECORD_MAX = 40_000
+# Of a KV item or a property, as they are written: all three together stay below 16 KiB.
+VALUE_BYTES_IN_RECORD_MAX = 10_000
+NAME_BYTES_IN_RECORD_MAX = 2_500
 
 OVERFLOW = "*"

@@ -1,8 +1,9 @@
-"""The journal's thread: writes chunks of whole records to disk in order, and retries until it succeeds.
+"""The journal's threads: one writes chunks of whole records in order and retries until it succeeds, one syncs.
 
 A chunk is written at once, so that it outlives the process, and synced when the producer asks for it, so that it
 outlives the machine. Until then it is pending. After a failure everything pending is written again at the same place in
 the file, so nothing is lost and nothing is there twice. Meanwhile new records wait in the producer's bounded buffer.
+Answers may wait until the records so far are written.
 """
 
 from __future__ import annotations
@@ -13,11 +14,75 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from rocketns.files import make_folder, sync_folder, sync_if_readable
 from rocketns.journal.chain import Chain
-from rocketns.journal.durable.syncer import Syncer
 from rocketns.journal.segments import RepairedFiles, Segment, Store
+
+
+class Syncable(Protocol):
+    """An open file."""
+
+    def sync(self) -> None:
+        """Bring what is written so far to the disk. OSError if that fails."""
+
+
+class Syncer:
+    """One file at a time. Only the writer's thread calls the methods; ``when_done`` is called on the syncer's."""
+
+    def __init__(self, when_done: Callable[[], None]) -> None:
+        self._when_done = when_done
+        self._wanted = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._file: Syncable | None = None
+        self._error: OSError | None = None
+        self._is_unchecked = False
+        self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
+
+    @property
+    def is_busy(self) -> bool:
+        return not self._idle.is_set()
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether something is being synced, or was, and `check` has not seen its end: ``when_done`` may come."""
+        return self._is_unchecked
+
+    def begin(self, file: Syncable) -> None:
+        """Sync this file. Not while `is_busy`."""
+        if not self._thread.is_alive():
+            self._thread.start()
+        self._file = file
+        self._is_unchecked = True
+        self._idle.clear()
+        self._wanted.set()
+
+    def wait(self) -> None:
+        """Until nothing is being synced."""
+        self._idle.wait()
+
+    def check(self) -> None:
+        """Raise the error of the last sync, once."""
+        self._is_unchecked = self.is_busy
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            assert self._file is not None
+            try:
+                self._file.sync()
+            except OSError as error:
+                self._error = error
+            self._file = None
+            self._idle.set()
+            self._when_done()
+
 
 log = logging.getLogger("rocketns.journal")
 
@@ -326,3 +391,58 @@ class Writer:
         if self._failing:
             log.warning("the journal can be written again")
         self._failing = False
+
+
+# An answer waits no longer than this: the journal may lose records, but it must not delay answers.
+WITHIN_S = 0.3
+
+Later = Callable[[float, Callable[[], None]], object]
+
+
+class Attempts(Protocol):
+    """The writer, as `WriteWaiters` sees it."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something is not written."""
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last attempt failed."""
+
+
+class WriteWaiters:
+    """``later(seconds, step)`` calls ``step`` on control's thread after that time.
+
+    `note` is called on control's thread after each of the writer's attempts, where anybody waits.
+    """
+
+    def __init__(self, writer: Attempts, later: Later) -> None:
+        self._writer = writer
+        self._later = later
+        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self._called = 0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Any thread. Whether anybody waits."""
+        return bool(self._waiting)
+
+    def when_written(self, call: Callable[[], None]) -> None:
+        """``call`` when all that the writer was given is written, or could not be, at the latest after `WITHIN_S`."""
+        if not self._writer.is_behind:
+            call()
+            return
+        number = self._called + len(self._waiting)
+        self._waiting.append((number, call))
+        self._later(WITHIN_S, lambda: self._call_up_to(number))
+
+    def note(self) -> None:
+        """Call everybody, unless the attempt began before the last records came: then another follows."""
+        if not self._writer.is_behind or self._writer.is_failing:
+            self._call_up_to(self._called + len(self._waiting))
+
+    def _call_up_to(self, number: int) -> None:
+        while self._waiting and self._waiting[0][0] <= number:
+            self._called += 1
+            self._waiting.popleft()[1]()

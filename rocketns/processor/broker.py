@@ -1,4 +1,8 @@
-"""Requests of brokers: registration, unregistration, heartbeats, their group (part of DefaultRequestProcessor)."""
+"""Requests of brokers: registration, unregistration, heartbeats, their group (part of DefaultRequestProcessor).
+
+Before a registration changes anything it is asked whether it takes an id over from a live broker (`access.takeover`
+decides), whether its mappings name other brokers, and whether the tables and the bounds of its principal have room.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,21 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rocketns.access.classes import Access, Mode
+from rocketns.access.classes import Access, AccessRequest, Mode
+from rocketns.access.takeover import excuse_of, holder_of
 from rocketns.errors import BeyondBounds, BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
-from rocketns.processor.mapped_brokers import check_mapped_brokers
-from rocketns.processor.takeovers import check_takeover
 from rocketns.protocol.body import bodies
-from rocketns.protocol.body.data_version import decode_data_version
-from rocketns.protocol.body.queue_data import decode_queue_datas
-from rocketns.protocol.body.refusals import java_errors
-from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body, refusal
-from rocketns.protocol.body.registration.names import check_registration
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
-from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
-from rocketns.protocol.codes import (
-    MASTER_ID,
-    NAMESPACE_ORDER_TOPIC_CONFIG,
-    V3_0_11,
-    VERSION_ORDINALS,
-    ZONE_NAME,
+from rocketns.protocol.body.decoding import decode_data_version, decode_queue_datas, java_errors
+from rocketns.protocol.body.register_broker_body import (
+    BodyFingerprint,
+    RegisterBrokerBody,
+    check_registration,
+    decode_register_broker_body,
+    decode_topic_config_wrapper,
+    refusal,
 )
+from rocketns.protocol.codes import MASTER_ID, NAMESPACE_ORDER_TOPIC_CONFIG, V3_0_11, VERSION_ORDINALS, ZONE_NAME
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import BrokerAddressRequestHeader, RegisterBrokerRequestHeader, decode_header
 from rocketns.protocol.names import check_repeated
@@ -34,7 +32,7 @@ from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.admission import Growth
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.repetition import Sender, last_fingerprint, repeated_body
+from rocketns.routeinfo.registration import RegistrationSender, last_fingerprint, repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 log = logging.getLogger("rocketns.broker")
@@ -50,7 +48,7 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     """REGISTER_BROKER."""
     header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
     check_takeover(context, header, command, peer, now)
-    sender = Sender(
+    sender = RegistrationSender(
         header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
     )
     fingerprint = _checked_fingerprint(context, header, command, sender, peer)
@@ -137,7 +135,7 @@ def _checked_fingerprint(
     context: NamesrvContext,
     header: RegisterBrokerRequestHeader,
     command: RemotingCommand,
-    sender: Sender,
+    sender: RegistrationSender,
     peer: Connection,
 ) -> BodyFingerprint | None:
     """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
@@ -149,7 +147,7 @@ def _checked_fingerprint(
 
 
 def _fingerprint(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, sender: Sender
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, sender: RegistrationSender
 ) -> BodyFingerprint | None:
     body = command.data
     if body is None:
@@ -279,3 +277,53 @@ def _admit_topic(
     except TablesFull as error:
         context.refusals.note(error, peer.address, now.ms)
         raise
+
+
+def check_takeover(
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection, now: Now
+) -> None:
+    """NoPermission if the registration would take an id away from a live broker, nothing allows it, and the mode is
+    ENFORCE.
+    """
+    name, broker_id, addr = header.broker_name, header.broker_id, header.broker_addr
+    if name is None or broker_id is None or not addr or header.cluster_name is None:
+        return  # it registers nothing
+    holder = holder_of(context.tables, name, broker_id, addr, now.ms)
+    if holder is None or context.guard.policy.takeover is Mode.OFF:
+        return
+    guard = context.guard
+    excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.known(peer, command))
+    if excuse is None:
+        _refuse_takeover(context, command, peer, holder, now)
+    else:
+        log.info("broker %s takes the id %d of the group %s over from %s, which counts as live: allowed (%s)",
+                 addr, broker_id, name, holder, excuse)  # fmt: skip
+
+
+def _refuse_takeover(
+    context: NamesrvContext, command: RemotingCommand, peer: Connection, holder: str, now: Now
+) -> None:
+    verdict = context.guard.refuse_takeover(peer, command, holder, context.principals, now.ms)
+    if verdict.event is not None:
+        context.note([verdict.event])
+    if verdict.error is not None:
+        raise verdict.error
+
+
+def check_mapped_brokers(
+    context: NamesrvContext, body: RegisterBrokerBody, broker_name: str | None, command: RemotingCommand,
+    peer: Connection, now: Now,
+) -> None:  # fmt: skip
+    """NoPermission if the mappings name a broker that the sender may not register. Brokers name themselves only."""
+    wrapper = body.topic_config_wrapper
+    mappings = None if wrapper is None else wrapper.topic_queue_mapping_info_map
+    if not mappings or context.guard.is_off:
+        return
+    names = {info.bname or "" for info in mappings.values()} - {broker_name}
+    if not names:
+        return
+    verdict = context.guard.ask_for(peer, command, AccessRequest(command.code, Access.BROKER, lambda: [*names]), now.ms)
+    if verdict.event is not None:
+        context.note([verdict.event])
+    if verdict.error is not None:
+        raise verdict.error

@@ -1,4 +1,7 @@
-"""Route lookups: ClientRequestProcessor with ZoneRouteRPCHook."""
+"""Route lookups: ClientRequestProcessor with ZoneRouteRPCHook, and ClusterTestRequestProcessor.
+
+In the cluster-test mode every request is a lookup, and the product environment is asked for unknown topics.
+"""
 
 from __future__ import annotations
 
@@ -55,3 +58,13 @@ def check_ready(context: NamesrvContext, now: Now) -> None:
     if not is_ready(context, now):
         log.warning("name server not ready. request code 105", extra={"code": 105})
         raise RequestError("name server not ready")
+
+
+def get_product_route(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+    """The route from these tables, always with its order configuration and in default mode; TopicNotExist otherwise."""
+    topic = command.name("topic")
+    route = view.pick_up_route(context.tables, context.configuration.namesrv, topic)
+    if route is None:
+        raise TopicNotExist(topic, context.release.faq)
+    route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)
+    return route_reply(command, route, standard=False)

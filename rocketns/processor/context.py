@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,18 +12,44 @@ from typing import NamedTuple, Protocol
 
 from rocketns.access.guard import Guard
 from rocketns.config import Configuration
+from rocketns.errors import RequestError
 from rocketns.filewriter import FileWriter, WholeFile
 from rocketns.kvconfig.manager import KVConfigManager
-from rocketns.processor.refusals import BOUND, OBSERVED, Refusals
+from rocketns.logtext import LogLimiter
 from rocketns.processor.trail import Trail
-from rocketns.protocol.body.registration.decoding import Body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
-from rocketns.protocol.versions import RELEASES, Release
-from rocketns.routeinfo.admission import Bounds
+from rocketns.protocol.body.register_broker_body import Body, RegisterBrokerBody
+from rocketns.protocol.codes import RELEASES, Release
+from rocketns.routeinfo.admission import PrincipalBounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
+
+log = logging.getLogger("rocketns.broker")
+
+LOG_INTERVAL_MS = 1_000
+FULL = "the route tables are full, refused a request of", "Raise the limit, or remove brokers and topics"
+BOUND = "a bound of the access policy refused a request of", "If it is wanted, raise the bound in the policy"
+OBSERVED = "a bound of the access policy would refuse a request of", BOUND[1]
+
+
+@dataclass(slots=True)
+class CountedRefusals:
+    """Requests that are refused because of a bound: counted since the start, and logged once a second at the most.
+
+    ``words``: what happened, and what to do.
+    """
+
+    words: tuple[str, str] = FULL
+    count: int = 0
+    _lines: LogLimiter = field(default_factory=partial(LogLimiter, LOG_INTERVAL_MS))
+
+    def note(self, error: RequestError, address: str, now_ms: int) -> None:
+        """A request of the peer at ``address`` was refused."""
+        self.count += 1
+        if count := self._lines.due(now_ms):
+            what, advice = self.words
+            log.warning("%s %s: %s. Since the last such line: %d. %s", what, address, error.remark, count, advice)
 
 
 class Now(NamedTuple):
@@ -139,9 +166,9 @@ class NamesrvContext:
     tables: RouteTables = field(default_factory=RouteTables)
     events: list[Event] = field(default_factory=list)
     registrations: RegistrationCounts = field(default_factory=RegistrationCounts)
-    refusals: Refusals = field(default_factory=Refusals)
-    beyond_bounds: Refusals = field(default_factory=partial(Refusals, BOUND))
-    observed_beyond_bounds: Refusals = field(default_factory=partial(Refusals, OBSERVED))
+    refusals: CountedRefusals = field(default_factory=CountedRefusals)
+    beyond_bounds: CountedRefusals = field(default_factory=partial(CountedRefusals, BOUND))
+    observed_beyond_bounds: CountedRefusals = field(default_factory=partial(CountedRefusals, OBSERVED))
     trail: Trail = field(default_factory=Trail)
     guard: Guard = field(default_factory=Guard)
     principals: tuple[str, ...] = ()
@@ -165,7 +192,7 @@ class NamesrvContext:
         """The first of ``principals``."""
         return self.principals[0] if self.principals else None
 
-    def bounds_of(self, principal: str) -> Bounds | None:
+    def bounds_of(self, principal: str) -> PrincipalBounds | None:
         """What the principal may register; None where the policy has no bound for it."""
         return self.guard.policy.bounds.get(principal)
 

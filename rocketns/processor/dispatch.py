@@ -6,10 +6,10 @@ import logging
 
 from rocketns.access.classes import Access
 from rocketns.errors import RequestError
-from rocketns.processor import product_routes
+from rocketns.processor import client
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.requests import request_of
-from rocketns.processor.trail import Sender
+from rocketns.processor.trail import AdminSender
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo.connection import Connection
 
@@ -24,7 +24,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
     known = len(context.events)
     reply = _answered(context, command, peer, now)
     if request_of(command.code).access is Access.ADMIN and not context.cluster_test:
-        sender = Sender(*context.guard.told(peer), context.principal, context.access_key)
+        sender = AdminSender(*context.guard.told(peer), context.principal, context.access_key)
         has_changed = len(context.events) > known
         context.note(context.trail.requested(command, sender, reply.code, now.ms, has_changed=has_changed))
     return reply
@@ -33,7 +33,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
 def _answered(context: NamesrvContext, command: RemotingCommand, peer: Connection, now: Now) -> Reply:
     try:
         if context.cluster_test:
-            return product_routes.get_route_info_by_topic(context, command, peer, now)
+            return client.get_product_route(context, command, peer, now)
         return request_of(command.code).process(context, command, peer, now)
     except RequestError as error:
         return reply_of(error)

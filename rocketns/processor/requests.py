@@ -16,7 +16,7 @@ from rocketns.routeinfo import view
 from rocketns.routeinfo.connection import Connection
 
 
-class Request(NamedTuple):
+class RequestKind(NamedTuple):
     """``has_effect``: it changes something, so it is processed even if its connection is closed.
 
     While its frame waits undecoded, `peek` counts one of class LOOKUP in the queue of lookups, and keeps one that has
@@ -33,34 +33,36 @@ def _refuse(_context: NamesrvContext, command: RemotingCommand, _peer: Connectio
 
 
 LOOKUP, READ, SCAN, CONFIG, BROKER, ADMIN, OFF = Access
-UNKNOWN_REQUEST = Request(_refuse, OFF)
+UNKNOWN_REQUEST = RequestKind(_refuse, OFF)
 SENT_ONLY = frozenset({RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.PUT_KV_CONFIG: Request(settings.put_kv_config, ADMIN, has_effect=True),
-    RequestCode.GET_KV_CONFIG: Request(settings.get_kv_config, READ),
-    RequestCode.DELETE_KV_CONFIG: Request(settings.delete_kv_config, ADMIN, has_effect=True),
-    RequestCode.REGISTER_BROKER: Request(broker.register_broker, BROKER, has_effect=True),
-    RequestCode.UNREGISTER_BROKER: Request(broker.unregister_broker, BROKER, has_effect=True),
-    RequestCode.GET_ROUTEINFO_BY_TOPIC: Request(client.get_route_info_by_topic, LOOKUP),
-    RequestCode.GET_BROKER_CLUSTER_INFO: Request(admin.get_broker_cluster_info, READ),
-    RequestCode.WIPE_WRITE_PERM_OF_BROKER: Request(admin.wipe_write_perm_of_broker, ADMIN, has_effect=True),
-    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: Request(admin.get_all_topic_list, READ),
-    RequestCode.DELETE_TOPIC_IN_NAMESRV: Request(admin.delete_topic, ADMIN, has_effect=True),
-    RequestCode.REGISTER_TOPIC_IN_NAMESRV: Request(broker.register_topic, BROKER, has_effect=True),
-    RequestCode.GET_KVLIST_BY_NAMESPACE: Request(settings.get_kv_list_by_namespace, READ),
-    RequestCode.GET_TOPICS_BY_CLUSTER: Request(admin.get_topics_by_cluster, SCAN),
-    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: Request(admin.get_system_topic_list, READ),
-    RequestCode.GET_UNIT_TOPIC_LIST: Request(unit_list_processor(view.unit_topics), SCAN),
-    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_topics), SCAN),
-    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Request(unit_list_processor(view.has_unit_sub_ununit_topics), SCAN),
-    RequestCode.UPDATE_NAMESRV_CONFIG: Request(settings.update_namesrv_config, ADMIN, has_effect=True),
-    RequestCode.GET_NAMESRV_CONFIG: Request(settings.get_namesrv_config, CONFIG),
-    RequestCode.QUERY_DATA_VERSION: Request(broker.query_data_version, BROKER, has_effect=True),
-    RequestCode.ADD_WRITE_PERM_OF_BROKER: Request(admin.add_write_perm_of_broker, ADMIN, has_effect=True),
-    RequestCode.GET_BROKER_MEMBER_GROUP: Request(broker.get_broker_member_group, BROKER),
-    RequestCode.GET_ROUTE_DIGESTS: Request(admin.get_route_digests, READ),
-    RequestCode.BROKER_HEARTBEAT: Request(broker.broker_heartbeat, BROKER, has_effect=True),
+REQUESTS: dict[int, RequestKind] = {
+    RequestCode.PUT_KV_CONFIG: RequestKind(settings.put_kv_config, ADMIN, has_effect=True),
+    RequestCode.GET_KV_CONFIG: RequestKind(settings.get_kv_config, READ),
+    RequestCode.DELETE_KV_CONFIG: RequestKind(settings.delete_kv_config, ADMIN, has_effect=True),
+    RequestCode.REGISTER_BROKER: RequestKind(broker.register_broker, BROKER, has_effect=True),
+    RequestCode.UNREGISTER_BROKER: RequestKind(broker.unregister_broker, BROKER, has_effect=True),
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: RequestKind(client.get_route_info_by_topic, LOOKUP),
+    RequestCode.GET_BROKER_CLUSTER_INFO: RequestKind(admin.get_broker_cluster_info, READ),
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER: RequestKind(admin.wipe_write_perm_of_broker, ADMIN, has_effect=True),
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: RequestKind(admin.get_all_topic_list, READ),
+    RequestCode.DELETE_TOPIC_IN_NAMESRV: RequestKind(admin.delete_topic, ADMIN, has_effect=True),
+    RequestCode.REGISTER_TOPIC_IN_NAMESRV: RequestKind(broker.register_topic, BROKER, has_effect=True),
+    RequestCode.GET_KVLIST_BY_NAMESPACE: RequestKind(settings.get_kv_list_by_namespace, READ),
+    RequestCode.GET_TOPICS_BY_CLUSTER: RequestKind(admin.get_topics_by_cluster, SCAN),
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: RequestKind(admin.get_system_topic_list, READ),
+    RequestCode.GET_UNIT_TOPIC_LIST: RequestKind(unit_list_processor(view.unit_topics), SCAN),
+    RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST: RequestKind(unit_list_processor(view.has_unit_sub_topics), SCAN),
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: RequestKind(
+        unit_list_processor(view.has_unit_sub_ununit_topics), SCAN
+    ),
+    RequestCode.UPDATE_NAMESRV_CONFIG: RequestKind(settings.update_namesrv_config, ADMIN, has_effect=True),
+    RequestCode.GET_NAMESRV_CONFIG: RequestKind(settings.get_namesrv_config, CONFIG),
+    RequestCode.QUERY_DATA_VERSION: RequestKind(broker.query_data_version, BROKER, has_effect=True),
+    RequestCode.ADD_WRITE_PERM_OF_BROKER: RequestKind(admin.add_write_perm_of_broker, ADMIN, has_effect=True),
+    RequestCode.GET_BROKER_MEMBER_GROUP: RequestKind(broker.get_broker_member_group, BROKER),
+    RequestCode.GET_ROUTE_DIGESTS: RequestKind(admin.get_route_digests, READ),
+    RequestCode.BROKER_HEARTBEAT: RequestKind(broker.broker_heartbeat, BROKER, has_effect=True),
 }
 
 
@@ -75,6 +77,6 @@ def check_rows(rows: Collection[int]) -> None:
 check_rows(REQUESTS)
 
 
-def request_of(code: int) -> Request:
+def request_of(code: int) -> RequestKind:
     """The row of a code. `UNKNOWN_REQUEST` of any other."""
     return REQUESTS.get(code, UNKNOWN_REQUEST)

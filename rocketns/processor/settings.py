@@ -11,11 +11,11 @@ from rocketns.kvconfig.file import ITEM_BYTES, KvChange
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.trail import without_secrets
 from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import order_conf_mistake
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.headers import KVConfigRequestHeader, decode_header
 from rocketns.protocol.names import utf8_bytes
-from rocketns.protocol.order_conf import order_conf_mistake
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import ConfigChanged, KvChanged
 

@@ -30,7 +30,7 @@ EVERYBODY = "*"
 COUNTED_EVERY_MS = 10_000
 
 
-class Sender(NamedTuple):
+class AdminSender(NamedTuple):
     """``host`` without port, ``address`` with it. Principal and access key are None where they are not known."""
 
     host: str
@@ -53,13 +53,13 @@ class Trail:
         self._change = (before, after)
 
     def requested(
-        self, command: RemotingCommand, sender: Sender, result: int, now_ms: int, *, has_changed: bool
+        self, command: RemotingCommand, sender: AdminSender, result: int, now_ms: int, *, has_changed: bool
     ) -> list[AdminRequested]:
         """The event of a request of class admin that was processed; none for a repeated one that changed nothing."""
         (before, after), self._change = self._change, (None, None)
         host, address, *names = sender
         principal, access_key = (cut(name, TEXT_BYTES_MAX) for name in names)
-        who = Sender(host, address, principal, access_key)
+        who = AdminSender(host, address, principal, access_key)
         event = AdminRequested(command.code, result, *who, (), None, None, has_details=False)
         if not has_changed and self._is_repeated(event):
             return []

@@ -8,6 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FRAME_SIZE_MAX_BYTES = 16_777_216
+"""The largest whole frame, its length field included (Java: com.rocketmq.remoting.frameMaxLength)."""
+
+NEED_MORE, MALFORMED = 0, -1
+"""What `rocketns._fast.codec.wire.next_frame` returns instead of a size: more bytes are needed, or the connection is to
+be closed."""
+
 EXT_PAIRS_MAX = 65_536
 """Ext fields of a binary header."""
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketns._fast.codec import binary_header
+from rocketns._fast.codec.wire import next_frame as next_frame
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
-from rocketns.protocol.body.refusals import java_errors
+from rocketns.protocol.body.decoding import java_errors
 from rocketns.protocol.bounds import EXT_PAIRS_MAX, Allowance
 from rocketns.protocol.codes import LanguageCode, SerializeType, language_name
 from rocketns.protocol.json import fastjson
-from rocketns.protocol.json.lenient import NumberText
+from rocketns.protocol.json.fastjson import NumberText
 from rocketns.protocol.names import check_name, is_too_long
 
 HEAD_BYTES = 8  # total length, then one word of serialize type and header length

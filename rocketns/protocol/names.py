@@ -1,10 +1,12 @@
-"""How long a name may be: any text from the network that the tables keep, or compare with what they keep.
+"""Names: how long one may be, and which names a topic can have (TopicValidator).
 
-There is one bound for all names, ``rocketns.nameBytesMax``. KV values are not names.
+There is one bound for any text from the network that the tables keep, or compare with what they keep:
+``rocketns.nameBytesMax``. KV values are not names.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -50,3 +52,15 @@ def check_repeated(names: Iterable[str | None], times: int) -> None:
     size = sum(len(fastjson.dumps(name)) for name in present)
     if size * times > REPEATED_BYTES_MAX:
         raise BodyDecodeError(f"{size} bytes of names, {times} times, are more than {REPEATED_BYTES_MAX} bytes")
+
+
+# The topic of brokers with autoCreateTopicEnable. A client that may not find its own topic takes the route of this one.
+CREATION_TOPIC = "TBW102"  # AUTO_CREATE_TOPIC_KEY_TOPIC
+# Every broker has this topic, and it is always writable.
+SELF_TEST_TOPIC = "SELF_TEST_TOPIC"  # RMQ_SYS_SELF_TEST_TOPIC
+_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
+
+
+def is_valid(topic: str) -> bool:
+    """Whether a broker can have a topic of this name (validateTopic)."""
+    return _NAME.fullmatch(topic) is not None

@@ -12,12 +12,12 @@ from rocketns._fast.routes.queue_table import routes_of
 from rocketns.config.limits import Limits
 from rocketns.config.properties import PREFIX
 from rocketns.errors import BeyondBounds, TablesFull
-from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
+from rocketns.protocol.body.register_broker_body import TopicConfigWrapper
 from rocketns.protocol.body.route import TopicTable
 from rocketns.protocol.bounds import BROKER_IDS_MAX
 from rocketns.protocol.codes import MASTER_ID
-from rocketns.routeinfo.held.broker_topics import utf8_bytes
-from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_servers
+from rocketns.protocol.names import utf8_bytes
+from rocketns.routeinfo.broker_topics import routes_of_mapping, routes_of_servers
 from rocketns.routeinfo.registration import BrokerRegistration
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
@@ -99,7 +99,7 @@ def _routes_of_topics(tables: RouteTables, limits: Limits, name: str, beside: in
     topics = [*table.queues]
     topics += [topic for topic in table.renamed.values() if topic is not None]
     most = routes_of(topics, 0)
-    room = limits.routes_max - tables.routes - beside, limits.broker_routes_max - _held(tables, name)
+    room = limits.routes_max - tables.routes - beside, limits.broker_routes_max - _routes_of_broker(tables, name)
     if most <= min(room):
         return most
     return routes_of([*_lacking(tables, name, table)], 0)
@@ -113,9 +113,9 @@ def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]
             yield topic
 
 
-def _held(tables: RouteTables, name: str) -> int:
-    held = tables.broker_topics.get(name)
-    return 0 if held is None else held.routes
+def _routes_of_broker(tables: RouteTables, name: str) -> int:
+    topics = tables.broker_topics.get(name)
+    return 0 if topics is None else topics.routes
 
 
 def _check_routes(tables: RouteTables, limits: Limits, name: str, topics: int, beside: int) -> None:
@@ -125,7 +125,7 @@ def _check_routes(tables: RouteTables, limits: Limits, name: str, topics: int, b
 
 
 def _check_of_broker(tables: RouteTables, limits: Limits, name: str, more: int) -> None:
-    routes = _held(tables, name) + more
+    routes = _routes_of_broker(tables, name) + more
     if routes > limits.broker_routes_max:
         raise TablesFull(f"the broker would have {routes} routes", f"{PREFIX}brokerRoutesMax", limits.broker_routes_max)
 
@@ -137,12 +137,12 @@ def _check_total(tables: RouteTables, limits: Limits, more: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class PrincipalBounds:
     """What a principal may register. None is no bound but that of the tables.
 
     ``brokers_max``: broker names of each of its live brokers, at least one a broker. ``topics_max``: routes of its
-    broker names, as `held.sizes` counts them: topics, so one of two names counts twice, and mappings; with the filter
-    servers of its brokers. ``bytes_max``: the names of these topics as UTF-8.
+    broker names, as `broker_topics` counts them: topics, so one of two names counts twice, and mappings; with the
+    filter servers of its brokers. ``bytes_max``: the names of these topics as UTF-8.
 
     Only live entries that registered with this process count: of a restored one nobody knows by whose right it
     registered.
@@ -187,31 +187,31 @@ class Growth:
     def of_topic(cls, tables: RouteTables, topic: str, broker_names: Iterable[str | None]) -> Growth:
         return cls(gaining=_gaining(tables, topic, broker_names), topics=[topic])
 
-    def beyond(self, tables: RouteTables, principal: str, bounds: Bounds) -> BeyondBounds | None:
+    def beyond(self, tables: RouteTables, principal: str, bounds: PrincipalBounds) -> BeyondBounds | None:
         """What would be more than the principal may have."""
         return self._beyond_brokers(tables, principal, bounds) or self._beyond_topics(tables, principal, bounds)
 
-    def _beyond_brokers(self, tables: RouteTables, principal: str, bounds: Bounds) -> BeyondBounds | None:
+    def _beyond_brokers(self, tables: RouteTables, principal: str, bounds: PrincipalBounds) -> BeyondBounds | None:
         most, own = bounds.brokers_max, tables.by_principal.get(principal, {})
         if most is None or self.broker is None or self.name is None:
             return None
-        held = tables.held.get(self.broker, {})
-        if self.broker in own and (self.name in held or not held):
+        names_here = tables.members_of.get(self.broker, {})
+        if self.broker in own and (self.name in names_here or not names_here):
             return None
-        others = (tables.held.get(one, ()) for one in own if one != self.broker)
-        brokers = sum(len(names) or 1 for names in others) + len({self.name, *held})
+        others = (tables.members_of.get(one, ()) for one in own if one != self.broker)
+        brokers = sum(len(names) or 1 for names in others) + len({self.name, *names_here})
         if brokers <= most:
             return None
         return BeyondBounds(f"it would have {brokers} live brokers", principal, "brokers_max", most)
 
-    def _beyond_topics(self, tables: RouteTables, principal: str, bounds: Bounds) -> BeyondBounds | None:
+    def _beyond_topics(self, tables: RouteTables, principal: str, bounds: PrincipalBounds) -> BeyondBounds | None:
         if bounds.topics_max is None and bounds.bytes_max is None:
             return None
         topics = [*self.topics]
         if not self.gaining or not (topics or self.beside):
             return None
         own = [*tables.by_principal.get(principal, ())]
-        names = {name for one in own for name in tables.held.get(one, ())} | ({self.name} if self.name else set())
+        names = {name for one in own for name in tables.members_of.get(one, ())} | ({self.name} if self.name else set())
         if others := self.gaining - names:
             return BeyondBounds(f"it would give topics to {len(others)} brokers that are not its own", principal)
         of_names = [tables.broker_topics[name] for name in names if name in tables.broker_topics]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Reason(StrEnum):
+class DoubtReason(StrEnum):
     """What made the broker unconfirmed."""
 
     RESTORED = "restored"  # read from the journal at the start
@@ -22,7 +22,7 @@ class Doubt:
     ``since_ms`` is on the same clock. ``seen_epoch_ms``: its last sign of life on the wall clock, None if unknown.
     """
 
-    reason: Reason
+    reason: DoubtReason
     since_ms: int
     deadline_ms: int
     seen_epoch_ms: int | None = None
@@ -30,7 +30,7 @@ class Doubt:
     @property
     def was_heard(self) -> bool:
         """Whether this process itself had heard the broker before."""
-        return self.reason in (Reason.SILENT_TOGETHER, Reason.STALLED)
+        return self.reason in (DoubtReason.SILENT_TOGETHER, DoubtReason.STALLED)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import BrokerDoubted, Cause, Event
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
@@ -43,8 +43,8 @@ def overdue_unnamed(tables: RouteTables, now_ms: int, most: int) -> list[Unregis
     overdue = list(islice((one for one, deadline_ms in tables.unnamed.items() if deadline_ms < now_ms), most))
     for one in overdue:
         del tables.unnamed[one]
-    return [UnregisterRequest(key.cluster, key.addr, name, tables.held[key][name], Cause.UNCONFIRMED)
-            for key, name in overdue if name in tables.held.get(key, ())]  # fmt: skip
+    return [UnregisterRequest(key.cluster, key.addr, name, tables.members_of[key][name], Cause.UNCONFIRMED)
+            for key, name in overdue if name in tables.members_of.get(key, ())]  # fmt: skip
 
 
 def given_up(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, cause: Cause) -> ExpiredBroker:
@@ -64,7 +64,7 @@ def doubt_broker(tables: RouteTables, key: BrokerAddrInfo, doubt: Doubt, now_ms:
     return [BrokerDoubted(key.cluster, name, key.addr, broker_id, doubt, gap_ms)]
 
 
-def doubt_of(entry: BrokerLiveInfo, reason: Reason, deadline_ms: int, now_ms: int, epoch_ms: int) -> Doubt:
+def doubt_of(entry: BrokerLiveInfo, reason: DoubtReason, deadline_ms: int, now_ms: int, epoch_ms: int) -> Doubt:
     """A doubt in a broker that this process heard. ``epoch_ms`` is the wall clock of ``now_ms``."""
     return Doubt(reason, now_ms, deadline_ms, epoch_ms - (now_ms - entry.last_update_ms))
 
@@ -79,7 +79,7 @@ def silent_together(tables: RouteTables, now_ms: int, idle_ms_max: int) -> tuple
     silent = live = 0
     for entry in tables.broker_live_table.values():
         doubt = entry.doubt
-        if doubt is None or doubt.reason is Reason.SILENT_TOGETHER:
+        if doubt is None or doubt.reason is DoubtReason.SILENT_TOGETHER:
             live += 1
             limit_ms = min(entry.timeout_ms, idle_ms_max) if idle_ms_max > 0 else entry.timeout_ms
             silent += doubt is not None or now_ms - entry.last_update_ms > limit_ms // 2 + entry.grace_ms
@@ -108,7 +108,7 @@ def _requests(
 ) -> Iterator[UnregisterRequest]:
     for key in keys:
         entry = tables.broker_live_table.get(key)
-        if entry is not None and entry.channel is connection and key in tables.held:
+        if entry is not None and entry.channel is connection and key in tables.members_of:
             yield _request(tables, key, entry, cause)
 
 
@@ -119,7 +119,7 @@ def orphaned(tables: RouteTables, most: int) -> list[UnregisterRequest]:
 
 def _orphaned(tables: RouteTables) -> Iterator[UnregisterRequest]:
     for key, cause in tables.orphans.items():
-        for name, broker_id in tables.held[key].items():
+        for name, broker_id in tables.members_of[key].items():
             yield UnregisterRequest(key.cluster, key.addr, name, broker_id, cause)
 
 
@@ -139,4 +139,4 @@ def _request(tables: RouteTables, key: BrokerAddrInfo, entry: BrokerLiveInfo, ca
 
 def _group_of(tables: RouteTables, key: BrokerAddrInfo) -> tuple[str, int] | None:
     """The group that an address joined first by registrations with this cluster, and its id there."""
-    return next(iter(tables.held.get(key, {}).items()), None)
+    return next(iter(tables.members_of.get(key, {}).items()), None)

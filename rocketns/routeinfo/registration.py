@@ -4,6 +4,10 @@ If Java's lock block ends in a NullPointerException (explicit nulls in the body)
 answer is a success. The same holds here. Deliberately different: a registration without broker name or address, and a
 topic without a name, is ignored. In Java it leaves a null that breaks the clean-up of other brokers. A refused
 registration makes no group, leaves none empty, and no cluster lists its name. In Java they stay for ever.
+
+Every broker registers every 30 s. With the same data version, a registered address and a registered id, a registration
+adds the topics that the tables lack, and changes nothing else of topics and mappings. So as long as no queue data was
+removed, a body that was applied before is replaced by one without topics. All steps of the registration are still done.
 """
 
 from __future__ import annotations
@@ -13,10 +17,9 @@ from dataclasses import dataclass, field
 
 from rocketns.addresses import is_host_of
 from rocketns.config import NamesrvConfig
-from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
+from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
-from rocketns.routeinfo.accepted_body import AcceptedBody
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import (
     BrokerConflict,
@@ -32,15 +35,62 @@ from rocketns.routeinfo.events import (
     TopicsDeleted,
     TopicsPut,
 )
-from rocketns.routeinfo.repetition import Sender
+from rocketns.routeinfo.filling import note_topics
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
     HEARTBEAT_TIMEOUT_MS_MAX,
+    AcceptedBody,
     BrokerAddrInfo,
     BrokerLiveInfo,
     RouteTables,
 )
-from rocketns.routeinfo.unconfirmed.replacing import note_topics
+
+
+@dataclass(slots=True, frozen=True)
+class RegistrationSender:
+    """The sender of a registration, from its header."""
+
+    cluster: str | None
+    addr: str | None
+    broker_name: str | None
+    broker_id: int | None
+    enable_acting_master: bool | None
+
+    def may_register_topics(self, group: BrokerData) -> bool:
+        return self.broker_id == MASTER_ID or self.is_prime_slave(group)
+
+    def is_prime_slave(self, group: BrokerData) -> bool:
+        """The slave with the smallest id of a group whose brokers know acting masters."""
+        knows = self.enable_acting_master is not None
+        return knows and self.broker_id != MASTER_ID and self.broker_id == min(group.broker_addrs)
+
+
+def last_fingerprint(tables: RouteTables, sender: RegistrationSender) -> Hashable:
+    """The fingerprint of the body that this broker registered last. None if there is none."""
+    last = _last_body(tables, sender)
+    return None if last is None else last.fingerprint
+
+
+def _last_body(tables: RouteTables, sender: RegistrationSender) -> AcceptedBody | None:
+    entry = tables.live(sender.cluster, sender.addr)
+    return None if entry is None else entry.accepted
+
+
+def repeated_body(
+    tables: RouteTables, config: NamesrvConfig, sender: RegistrationSender, fingerprint: Hashable
+) -> RegisterBrokerBody | None:
+    """The body to register instead of one with this fingerprint. None if the body must be read."""
+    last = _last_body(tables, sender)
+    if last is None or last.fingerprint != fingerprint or last.broker_name != sender.broker_name:
+        return None
+    group = tables.broker_addr_table.get(last.broker_name)
+    if group is None or sender.broker_id is None or group.broker_addrs.get(sender.broker_id) != sender.addr:
+        return None
+    if config.delete_topic_with_broker_registration or last.removals != tables.removals:
+        return None
+    if sender.may_register_topics(group) and not last.topics_applied:
+        return None
+    return last.without_topics()
 
 
 @dataclass(slots=True)
@@ -69,8 +119,8 @@ class BrokerRegistration:
     principal: str | None = None
 
     @property
-    def sender(self) -> Sender:
-        return Sender(self.cluster, self.addr, self.broker_name, self.broker_id, self.enable_acting_master)
+    def sender(self) -> RegistrationSender:
+        return RegistrationSender(self.cluster, self.addr, self.broker_name, self.broker_id, self.enable_acting_master)
 
 
 @dataclass(slots=True)
@@ -124,7 +174,7 @@ class _Registration:
             self.register_topics(group, wrapper, first)
         self.put_live_entry(wrapper)
         self.put_filter_servers()
-        self.tell_master(group)
+        self.name_master(group)
         if self.asked.broker_id < previous_min:
             self.note_min_broker_id(group)
         return self.result
@@ -185,7 +235,7 @@ class _Registration:
     def note_conflict(self, holder_addr: str) -> None:
         asked, events = self.asked, self.result.events
         events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
-        entry = None if self.key in self.tables.held else self.tables.remove_live_entry(self.key, Cause.CONFLICT)
+        entry = None if self.key in self.tables.members_of else self.tables.remove_live_entry(self.key, Cause.CONFLICT)
         if entry is not None:
             gap_ms = entry.gap_ms(self.now_ms)
             down = BrokerDown(self.key.cluster, self.name, self.key.addr, asked.broker_id, True, gap_ms, Cause.CONFLICT)
@@ -300,7 +350,7 @@ class _Registration:
         if self.asked.filter_servers is not None:
             self.tables.put_filter_servers(self.key, self.asked.filter_servers)
 
-    def tell_master(self, group: BrokerData) -> None:
+    def name_master(self, group: BrokerData) -> None:
         """A slave learns its master if that is live in the slave's own cluster."""
         master_addr = group.broker_addrs.get(MASTER_ID)
         if self.asked.broker_id == MASTER_ID or master_addr is None:

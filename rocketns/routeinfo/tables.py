@@ -6,30 +6,85 @@ Only the control thread touches them. Which mutation does what is in the modules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rocketns._fast.routes.queue_table import (
-    change_queues,
-    keep_unit_topics,
-    put_queues,
-    remove_queues,
-    routes_of,
-)
+from rocketns._fast.routes.queue_table import change_queues, keep_unit_topics, put_queues, remove_queues, routes_of
+from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, QueueData, TopicQueueMappingInfo, TopicTable
-from rocketns.routeinfo.accepted_body import AcceptedBody
+from rocketns.routeinfo.broker_topics import (
+    UNIT_FLAGS,
+    BrokerTopics,
+    routes_of_mapping,
+    routes_of_name,
+    routes_of_servers,
+)
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Cause, Event, TopicChange
-from rocketns.routeinfo.held.broker_topics import UNIT_FLAGS, BrokerTopics
-from rocketns.routeinfo.held.former import FormerMembers
-from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
+
+
+@dataclass(slots=True, frozen=True)
+class AcceptedBody:
+    """The little that is kept of a body of megabytes. ``removals``: the tables' count after the registration."""
+
+    fingerprint: Hashable
+    broker_name: str
+    data_version: DataVersion
+    clears_filter_servers: bool
+    topics_applied: bool
+    removals: int
+
+    def without_topics(self) -> RegisterBrokerBody:
+        filter_servers: list[str | None] | None = [] if self.clears_filter_servers else None
+        return RegisterBrokerBody(TopicConfigWrapper(self.data_version), filter_servers)
+
+
+# Of one group. The one that left first makes room.
+FORMER_OF_A_GROUP_MAX = 8
+# A longer address is not remembered: one of a host name with its port has less.
+ADDRESS_CHARACTERS_MAX = 300
+
+
+class FormerMembers:
+    """Bounded for each group, and forgotten with the group. A restart of the name server forgets all of it.
+
+    With each address the host that announced it last, None if that is not known.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[str, str | None]] = {}
+
+    def note(self, broker_name: str, addr: str, announced_by: str | None) -> None:
+        """The address leaves the group, or one of its ids."""
+        if len(addr) > ADDRESS_CHARACTERS_MAX:
+            return
+        former = self._of.setdefault(broker_name, {})
+        former.pop(addr, None)
+        if len(former) >= FORMER_OF_A_GROUP_MAX:
+            del former[next(iter(former))]
+        former[addr] = announced_by
+
+    def of(self, broker_name: str) -> dict[str, str | None]:
+        """The former members of a group, and who announced them."""
+        return self._of.get(broker_name, {})
+
+    def names(self) -> Set[str]:
+        """The groups that have former members."""
+        return self._of.keys()
+
+    def forget(self, broker_name: str) -> None:
+        """The group is gone."""
+        self._of.pop(broker_name, None)
+
 
 DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 # A day. A longer heartbeat timeout of a registration counts as this one: what a peer registers has an end.
 HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
+# Brokers send a heartbeat every 10 to 60 s with a timeout of 120 s, or every second with one of 10 s.
+LATE_PERCENT = 55
 # Groups of an address that remember it as their member when its live entry ends. A broker is in one.
 NOTED_AT_ONCE_MAX = 8
 
@@ -45,7 +100,7 @@ class BrokerAddrInfo(NamedTuple):
 class BrokerLiveInfo:
     """A live broker. Times are milliseconds of the caller's clock.
 
-    ``channel`` is the connection of the last registration. ``accepted`` is what `repetition` needs of its body.
+    ``channel`` is the connection of the last registration. ``accepted`` is what `registration` needs of its body.
     ``grace_ms`` extends the timeout by the time in which the server itself did not run. With a ``doubt`` the broker is
     unconfirmed: the doubt's deadline counts instead of the timeout. Set it by `RouteTables.put_live_entry` or
     `liveness.doubt_broker`. ``has_registered``: with this process; one that was known at the start may have sent
@@ -69,6 +124,14 @@ class BrokerLiveInfo:
         deadline_ms = self.last_update_ms + self.timeout_ms if doubt is None else doubt.deadline_ms
         return deadline_ms + self.grace_ms < now_ms
 
+    @property
+    def late_ms(self) -> int:
+        """After so much silence it is late."""
+        return self.timeout_ms * LATE_PERCENT // 100
+
+    def is_late(self, now_ms: int) -> bool:
+        return now_ms - self.last_update_ms > self.late_ms
+
     def gap_ms(self, now_ms: int) -> int | None:
         """Since the last sign of life; None if this process had none."""
         return now_ms - self.last_update_ms if self.doubt is None or self.doubt.was_heard else None
@@ -89,9 +152,9 @@ class RouteTables:
     Indexes keep the cost of a closed connection independent of the number of brokers. ``owned`` has the live
     entries of each connection, ``by_principal`` those of each principal. ``memberships`` has, for each cluster and
     address, the groups of that cluster which list the address, with its id. ``registrants`` has the
-    cluster that each member of a group registered with, and ``held`` the members of each live entry: a member leaves
-    when the entry of the registration that made it ends. ``orphans`` are the addresses whose entry ended while they
-    were members, and why it ended.
+    cluster that each member of a group registered with, and ``members_of`` the members of each live entry: a member
+    leaves when the entry of the registration that made it ends. ``orphans`` are the addresses whose entry ended while
+    they were members, and why it ended.
     ``unconfirmed`` has the live entries with a doubt. `put_live_entry`, `remove_live_entry`, `refresh`, `add_group`,
     `put_member`, `remove_member` and `remove_group` keep them.
 
@@ -99,7 +162,7 @@ class RouteTables:
     group registered with it.
 
     ``broker_topics`` has the topics of each broker name, and ``mapped`` the routes of its mappings. ``routes`` and
-    ``members`` count what the limits bound: routes as `held.sizes` does, and the ids of all groups. What adds or
+    ``members`` count what the limits bound: routes as `broker_topics` does, and the ids of all groups. What adds or
     removes queues, mappings or filter servers keeps them.
 
     ``former`` has the addresses that left each group. `remove_live_entry`, `remove_member` and `remove_group` keep it.
@@ -119,7 +182,7 @@ class RouteTables:
     by_principal: dict[str, dict[BrokerAddrInfo, None]] = field(default_factory=dict, compare=False)
     memberships: dict[tuple[str | None, str], dict[str, int]] = field(default_factory=dict, compare=False)
     registrants: dict[str, dict[int, str]] = field(default_factory=dict, compare=False)
-    held: dict[BrokerAddrInfo, dict[str, int]] = field(default_factory=dict, compare=False)
+    members_of: dict[BrokerAddrInfo, dict[str, int]] = field(default_factory=dict, compare=False)
     orphans: dict[BrokerAddrInfo, Cause] = field(default_factory=dict, compare=False)
     unconfirmed: dict[BrokerAddrInfo, BrokerLiveInfo] = field(default_factory=dict, compare=False)
     unheard: dict[str, Unheard] = field(default_factory=dict, compare=False)
@@ -170,9 +233,9 @@ class RouteTables:
         Its members must leave: until they did it is an orphan.
         """
         entry = self.broker_live_table.pop(key, None)
-        if key in self.held:
+        if key in self.members_of:
             self.orphans[key] = cause
-            self._note_former(key, islice(self.held[key], NOTED_AT_ONCE_MAX), entry)
+            self._note_former(key, islice(self.members_of[key], NOTED_AT_ONCE_MAX), entry)
         self.put_filter_servers(key, [])
         if entry is not None:
             self._disown(key, entry)
@@ -207,7 +270,7 @@ class RouteTables:
         self.members += broker_id not in group.broker_addrs
         group.broker_addrs[broker_id] = addr
         self.memberships.setdefault((group.cluster, addr), {})[name] = broker_id
-        self.held.setdefault(BrokerAddrInfo(cluster, addr), {})[name] = broker_id
+        self.members_of.setdefault(BrokerAddrInfo(cluster, addr), {})[name] = broker_id
         self.registrants[name][broker_id] = cluster
         self._list(cluster, name)
         if cluster == group.cluster:
@@ -222,8 +285,8 @@ class RouteTables:
         _drop(self.memberships, (group.cluster, addr), name, broker_id)
         key = BrokerAddrInfo(cluster, addr)
         self._note_former(key, (name,), self.broker_live_table.get(key))
-        _drop(self.held, key, name, broker_id)
-        if key not in self.held:
+        _drop(self.members_of, key, name, broker_id)
+        if key not in self.members_of:
             self.orphans.pop(key, None)
         if cluster != group.cluster and cluster not in self.registrants[name].values():
             self._unlist(cluster, name)
@@ -265,7 +328,7 @@ class RouteTables:
     def note_named(self, key: BrokerAddrInfo, broker_name: str, doubt: Doubt | None) -> None:
         """A sign of life names a member. It ends ``doubt``, but the address' other members must be named in time."""
         if doubt is not None:
-            self.unnamed.update({(key, name): doubt.deadline_ms for name in self.held.get(key, ())})
+            self.unnamed.update({(key, name): doubt.deadline_ms for name in self.members_of.get(key, ())})
         if self.unnamed:
             self.unnamed.pop((key, broker_name), None)
 
@@ -340,35 +403,35 @@ class RouteTables:
 
     def topics_of_broker(self, broker_name: str) -> list[str]:
         """Every topic that has queue data of the broker, in the order in which they came. Do not change the list."""
-        held = self.broker_topics.get(broker_name)
-        if held is None:
+        own = self.broker_topics.get(broker_name)
+        if own is None:
             return []
-        held.tidy(broker_name, self.topic_queue_table)
-        return held.names
+        own.tidy(broker_name, self.topic_queue_table)
+        return own.names
 
     def put_topics(
         self, broker_name: str, queues: dict[str, QueueData], table: TopicTable | None = None, *, overwrite: bool = True
     ) -> list[TopicChange]:
         """Queue data of a broker by topic, or by key of a table; without ``overwrite`` only what the broker lacks."""
-        held = self.broker_topics.setdefault(broker_name, BrokerTopics())
-        before, renamed = len(held.names), {} if table is None else table.renamed
-        changes = put_queues(self.topic_queue_table, broker_name, queues, renamed, overwrite, TopicChange, held.names)
-        self._note_topics(broker_name, held, before, changes)
+        own = self.broker_topics.setdefault(broker_name, BrokerTopics())
+        before, renamed = len(own.names), {} if table is None else table.renamed
+        changes = put_queues(self.topic_queue_table, broker_name, queues, renamed, overwrite, TopicChange, own.names)
+        self._note_topics(broker_name, own, before, changes)
         return changes
 
     def note_filled(self, broker_name: str, changes: list[TopicChange]) -> None:
         """The table has these topics of a broker, and did not have them before."""
-        held = self.broker_topics.setdefault(broker_name, BrokerTopics())
-        before = len(held.names)
-        held.names += [change.topic for change in changes]
-        self._note_topics(broker_name, held, before, changes)
+        own = self.broker_topics.setdefault(broker_name, BrokerTopics())
+        before = len(own.names)
+        own.names += [change.topic for change in changes]
+        self._note_topics(broker_name, own, before, changes)
 
-    def _note_topics(self, broker_name: str, held: BrokerTopics, before: int, changes: list[TopicChange]) -> None:
-        keep_unit_topics(changes, held.unit_topics, UNIT_FLAGS)
-        routes = routes_of(held.names, before)
-        held.routes += routes
+    def _note_topics(self, broker_name: str, own: BrokerTopics, before: int, changes: list[TopicChange]) -> None:
+        keep_unit_topics(changes, own.unit_topics, UNIT_FLAGS)
+        routes = routes_of(own.names, before)
+        own.routes += routes
         self.routes += routes
-        if not held.routes:
+        if not own.routes:
             del self.broker_topics[broker_name]
 
     def change_topics(self, broker_name: str, change: Callable[[QueueData], QueueData]) -> list[TopicChange]:
@@ -384,8 +447,8 @@ class RouteTables:
         for topic in topics if self.topic_queue_mapping_info_table else ():
             self._remove_mapping(topic, broker_name)
         self.removals += len(topics)
-        held = self.broker_topics.pop(broker_name, None)
-        self.routes -= 0 if held is None else held.routes
+        own = self.broker_topics.pop(broker_name, None)
+        self.routes -= 0 if own is None else own.routes
         return topics
 
     def remove_queue_data(self, topic: str, broker_name: str) -> bool:
@@ -397,10 +460,10 @@ class RouteTables:
         del queues[broker_name]
         if not queues:
             del self.topic_queue_table[topic]
-        held, routes = self.broker_topics[broker_name], routes_of_name(topic)
+        own, routes = self.broker_topics[broker_name], routes_of_name(topic)
         self.routes -= routes
-        held.lose(topic, broker_name, routes, self.topic_queue_table)
-        if not held.routes:
+        own.lose(topic, broker_name, routes, self.topic_queue_table)
+        if not own.routes:
             del self.broker_topics[broker_name]
         self._remove_mapping(topic, broker_name)
         return True

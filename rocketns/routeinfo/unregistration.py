@@ -93,8 +93,8 @@ def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
 
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
     """Unless the address asks itself, and is in other groups than the one that it leaves."""
-    left = request.broker_id is not None and request.broker_name in tables.held.get(key, ())
-    stays = request.entry is None and len(tables.held.get(key, ())) > left
+    left = request.broker_id is not None and request.broker_name in tables.members_of.get(key, ())
+    stays = request.entry is None and len(tables.members_of.get(key, ())) > left
     entry = None if stays else tables.remove_live_entry(key, request.cause)
     gap_ms = None if entry is None else entry.gap_ms(now_ms)
     return BrokerDown(

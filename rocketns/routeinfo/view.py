@@ -114,8 +114,8 @@ def _sys_flags(tables: RouteTables, most: int) -> dict[str, int]:
     """
     flags: dict[str, int] = {}
     read = 0
-    for held in tables.broker_topics.values():
-        for topic in held.unit_topics:
+    for topics in tables.broker_topics.values():
+        for topic in topics.unit_topics:
             if topic not in flags:
                 queues = tables.topic_queue_table[topic]
                 read += len(queues)

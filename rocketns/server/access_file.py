@@ -14,8 +14,8 @@ from pathlib import Path
 from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
 from rocketns.access.classes import RIGHTS, Mode
 from rocketns.access.policy import Policy
-from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.policy_file import FILE_BYTES_MAX, read_policy
+from rocketns.access.policy_file import FILE_BYTES_MAX, read_policy
+from rocketns.access.policy_values import PolicyError
 from rocketns.errors import StartupError
 from rocketns.files import read_text
 

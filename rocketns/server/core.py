@@ -20,9 +20,12 @@ from rocketns.config import Configuration
 from rocketns.filewriter import FileWriter
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.processor.context import LookupCounter, NamesrvContext, UnregisterQueue
-from rocketns.protocol.body.registration.compact import read_compact
-from rocketns.protocol.body.registration.decoding import Body, decode_register_broker_body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.register_broker_body import (
+    Body,
+    RegisterBrokerBody,
+    decode_register_broker_body,
+    read_compact,
+)
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock

@@ -13,8 +13,8 @@ from rocketns.client.topics import ask_each
 from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType
+from rocketns.routeinfo.known_routes import KnownRoutes
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 
 log = logging.getLogger("rocketns.seeding")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocketns.config.texts.system import parse_definition
+from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
 from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.tools.arguments import Parser, addr, address, number, seconds

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, Self
 
 from rocketns.addresses import split, with_port
 from rocketns.client.tls import client_context
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.logtext import one_line
 from rocketns.processor.requests import REQUESTS
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import request_name
 from rocketns.protocol.command import RemotingCommand, decode
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
 from rocketns.shadow.comparing.comparing import Comparing, Finding
 from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse_replay

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from rocketns.addresses import listed, read_server
-from rocketns.config.texts.system import parse_definition
+from rocketns.config.system import parse_definition
 from rocketns.languages import parsers, texts
 from rocketns.tools.keys import add_keys_option
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE

@@ -11,7 +11,7 @@ from rocketns import files
 from rocketns.errors import RocketnsError
 
 if TYPE_CHECKING:
-    from rocketns.access.signing.key_signer import KeySigner
+    from rocketns.access.signature import KeySigner
 
 TOOLS_YML_BYTES_MAX = 64 * 1024
 VARIABLES = ("ROCKETNS_ACCESS_KEY", "ROCKETNS_SECRET_KEY", "ROCKETNS_SECURITY_TOKEN")
@@ -46,8 +46,7 @@ def _signer(source: str, access_key: str, secret_key: str, security_token: str =
     if not access_key.strip() or not secret_key.strip():
         raise KeysError(f"{source}: an access key and a secret key are needed to sign")
     # A build reads the options for the completions of shells, before anything is compiled.
-    from rocketns.access.signing.key_signer import KeySigner
-    from rocketns.access.signing.secret import Secret
+    from rocketns.access.signature import KeySigner, Secret
 
     return KeySigner(access_key, Secret(secret_key), security_token)
 

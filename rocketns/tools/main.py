@@ -13,7 +13,7 @@ from importlib.resources import files
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.client.signer import Signer
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
 from rocketns.tools.arguments import check_addrs, parse

@@ -22,7 +22,7 @@ from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.properties import of_lines
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 
 HERE = ("127.0.0.1", "::1", "localhost")

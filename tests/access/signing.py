@@ -7,7 +7,7 @@ import hashlib
 import hmac
 from typing import NamedTuple
 
-from rocketns.access.signing.signature import Signed
+from rocketns.access.signature import Signed
 
 KEY, SECRET = "rocketmq", "12345678"
 

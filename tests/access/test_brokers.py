@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import dumps, register_body, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns.access.asked import OF_A_BROKER, OF_A_NAMESPACE, asked_of
-from rocketns.access.classes import Access, Mode
+from rocketns.access.classes import OF_A_BROKER, OF_A_NAMESPACE, Access, Mode, access_request
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Principal
 from rocketns.access.takeover import Excuse, excuse_of, holder_of
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import command
-from rocketns.protocol.body.queue_data import decode_queue_datas
+from rocketns.protocol.body.decoding import decode_queue_datas
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.headers import (
@@ -33,10 +32,9 @@ from rocketns.protocol.headers import (
     decode_header,
 )
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.held.former import FORMER_OF_A_GROUP_MAX
-from rocketns.routeinfo.tables import BrokerAddrInfo
+from rocketns.routeinfo.tables import FORMER_OF_A_GROUP_MAX, BrokerAddrInfo
 from rocketns.routeinfo.unregistration import unregister_brokers
 from tests.processor.asking import Connection, World
 from tests.routeinfo.manager import Broker, Manager, table_of
@@ -80,7 +78,7 @@ def owner(*groups: str) -> Principal:
 def doubted(manager: Manager) -> Manager:
     """The master is restored, and unconfirmed for a second."""
     key = BrokerAddrInfo(broker(OLD).cluster, broker(OLD).addr)
-    liveness.doubt_broker(manager.tables, key, Doubt(Reason.RESTORED, 0, manager.now_ms + 1_000), manager.now_ms)
+    liveness.doubt_broker(manager.tables, key, Doubt(DoubtReason.RESTORED, 0, manager.now_ms + 1_000), manager.now_ms)
     return manager
 
 
@@ -256,11 +254,13 @@ def test_what_is_judged_is_what_the_processor_reads(
     request = command.decode(framed(code, fields))
     kind = RegisterBrokerRequestHeader if code == RequestCode.REGISTER_BROKER else BrokerAddressRequestHeader
     header = decode_header(request, kind)  # type: ignore[type-var]
-    judged = asked_of(request, Access.BROKER)
+    judged = access_request(request, Access.BROKER)
     assert judged.brokers() == [header.broker_name or ""]  # type: ignore[attr-defined]
     assert judged.address == (header.broker_addr or "")  # type: ignore[attr-defined]
     request = command.decode(framed(in_namespace, fields))
-    assert asked_of(request, Access.READ).namespace == (decode_header(request, KVConfigRequestHeader).namespace or "")
+    assert access_request(request, Access.READ).namespace == (
+        decode_header(request, KVConfigRequestHeader).namespace or ""
+    )
 
 
 bodies = st.one_of(
@@ -279,7 +279,7 @@ bodies = st.one_of(
 def test_the_brokers_of_a_topic_that_are_judged_are_those_of_the_processor(body: bytes | None) -> None:
     """A body that the processor refuses names nobody."""
     request = RemotingCommand(RequestCode.REGISTER_TOPIC_IN_NAMESRV, 513, 1, 0, {"topic": "T"}, body)
-    judged = asked_of(request, Access.BROKER).brokers()
+    judged = access_request(request, Access.BROKER).brokers()
     try:
         assert judged == [name or "" for name, _ in decode_queue_datas(body)]
     except BodyDecodeError:

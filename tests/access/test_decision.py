@@ -15,15 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketns.access import standing
-from rocketns.access.asked import Asked
-from rocketns.access.classes import MODES, RIGHTS, Access, Mode
-from rocketns.access.decision import Decision, Evidence, Reason, decide, known
-from rocketns.access.index.certificates import Certificates
+from rocketns.access import decision as decision_module
+from rocketns.access.classes import MODES, RIGHTS, Access, AccessRequest, Mode
+from rocketns.access.decision import Decision, Evidence, RefusalReason, decide, known
 from rocketns.access.policy import OPEN, Policy
-from rocketns.access.principal import Globs, Principal
-from rocketns.access.reading.policy_file import read_policy
-from rocketns.access.signing.signature import Signed
+from rocketns.access.policy_file import read_policy
+from rocketns.access.principal import CertificateIndex, Globs, Principal
+from rocketns.access.signature import Signed
 from rocketns.addresses import literal
 from rocketns.processor.requests import request_of
 from tests.support.policies import whole
@@ -143,9 +141,9 @@ def test_a_pattern_matches_names_of_its_kind_only(glob: str, known: list[str]) -
     """Whoever gets a certificate for a mail address or a URI chooses most of it."""
     names = ("ops-1.acme.com", "ops-1@acme.com", "ops-1@x.acme.com", "ops-1://x.acme.com", "spiffe:ops-1.acme.com",
              "CN=ops-1.acme.com")  # fmt: skip
-    index = Certificates([Principal("p", frozenset(), certificates=Globs([glob]))])
+    index = CertificateIndex([Principal("p", frozenset(), certificates=Globs([glob]))])
     assert [name for name in names if index.of([name])] == known
-    assert all(Certificates([Principal("p", frozenset(), certificates=Globs(["*"]))]).of([name]) for name in names)
+    assert all(CertificateIndex([Principal("p", frozenset(), certificates=Globs(["*"]))]).of([name]) for name in names)
 
 
 # The decision: what a plain twin of it says; and nothing is allowed that no principal allows.
@@ -204,13 +202,13 @@ def policy_of(principals: list[Who], modes: dict[str, str]) -> Policy:
 
 def evidence_of(policy: Policy, request: Request) -> Evidence:
     address = None if request.host is None else literal(request.host)
-    of_peer = standing.evidence_of(policy, address, request.certificates)
+    of_peer = decision_module.evidence_of(policy, address, request.certificates)
     return replace(of_peer, key=request.key, signed=Signed.NOT if request.key is None else Signed.RIGHT)
 
 
-def asked_for(request: Request) -> Asked:
+def asked_for(request: Request) -> AccessRequest:
     access = Access(CLASS_OF.get(request.code, "off"))
-    return Asked(request.code, access, lambda: request.brokers, request.broker_address, request.namespace,
+    return AccessRequest(request.code, access, lambda: request.brokers, request.broker_address, request.namespace,
                  lambda: request.held_by)  # fmt: skip
 
 
@@ -249,29 +247,29 @@ def test_nobody_may_do_anything_without_a_principal(request: Request) -> None:
     """Whatever is known of the peer: with ENFORCE, nothing is allowed by default."""
     policy = Policy(modes=ENFORCED)
     made = decide(policy, asked_for(request), evidence_of(policy, request))
-    nobody = Reason.NO_EVIDENCE if request.key is None else Reason.KEY_ALONE
+    nobody = RefusalReason.NO_EVIDENCE if request.key is None else RefusalReason.KEY_ALONE
     assert request_of(request.code).access.value == CLASS_OF.get(request.code, "off")
     assert made.is_refused
-    assert made.reason is (nobody if request.code in CLASS_OF else Reason.NO_CLASS)
+    assert made.reason is (nobody if request.code in CLASS_OF else RefusalReason.NO_CLASS)
 
 
 def test_without_a_policy_nothing_is_refused() -> None:
     assert not any(decide(OPEN, asked_for(Request(code)), Evidence(None)).is_refused for code in CODES)
 
 
-REASONS: list[tuple[Reason, dict[str, Any], Request]] = [
-    (Reason.NOT_GRANTED, {"may": ["lookup"]}, Request(319, "10.0.0.1")),
-    (Reason.NAMESPACE, {"may": ["read"], "kv_namespaces": ["a"]}, Request(101, "10.0.0.1", namespace="b")),
-    (Reason.BROKER_NAME, {"may": ["broker"], "broker_names": ["a"]}, Request(904, "10.0.0.1", brokers=["b"])),
-    (Reason.BROKER_ADDRESS, {"may": ["broker"], "addresses": ["10.0.0.2"]},
+REASONS: list[tuple[RefusalReason, dict[str, Any], Request]] = [
+    (RefusalReason.NOT_GRANTED, {"may": ["lookup"]}, Request(319, "10.0.0.1")),
+    (RefusalReason.NAMESPACE, {"may": ["read"], "kv_namespaces": ["a"]}, Request(101, "10.0.0.1", namespace="b")),
+    (RefusalReason.BROKER_NAME, {"may": ["broker"], "broker_names": ["a"]}, Request(904, "10.0.0.1", brokers=["b"])),
+    (RefusalReason.BROKER_ADDRESS, {"may": ["broker"], "addresses": ["10.0.0.2"]},
      Request(904, "10.0.0.1", broker_address="10.0.0.1:1")),
-    (Reason.NOT_THE_PEER, {"may": ["broker"], "address_is_peer": True},
+    (RefusalReason.NOT_THE_PEER, {"may": ["broker"], "address_is_peer": True},
      Request(904, "10.0.0.1", broker_address="10.0.0.2:1")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("reason", "given", "request_"), REASONS, ids=[str(one[0]) for one in REASONS])
-def test_a_refusal_says_what_is_missing(reason: Reason, given: dict[str, Any], request_: Request) -> None:
+def test_a_refusal_says_what_is_missing(reason: RefusalReason, given: dict[str, Any], request_: Request) -> None:
     who = Who("p1", networks=["10.0.0.1"], **given)
     made = decision([who, Who("p2", [], ["10.0.0.1"])], dict.fromkeys(CLASSES, "enforce"), request_)
     assert (made.reason, made.principal and made.principal.name) == (reason, "p1")

@@ -18,14 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interop.harness.rocketmq.maven import jars
+from rocketns.access import plain_acl
 from rocketns.access.classes import RIGHTS, Access, Mode
+from rocketns.access.plain_acl import networks_of
 from rocketns.access.policy import Policy
+from rocketns.access.policy_file import read_policy
+from rocketns.access.policy_values import PolicyError, read_secrets
 from rocketns.access.principal import contains
-from rocketns.access.reading import plain_acl
-from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.policy_file import read_policy
-from rocketns.access.reading.secrets_file import read_secrets
-from rocketns.access.reading.white_list import networks_of
 from rocketns.addresses import literal
 from rocketns.errors import StartupError
 from rocketns.server.access_file import AccessFile, Reading
@@ -56,7 +55,7 @@ WHOLE = (
 )  # fmt: skip
 
 
-def read(text: str, others: str = "") -> Policy | str:
+def read(text: str, others: str = "\n") -> Policy | str:
     """The policy, or the refusal's text. ``others``: what each file that it names has."""
     try:
         return read_policy("policy.toml", text, lambda _path: others)
@@ -97,7 +96,7 @@ def test_no_refusal_shows_a_secret(field: str) -> None:
         for entry in TOML_ENTRIES
     ]
     lines = ("k1 {s} more", "k1 {s}\nk1 {s}", "{s}", "'{s}'")
-    refusals += [read("secrets = 'file'", line.format(s=SECRET)) for line in lines]
+    refusals += [read("secrets = 'file'", line.format(s=SECRET) + end) for line in lines for end in ("", "\n")]
     assert not any(isinstance(one, Policy) or SECRET in one for one in refusals)
 
 
@@ -189,7 +188,7 @@ yaml_texts = st.text() | values.map(as_yaml) | structures.map(as_yaml) | st.list
 @given(st.text() | structures.map(tomli_w.dumps), yaml_texts)
 def test_any_text_is_read_or_refused(text: str, others: str) -> None:
     """As a policy, as the files that it names, as plain_acl.yml, and as a file of secrets."""
-    assert isinstance(read(text, others), Policy | str)
+    assert isinstance(read(text, f"{others}\n"), Policy | str)
     read_acl(others)
     with contextlib.suppress(PolicyError):
         read_secrets("secrets", others)
@@ -306,6 +305,39 @@ def test_the_beginning_of_a_policy_is_no_policy(data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text.rstrip()) - 1))
     assert isinstance(read(text), Policy)
     assert isinstance(read(text[:cut]), str)
+
+
+NAMED = {
+    "plain_acl": (
+        "globalWhiteRemoteAddresses:\n- 10.10.15.*\n- 192.168.100.{1,20}\naccounts:\n- accessKey: k1\n"
+        "  secretKey: 12345678910\n  whiteRemoteAddress: 10.1.0.100\n  admin: false\n- accessKey: k2\n"
+        "  secretKey: abcdefghijkl\n  whiteRemoteAddress:\n  admin: true\n"
+    ),
+    "secrets": "# of brokers\nk1 12345678910\nk2 abcdefghijkl\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_the_beginning_of_a_file_that_a_policy_names_allows_nothing_new(named: str) -> None:
+    """Neither a wider network nor a shorter secret. Where whole lines are missing, so are rights."""
+    text, policy = NAMED[named], whole(f'{named} = "file"\n')
+    everything = read(policy, text)
+    assert isinstance(everything, Policy)
+    principals = {one.name: one for one in everything.principals}
+    refused = 0
+    for cut in range(len(text)):
+        beginning = read(policy, text[:cut])
+        if isinstance(beginning, str):
+            refused += 1
+            continue
+        for one in beginning.principals:
+            same = principals[one.name]
+            assert one.may <= same.may
+            assert set(one.networks) <= set(same.networks)
+            assert one.keys <= same.keys
+        for key, secret in beginning.secrets.items():
+            assert secret.signature([b"x"]) == everything.secrets[key].signature([b"x"])
+    assert refused > len(text) * 3 // 4
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["by itself", "SIGHUP"])

@@ -8,8 +8,8 @@ import pytest
 
 from rocketns.access import refusals
 from rocketns.access.classes import Access
-from rocketns.access.decision import Reason
-from rocketns.access.refusals import INTERVAL_MS, OTHERS, Refused, RefusedRequests
+from rocketns.access.decision import RefusalReason
+from rocketns.access.refusals import INTERVAL_MS, OTHERS, RefusalKind, RefusedRequests
 from rocketns.access.shown import FIELDS_MAX, TEXT_BYTES_MAX
 from rocketns.journal.encoding import request_record
 from rocketns.logtext import escape, is_shortened, shortened, written_bytes
@@ -20,8 +20,8 @@ COSTLY = ["\x01", "\\", '"', "\ud800", "\u202e", "é", "中", "😀", "x"]
 AROUND_BYTES = 512  # of a record without its fields
 
 
-def of(host: str, code: int = 216, key: str | None = None) -> Refused:
-    return Refused(host, code, Access.ADMIN, Reason.NO_EVIDENCE, None, key, is_enforced=True)
+def of(host: str, code: int = 216, key: str | None = None) -> RefusalKind:
+    return RefusalKind(host, code, Access.ADMIN, RefusalReason.NO_EVIDENCE, None, key, is_enforced=True)
 
 
 def junk(char: str, number: int = 0) -> dict[str, str | None]:

@@ -19,9 +19,9 @@ from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
 from rocketns.access.guard import Guard, Verdict
 from rocketns.access.policy import OPEN
+from rocketns.access.policy_file import read_policy
 from rocketns.access.principal import Principal
 from rocketns.access.rates import PrincipalRates
-from rocketns.access.reading.policy_file import read_policy
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import RemotingCommand
 from tests.access.signing import signed

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns.access.signing.key_signer import KeySigner
-from rocketns.access.signing.secret import Secret
-from rocketns.access.signing.signature import ACCESS_KEY, SIGNATURE, Signed, access_key_of, check
+from rocketns.access.signature import ACCESS_KEY, SIGNATURE, KeySigner, Secret, Signed, access_key_of, check
 from rocketns.protocol.command import RemotingCommand
 from tests.access.signing import KEY, SECRET, VECTORS, Vector
 

@@ -19,11 +19,10 @@ from interop.harness import codes
 from interop.harness.ports import free_port
 from interop.harness.servers import RocketnsServer
 from interop.harness.wire import eventually
-from rocketns.addressserver import http, probing
+from rocketns.addressserver import http
+from rocketns.addressserver import listing as listing_module
 from rocketns.addressserver.http import ACCEPTED_PER_S_MAX, CONNECTIONS_MAX, LATE_S_MAX, Accepting, make_protocols
-from rocketns.addressserver.listing import LISTED_S, Listed, Listing
-from rocketns.addressserver.own import asked_addresses
-from rocketns.addressserver.probing import Probing
+from rocketns.addressserver.listing import LISTED_S, ListedNameServers, Probing, ReadyNameServers, asked_addresses
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
@@ -39,13 +38,13 @@ KEEP_S = 60.0
 
 
 @pytest.fixture
-def listing() -> Listing:
-    made = Listing(KEEP_S)
+def listing() -> ReadyNameServers:
+    made = ReadyNameServers(KEEP_S)
     made.set_addresses(["ns-2:9876", "ns-1:9876"])
     return made
 
 
-def test_the_last_list_is_kept_for_a_while_if_all_fall_silent(listing: Listing) -> None:
+def test_the_last_list_is_kept_for_a_while_if_all_fall_silent(listing: ReadyNameServers) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 103.0)
     assert listing.listed(103.0 + LISTED_S) == (("ns-2:9876",), None)
@@ -54,7 +53,7 @@ def test_the_last_list_is_kept_for_a_while_if_all_fall_silent(listing: Listing) 
     assert listing.listed(103.1 + LISTED_S + KEEP_S) == ((), None)
 
 
-def test_one_answer_ends_the_keeping(listing: Listing) -> None:
+def test_one_answer_ends_the_keeping(listing: ReadyNameServers) -> None:
     for addr in ("ns-1:9876", "ns-2:9876"):
         listing.answered(addr, 100.0)
     assert len(listing.listed(120.0).addresses) == 2
@@ -62,7 +61,7 @@ def test_one_answer_ends_the_keeping(listing: Listing) -> None:
     assert listing.listed(121.0) == (("ns-2:9876",), None)
 
 
-def test_a_server_that_was_silent_first_or_is_not_ready_is_not_kept(listing: Listing) -> None:
+def test_a_server_that_was_silent_first_or_is_not_ready_is_not_kept(listing: ReadyNameServers) -> None:
     listing.set_addresses(["ns-1:9876", "ns-2:9876", "ns-3:9876", "ns-4:9876"])
     listing.answered("ns-1:9876", 100.0)
     for addr in ("ns-2:9876", "ns-3:9876", "ns-4:9876"):
@@ -72,7 +71,7 @@ def test_a_server_that_was_silent_first_or_is_not_ready_is_not_kept(listing: Lis
     assert listing.listed(102.0 + 2 * LISTED_S) == (("ns-2:9876",), 1.0)
 
 
-def test_a_new_list_of_peers_keeps_what_is_known(listing: Listing) -> None:
+def test_a_new_list_of_peers_keeps_what_is_known(listing: ReadyNameServers) -> None:
     listing.answered("ns-1:9876", 100.0)
     listing.answered("ns-2:9876", 100.0)
     listing.set_addresses(["ns-3:9876", "ns-1:9876"])
@@ -94,11 +93,11 @@ def answering(codes: list[int]) -> Serve:
 
 def listed_after(codes: list[int], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether a name server with these answers is listed, after each of them."""
-    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 30.0)
+    monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 30.0)
     found = []
 
     async def test(client: RemotingClient) -> None:
-        listing = Listing(0.0)
+        listing = ReadyNameServers(0.0)
         asking = Probing(client, listing, SerializeType.JSON)
         count = len(codes)
         async with peer(answering(codes)) as one:
@@ -129,10 +128,10 @@ def test_a_busy_name_server_stays_listed_for_a_while(monkeypatch: pytest.MonkeyP
 
 def test_one_that_is_silent_or_gone_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is listed while the silent one still has time to answer."""
-    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 10 * WAIT_S)
+    monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 10 * WAIT_S)
 
     async def test(client: RemotingClient) -> None:
-        listing = Listing(0.0)
+        listing = ReadyNameServers(0.0)
         asking = Probing(client, listing, SerializeType.JSON)
         async with peer(answering([0])) as well, peer(answering([])) as silent:
             asking.set_addresses({"a:1": silent.addr, "b:1": well.addr, "c:1": CLOSED, "d:1": "no-such-host.invalid:1"})
@@ -172,13 +171,13 @@ def test_the_server_itself_is_listed_by_one_address_and_asked_at_a_local_one(
 
 GET = b"GET /rocketmq/nsaddr HTTP/1.1\r\nHost: a\r\n\r\n"
 WAITING, TIMER_LATE_S = 500, 0.003
-LISTED = Listed(("ns-1:9876",))
+LISTED = ListedNameServers(("ns-1:9876",))
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[[bytes], Awaitable[Streams]]
 
 
-def run_http(test: Callable[[Connect], Awaitable[None]], listed: Listed = LISTED) -> None:
+def run_http(test: Callable[[Connect], Awaitable[None]], listed: ListedNameServers = LISTED) -> None:
     """Run a test with the HTTP side alone; ``connect`` opens a connection and sends its first bytes."""
 
     async def serving() -> None:
@@ -303,7 +302,7 @@ def test_late_timers_do_not_make_the_queue_in_the_kernel_longer() -> None:
 
     are_answered = asyncio.Event()
 
-    def listed() -> Listed:
+    def listed() -> ListedNameServers:
         answered_s.append(loop.now_s)
         if len(answered_s) == WAITING:
             are_answered.set()
@@ -331,7 +330,7 @@ def test_a_list_that_is_kept_says_so() -> None:
         assert (status(head), body) == (b"HTTP/1.1 200 OK", b"ns-1:9876")
         assert b"\r\nX-Rocketns-Kept-Seconds: 34\r\n" in head
 
-    run_http(test, Listed(("ns-1:9876",), 34.2))
+    run_http(test, ListedNameServers(("ns-1:9876",), 34.2))
 
 
 def test_a_lack_of_open_files_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

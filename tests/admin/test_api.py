@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
-from rocketns.admin.api import answers, copies, handlers, tables
+from rocketns.admin.api import copies, handlers, paging, tables
 from rocketns.admin.api.openapi import ROOT, document
 from rocketns.config.sections import OWN_NAMES
 from tests.admin.conftest import V4_9_4, Ask, Broker, Managed, get
@@ -30,7 +30,7 @@ def test_a_broker_has_its_version_its_times_and_its_connection(managed: Managed,
     assert row == {
         "cluster": "C1", "broker": "broker-a", "id": 0, "address": "10.0.0.1:10911", "role": "master", "zone": None,
         "state": "live", "unconfirmed": None, "since": began, "lastHeartbeat": began, "silentMs": 3000,
-        "timeoutMs": 10_000, "version": 401, "versionName": "4.9.4", "connection": peer,
+        "lateMs": 5_500, "timeoutMs": 10_000, "version": 401, "versionName": "4.9.4", "connection": peer,
         "haAddress": "10.0.0.1:10912",
     }  # fmt: skip
 
@@ -128,7 +128,7 @@ def test_a_page_ends_before_its_limit_and_says_where_the_next_one_begins(managed
         register_many(broker, 100)
         while offset is not None:
             answer = get(managed, "brokers", limit=500, offset=offset)
-            assert len(answer.body) <= answers.PAGE_BYTES_MAX + 200
+            assert len(answer.body) <= paging.PAGE_BYTES_MAX + 200
             page = ask("brokers", limit=500, offset=offset)
             assert page["total"] == 100
             found += [row["broker"][:3] for row in page["items"]]
@@ -139,7 +139,7 @@ def test_a_page_ends_before_its_limit_and_says_where_the_next_one_begins(managed
 def test_a_row_that_is_too_large_for_a_page_has_one_of_its_own(
     managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "PAGE_BYTES_MAX", 100)
+    monkeypatch.setattr(paging, "PAGE_BYTES_MAX", 100)
     with Broker(managed, "a") as broker:
         broker.register(["b", "c"])
         page = ask("topics")
@@ -150,7 +150,7 @@ def test_a_long_name_is_cut_and_says_so(managed: Managed, ask: Ask) -> None:
     with Broker(managed, "n" * 4_000) as broker:
         broker.register()
         (row,) = ask("brokers")["items"]
-    assert row["broker"] == "n" * answers.NAME_CHARACTERS_MAX + "… (cut, 4000 characters)"
+    assert row["broker"] == "n" * paging.NAME_CHARACTERS_MAX + "… (cut, 4000 characters)"
 
 
 def test_a_route_leaves_out_what_makes_it_too_long_and_counts_it(

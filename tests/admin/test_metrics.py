@@ -17,7 +17,7 @@ from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns import logs
 from rocketns.admin import gate, view
 from rocketns.admin.metrics import exposition
-from rocketns.admin.metrics.catalogue import THEMES
+from rocketns.admin.metrics.exposition import THEMES
 from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, counter
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
@@ -195,6 +195,8 @@ def a_silent_broker_and_one_that_came_back(world: World) -> None:
     for _ in range(61):
         world.managed.advance(SECOND)
     other.register()
+    for _ in range(6):
+        world.managed.advance(SECOND)
 
 
 @moving({"rocketns_min_broker_id_changes_total": GROWS})

@@ -11,20 +11,18 @@ import orjson
 import pytest
 
 from interop.harness import codes
-from rocketns.admin.api.answers import dumps
-from rocketns.admin.api.assessing import DAY_MS, LOST_MAX, Own, Seen, assess, lost_brokers
-from rocketns.admin.api.copies import Brokers
-from rocketns.admin.recent import ring
-from rocketns.admin.recent.ring import Recent, Recorded
-from rocketns.admin.recent.wiped import GROUPS_MAX, count_closed
-from rocketns.admin.recent.words import WORDS, in_words
+from rocketns.admin import recent
+from rocketns.admin.api.copies import BrokersCopy
+from rocketns.admin.api.paging import dumps
+from rocketns.admin.api.status import DAY_MS, LOST_MAX, Own, SeenTables, assess, lost_brokers
+from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, count_closed, in_words
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo import events as e
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from tests.admin.conftest import Ask, Broker, Managed, get
 
 pytestmark = pytest.mark.usefixtures("no_old_numbers")
@@ -35,7 +33,7 @@ NOW_MS = 1_800_000_000_000
 
 def reasons(own: Own) -> list[tuple[str, str]]:
     """The reasons that the status gives, without "no broker is registered"."""
-    found = assess(own, Seen(Brokers((), 0, ())), (), FleetState(0), NOW_MS)
+    found = assess(own, SeenTables(BrokersCopy((), 0, ())), (), FleetState(0), NOW_MS)
     return [(one.level, one.text) for one in found if (one.level, one.text) != NO_BROKER]
 
 
@@ -89,13 +87,17 @@ def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Man
 
 def test_the_ring_is_bounded_in_changes_and_in_characters(managed: Managed, ask: Ask) -> None:
     with managed.connect() as client:
-        for number in range(ring.EVENTS_MAX + 5):
+        for number in range(recent.EVENTS_MAX + 5):
             client.post(codes.PUT_KV_CONFIG, {"namespace": "n", "key": "k" * 4000, "value": number})
-        for _ in range(ring.EVENTS_MAX + 5):
+        for _ in range(recent.EVENTS_MAX + 5):
             client.receive()
     page = ask("events", limit=1, sort="seq")  # each item has an event, and the request for it another one
-    first = ring.EVENTS_MAX + 11
-    assert (page["total"], page["items"][0]["seq"], len(page["items"][0]["names"][1])) == (ring.EVENTS_MAX, first, 300)
+    first = recent.EVENTS_MAX + 11
+    assert (page["total"], page["items"][0]["seq"], len(page["items"][0]["names"][1])) == (
+        recent.EVENTS_MAX,
+        first,
+        300,
+    )
 
 
 HERE = Member(OWN, "rocketns", "", 1_000, 9_000, 2, 7)
@@ -135,7 +137,7 @@ def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queue
     assert "disagreeTopic" not in [one["name"] for one in ask("status")["reasons"]]
 
 
-DOUBT = Doubt(Reason.RESTORED, 0, 1, 0)
+DOUBT = Doubt(DoubtReason.RESTORED, 0, 1, 0)
 CHANGE = e.TopicChange("T", None, queue_data(8, 8, 6, 0))
 TOLD = {
     "reg": (e.BrokerRegistered("C", "b", "a:1", 0, None, None, 1, None, None, None), "b:0 at a:1 registered"),
@@ -176,11 +178,11 @@ def test_each_kind_with_words_is_told() -> None:
 
 
 OF_STATUS = 192 * 1024  # bytes that docs/limits.md leaves to the status in a message of the stream
-NO_BROKERS: Brokers = SimpleNamespace(rows=())  # type: ignore[assignment]
+NO_BROKERS: BrokersCopy = SimpleNamespace(rows=())  # type: ignore[assignment]
 
 
 def lost(names: list[str]) -> list[str]:
-    changes = [Recorded(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
+    changes = [RecentChange(seq, 0, "down", name, name, 0, name, "expired") for seq, name in enumerate(names)]
     return [row.broker for row in lost_brokers(NO_BROKERS, changes, 0)]
 
 

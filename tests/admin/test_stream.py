@@ -10,10 +10,9 @@ import orjson
 import pytest
 
 from interop.harness.wire import eventually
-from rocketns.admin import gate
+from rocketns.admin import gate, recent
 from rocketns.admin.page import stream
 from rocketns.admin.page.files import RANGES_MAX, chosen
-from rocketns.admin.recent import ring
 from tests.admin.conftest import Broker, Managed
 
 REQUEST = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -113,7 +112,7 @@ def test_long_names_are_cut_in_heartbeats(managed: Managed) -> None:
         read_until(reader, b"event: status")
         broker.beat()
         beats = read_beats(reader)
-    assert len(beats[0][0]) == ring.NAME_CHARACTERS_MAX
+    assert len(beats[0][0]) == recent.NAME_CHARACTERS_MAX
 
 
 def test_a_page_is_served_under_its_own_names_only_with_a_strict_policy(managed: Managed) -> None:

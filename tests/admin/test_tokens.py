@@ -13,11 +13,18 @@ from hypothesis import strategies as st
 
 from interop.harness import codes
 from interop.harness.wire import eventually
-from rocketns.admin import gate, server
+from rocketns.admin import gate, server, tokens
 from rocketns.admin.api.handlers import PATHS as API
-from rocketns.admin.tokens import access, classes
-from rocketns.admin.tokens.classes import PATHS, UnclassedPath
-from rocketns.admin.tokens.file import FILE_BYTES_MAX, TOKENS_MAX, TokenFile, Tokens, TokensError, read_tokens
+from rocketns.admin.tokens import (
+    FILE_BYTES_MAX,
+    PATHS,
+    TOKENS_MAX,
+    TokenFile,
+    Tokens,
+    TokensError,
+    UnclassedPath,
+    read_tokens,
+)
 from rocketns.errors import StartupError
 from tests.admin.conftest import Managed
 from tests.admin.http import Answer
@@ -123,11 +130,11 @@ def test_who_is_refused_fills_no_log_and_no_token_is_in_it(
     guarded: Guarded, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(gate.Gate, "now_s", lambda _: now[0])
+    monkeypatch.setattr(gate.AdminGate, "now_s", lambda _: now[0])
     for _ in range(200):
         guarded.ask("/metrics", WRONG)
         guarded.ask(f"/api/v1/kv?token={TOKENS['probe']}", TOKENS["probe"])
-    now[0] += access.LOG_INTERVAL_S
+    now[0] += tokens.LOG_INTERVAL_S
     guarded.ask("/metrics")
     lines = [one.getMessage() for one in caplog.records if "refused" in one.getMessage()]
     assert [line.rpartition(" ")[2] for line in lines] == ["1", "400"]  # since the last such line
@@ -155,7 +162,7 @@ def test_a_class_that_is_open_to_anyone_needs_no_token(guarded: Guarded) -> None
 def test_a_server_whose_feature_adds_a_path_without_a_class_does_not_start(
     monkeypatch: pytest.MonkeyPatch, start_managed: Callable[..., Managed]
 ) -> None:
-    monkeypatch.setattr(classes, "PATHS", {row: kind for row, kind in PATHS.items() if row != "/metrics"})
+    monkeypatch.setattr(tokens, "PATHS", {row: kind for row, kind in PATHS.items() if row != "/metrics"})
     with pytest.raises(UnclassedPath, match="/metrics"):
         start_managed()
 

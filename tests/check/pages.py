@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rocketns import cli
-from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.exposition import CUT, CUT_MEANING
+from rocketns.admin.metrics.exposition import CUT, CUT_MEANING, THEMES
 from rocketns.admin.metrics.family import SERIES_MAX, Family
 from rocketns.config import Configuration, properties
-from rocketns.config.checks.refused import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
+from rocketns.config.checks import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
 from rocketns.config.properties import OwnConfig
-from rocketns.config.texts.system import SYSTEM_PROPERTIES, SystemProperty
+from rocketns.config.system import SYSTEM_PROPERTIES, SystemProperty
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.server.control.measures import BOUNDS_S
 from rocketns.shadow.status.metrics import FAMILIES as OF_THE_SHADOW

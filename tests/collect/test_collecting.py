@@ -25,7 +25,7 @@ from rocketns.collect.durations import duration
 from rocketns.collect.names import Named, NamesError, parse_names
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.known_routes import KnownRoutes
 from tests.access.signing import KEY, SECRET
 from tests.client.peers import Serve, answer, serving
 from tests.support.certificates import Files, authority

@@ -21,7 +21,7 @@ from rocketns.journal import journal as journals
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.encoding import unescaped
 from rocketns.journal.reading.verifying import check as verify
-from rocketns.journal.restore.restoring import restore
+from rocketns.journal.restore import restore
 from rocketns.journal.segments import Store
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.routeinfo.events import Event

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rocketns import files
 from rocketns.config import CompatibleConfig, Configuration, properties
-from rocketns.config.checks.refused import CONTROL_CHARACTER
+from rocketns.config.checks import CONTROL_CHARACTER
 from rocketns.errors import NoPermission, RequestError, StartupError
 from rocketns.javatext import trim
 
@@ -228,6 +228,18 @@ def test_any_other_release_stops_the_start(text: str) -> None:
         CompatibleConfig().update({"rocketns.compatibleVersion": text})
 
 
+# What Java takes for another text without a word.
+MISREAD = {
+    "tls.server.mode=enforcng": "tls.server.mode='enforcng' counts as permissive: it is none of disabled, permissive, "
+    "enforcing",
+    "tls.server.mode=enforcing ": "tls.server.mode='enforcing ' counts as permissive: it is none of disabled, "
+    "permissive, enforcing",
+    "tls.server.need.client.auth=requires": "tls.server.need.client.auth='requires' counts as none: it is none of "
+    "none, optional, require",
+    "tls.server.authClient=ture": "tls.server.authClient='ture' counts as false: it is neither true nor false",
+}
+
+
 # A setting without effect is named with the reason, and with the name that was probably meant.
 
 
@@ -245,6 +257,7 @@ def test_any_other_release_stops_the_start(text: str) -> None:
             "tls.server.keypth=x",
             "'tls.server.keypth' has no effect: rocketns has no such property. The nearest name is tls.server.keyPath",
         ),
+        *MISREAD.items(),
         ("kvConfigPath= ", "kvConfigPath is empty: KV items are kept in memory, and a restart loses them"),
     ],
 )
@@ -252,7 +265,11 @@ def test_a_setting_of_the_file_without_effect_is_named(tmp_path: Path, line: str
     assert build(tmp_path, f"{line}\n").passed_over() == [sentence]
 
 
-@pytest.mark.parametrize("line", ["clusterTest=FALSE", "tls.server.mode=x", "productEnvName=", "listenPort="])
+@pytest.mark.parametrize(
+    "line",
+    ["clusterTest=FALSE", "tls.server.mode=enforcing", "tls.server.need.client.auth=REQUIRE", "tls.server.mode=",
+     "productEnvName=", "listenPort="],
+)  # fmt: skip
 def test_a_setting_with_effect_is_not_named(tmp_path: Path, line: str) -> None:
     assert build(tmp_path, f"{line}\n").passed_over() == []
 
@@ -273,7 +290,17 @@ def test_a_system_property_without_effect_is_named(tmp_path: Path, name: str, se
     assert configuration.passed_over() == []
 
 
-@pytest.mark.parametrize("name", ["tls.server.mode", "rocketmq.namesrv.addr", "java.io.tmpdir", "listenPrts"])
+def test_a_word_that_tls_does_not_have_is_named_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "tls.properties").write_text("\n".join((*MISREAD, "tls.server.keypath=x")))
+    given = dict(line.partition("=")[::2] for line in MISREAD)
+    expected = list({line.partition("=")[0]: sentence for line, sentence in MISREAD.items()}.values())
+    configuration = build(tmp_path, system=given | {"tls.config.file": str(tmp_path / "tls.properties")})
+    assert configuration.passed_over_system_properties() == expected
+    unknown = "'tls.server.keypath' has no effect: the property is called tls.server.keyPath"
+    assert configuration.passed_over_tls() == [unknown, *expected]
+
+
+@pytest.mark.parametrize("name", ["rocketmq.namesrv.addr", "java.io.tmpdir", "listenPrts"])
 def test_a_system_property_that_is_read_or_java_s_is_not_named(tmp_path: Path, name: str) -> None:
     """JAVA_OPT contains properties for the JVM."""
     assert build(tmp_path, system={name: "1"}).passed_over_system_properties() == []

@@ -20,7 +20,7 @@ from rocketns.config import (
 from rocketns.config.journal import BUFFER_BYTES_MIN
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
 from rocketns.config.sections import CLASSES
-from rocketns.config.texts.system import system_properties
+from rocketns.config.system import system_properties
 from rocketns.config.tls import TLS_PROPERTIES, ClientAuth, TlsConfig, TlsMode
 from rocketns.errors import StartupError
 

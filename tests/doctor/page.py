@@ -25,7 +25,7 @@ from rocketns.fleet.group_view import GroupView
 from rocketns.languages import use
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import V5_5_0
-from rocketns.protocol.topic_validator import CREATION_TOPIC, SELF_TEST_TOPIC
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 from tests.check.source import ROOT
 
 NS_1, NS_2 = "10.0.0.1:9876", "10.0.0.2:9876"

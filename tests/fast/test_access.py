@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame
 from rocketns._fast.access.networks import NETWORK_TABLE_MAX, Networks
-from rocketns.config.texts.networks import Network, packed, packed_address
+from rocketns.config.address_texts import Network, packed, packed_address
 from tests.compiled.access import DecisionTable, lookup_digest, peer_of, siphash128
 from tests.fast.lookups import CLIENTS, KEYS, SIGNATURE, look_up, signed, signed_binary, valid_frames
 

@@ -22,17 +22,16 @@ from rocketns._fast.codec.json_shape import count_values, quote_numeric_keys
 from rocketns._fast.system.proxy_extensions import fault_of
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import bounds, spec
-from rocketns.protocol import frame as reference
-from rocketns.protocol.body import topic_queue_mapping as mapping
-from rocketns.protocol.body.registration import topic_config_wrapper as wrapper
+from rocketns.protocol.body import decoding as mapping
+from rocketns.protocol.body import register_broker_body as wrapper
 from rocketns.protocol.body.route import TopicTable, queue_data
 from rocketns.protocol.bounds import ODD_VALUES_MAX
-from rocketns.protocol.json.lenient import NumberText
-from rocketns.protocol.json.numbers import as_int
+from rocketns.protocol.json.fastjson import NumberText, as_int
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
+from tests.support import frames as reference
 from tests.support.proxyheaders import tlv
 
-MAX = reference.FRAME_SIZE_MAX_BYTES
+MAX = bounds.FRAME_SIZE_MAX_BYTES
 
 headers = st.one_of(
     st.binary(max_size=40),

@@ -14,7 +14,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
 from rocketns._fast.access.networks import NetworkFlag
 from rocketns._fast.connections.messages import Ending
-from rocketns.config.texts.networks import packed
+from rocketns.config.address_texts import packed
 from tests.fast.lookups import CLIENTS, look_up, signed, signed_binary
 from tests.fast.steps import connection_of, reactors_of, settle, transport_of
 from tests.support.live import LiveServer

@@ -20,10 +20,8 @@ from rocketns._fast.codec import registration_blocks
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
 from rocketns.protocol import spec
-from rocketns.protocol.body.registration import decoding
-from rocketns.protocol.body.registration.compact import read_compact
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body import register_broker_body
+from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, decode_register_broker_body, read_compact
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.bounds import BlockLimits
 from rocketns.protocol.codes import V5_0_0
@@ -201,7 +199,7 @@ def test_a_body_is_read_by_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) 
     expected = reference(BROKER_5_5_0)
     assert fast(spaced) == DECLINED
     assert decode_register_broker_body(spaced, compressed=False, version=V5_0_0, now_ms=1) == expected
-    monkeypatch.setattr(decoding, "decode_plain", None)
+    monkeypatch.setattr(register_broker_body, "decode_plain", None)
     assert decode_register_broker_body(BROKER_5_5_0, compressed=False, version=V5_0_0, now_ms=1) == expected
 
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from rocketns._fast.codec.fingerprint import fingerprint
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body.registration.body_fingerprint import BodyFingerprint
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
-from rocketns.protocol.body.registration.topic_config_wrapper import decode_topic_config_wrapper
+from rocketns.protocol.body.register_broker_body import (
+    BodyFingerprint,
+    RegisterBrokerBody,
+    decode_register_broker_body,
+    decode_topic_config_wrapper,
+)
 from rocketns.protocol.codes import V3_0_11, V5_0_0
 from tests.fast.test_register_body import BROKER_4_9, BROKER_5_5_0
 from tests.protocol.strategies import decode_by_definition, mutated

@@ -7,7 +7,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.servers import NameServer
 from rocketns.config import Limits, NamesrvConfig, NettyServerConfig, properties
-from rocketns.config.checks.refused import BLACK_LIST
+from rocketns.config.checks import BLACK_LIST
 from rocketns.config.properties import PREFIX
 from tests.behaviour.calls import settings, switch, update_settings
 from tests.behaviour.conftest import Names

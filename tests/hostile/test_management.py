@@ -15,13 +15,11 @@ from aiohttp.web import BaseRequest, RequestHandler
 
 from interop.harness.servers import NameServer as Process
 from interop.harness.wire import eventually
-from rocketns.addressserver import probing
-from rocketns.addressserver.listing import Listing
-from rocketns.addressserver.probing import Probing
+from rocketns.addressserver import listing as listing_module
+from rocketns.addressserver.listing import Probing, ReadyNameServers
 from rocketns.addressserver.server import ANSWER_BYTES_MAX
 from rocketns.admin import gate
-from rocketns.admin.gate import CONNECTIONS_MAX, Gate, Guard
-from rocketns.admin.turns import REQUESTS_PER_TURN_MAX
+from rocketns.admin.gate import CONNECTIONS_MAX, REQUESTS_PER_TURN_MAX, AdminConnection, AdminGate
 from rocketns.client import name_server
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
@@ -35,38 +33,38 @@ from tests.admin.conftest import Managed
 from tests.support.tlsclient import any_server
 
 
-def entered(at: Gate, host: str, *, is_answering: bool, unsent: int = 0) -> Guard:
+def entered(at: AdminGate, host: str, *, is_answering: bool, unsent: int = 0) -> AdminConnection:
     """A connection of this host whose transport is not a real one."""
     transport = Mock(asyncio.Transport)
     transport.get_extra_info.return_value = (host, 1)
     transport.get_write_buffer_size.return_value = unsent
-    guard = Guard(at, Mock)
+    guard = AdminConnection(at, Mock)
     guard.connection_made(transport)
     guard.is_answering = is_answering
     return guard
 
 
-def ended(guard: Guard) -> bool:
+def ended(guard: AdminConnection) -> bool:
     assert guard.transport is not None
     return bool(guard.transport.abort.called)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def full(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    at = Gate()
+def full(monkeypatch: pytest.MonkeyPatch) -> AdminGate:
+    at = AdminGate()
     monkeypatch.setattr(at, "now_s", lambda: 0.0)
     return at
 
 
 @pytest.mark.parametrize("is_answering", [True, False])
-def test_a_host_that_asks_for_much_does_not_end_the_request_of_another(full: Gate, is_answering: bool) -> None:
+def test_a_host_that_asks_for_much_does_not_end_the_request_of_another(full: AdminGate, is_answering: bool) -> None:
     """Also if the other's connection is the oldest of those that are answered, or the only one that waits."""
     probe = entered(full, PROBE, is_answering=is_answering)
     others = [entered(full, OTHER, is_answering=True) for _ in range(2 * gate.CONNECTIONS_MAX)]
     assert [ended(guard) for guard in (probe, others[0])] == [False, True]
 
 
-def test_the_oldest_waiting_connection_makes_room_if_hosts_are_many(full: Gate) -> None:
+def test_the_oldest_waiting_connection_makes_room_if_hosts_are_many(full: AdminGate) -> None:
     """The host with the most has no more than a sixteenth, so it does not matter which."""
     answered = [entered(full, OTHER, is_answering=True) for _ in range(8)]
     waiting = [entered(full, f"10.0.1.{number}", is_answering=False) for number in range(gate.CONNECTIONS_MAX)]
@@ -81,14 +79,14 @@ class Port:
     """The connections of a gate, without sockets."""
 
     def __init__(self) -> None:
-        self.gate = Gate()
+        self.gate = AdminGate()
         self.begun: list[str] = []  # the hosts whose requests aiohttp got
 
-    def asks(self, host: str) -> Guard:
+    def asks(self, host: str) -> AdminConnection:
         """A new connection with one request."""
         transport = Mock(asyncio.Transport, is_closing=lambda: False)
         transport.get_extra_info.return_value = (host, 1)
-        guard = Guard(self.gate, lambda: Mock(data_received=lambda _: self.begun.append(host)))
+        guard = AdminConnection(self.gate, lambda: Mock(data_received=lambda _: self.begun.append(host)))
         guard.connection_made(transport)
         request = b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
         guard.get_buffer(-1)[: len(request)] = request
@@ -164,7 +162,7 @@ def no_collection() -> Iterator[None]:
 
 def kept() -> list[object]:
     """Objects of connections, which hold all others of a connection."""
-    kinds = Guard | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
+    kinds = AdminConnection | RequestHandler | BaseRequest | Secured | SecuredTransport | TlsStream
     return [one for one in gc.get_objects() if isinstance(one, kinds)]
 
 
@@ -187,12 +185,15 @@ def test_a_connection_that_ended_is_freed_by_its_last_reference(managed: Managed
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the machine decides who is listed: a busy one may need more than the 2 s."""
-    monkeypatch.setattr(probing, "ANSWER_WITHIN_S", 60.0)
+    monkeypatch.setattr(listing_module, "ANSWER_WITHIN_S", 60.0)
 
 
 async def probed(addr: str) -> tuple[bool, str | None]:
     """Whether the address server would list it now, and why `rocketns health` says that it is not ready."""
-    client, listing = RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX), Listing(0.0)
+    client, listing = (
+        RemotingClient(lambda: TlsConfig.read({}, {}), answer_bytes_max=ANSWER_BYTES_MAX),
+        ReadyNameServers(0.0),
+    )
     asking = Probing(client, listing, SerializeType.JSON)
     asking.set_addresses({addr: addr})
     await asking.ask_all()

@@ -19,7 +19,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.servers import RocketnsServer
 from rocketns import __version__
-from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, SWITCH, TOOLS
+from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, TOOLS
 from rocketns.tools.arguments import SHELLS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -175,7 +175,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 DIST = os.environ.get("ROCKETNS_DIST", "")
 MINORS = (11, 12, 13, 14)
-COMMANDS = (AUDIT, COLLECT, DOCTOR, SHADOW, SWITCH, REPLAY)
+COMMANDS = (AUDIT, COLLECT, DOCTOR, SHADOW, REPLAY)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILD_TIMEOUT_S)]
 
 

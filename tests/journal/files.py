@@ -52,8 +52,8 @@ PATIENT = """
 import sys
 from rocketns import first_routes
 from rocketns.__main__ import main
-from rocketns.journal.durable import written
-first_routes.UNHEARD_S = written.WITHIN_S = 60.0
+from rocketns.journal import writer
+first_routes.UNHEARD_S = writer.WITHIN_S = 60.0
 sys.exit(main())
 """
 

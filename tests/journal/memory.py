@@ -9,7 +9,7 @@ from rocketns.config.journal import JournalConfig
 from rocketns.journal.buffer import Buffer, BufferLimits
 from rocketns.journal.journal import Journal
 from rocketns.journal.writer import Chunk, Writer
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.replay import Record, check_columns, parsed
@@ -60,7 +60,12 @@ class MemoryWriter(Writer):
 
 
 def memory_journal(
-    tables: RouteTables, kv: dict | None = None, *, filled: Reason | None = None, stuck: bool = False, **config: object
+    tables: RouteTables,
+    kv: dict | None = None,
+    *,
+    filled: DoubtReason | None = None,
+    stuck: bool = False,
+    **config: object,
 ) -> tuple[Journal, MemoryWriter]:
     """A started journal, with a ``stuck`` writer. Its waiting work is done at the next `run_work`."""
     settings = JournalConfig(journal_path="/nowhere", journal_ns="n1", **config)  # type: ignore[arg-type]

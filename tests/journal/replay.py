@@ -11,8 +11,8 @@ import orjson
 from rocketns.journal import record
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.body.route import QueueData
+from rocketns.routeinfo.known_routes import KnownBroker, KnownRoutes
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
 
 Record = dict[str, Any]
 TYPES = {"long": int, "int": int, "string": str, "boolean": bool}
@@ -47,7 +47,7 @@ def check_columns(one: Record) -> None:
 class State:
     """A reader's state, built by the code that a restart uses. Each record is checked before it is applied.
 
-    A ``tput`` may say what is known: topics that waited for room are recorded as they are then, see `pieces.owed`.
+    A ``tput`` may say what is known: topics that waited for room are recorded as they are then, see `DeferredTopics`.
     ``lenient``: the reader began in the middle of a boot, so records may remove things it has not seen.
     """
 

@@ -13,18 +13,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns.journal import encoding, record
+from rocketns.journal import encoding, record, restore
 from rocketns.journal.chain import NO_HASH
 from rocketns.journal.effects import LARGE_BEAT_BYTES, LARGE_BEAT_EVERY_MS
 from rocketns.journal.journal import Journal
 from rocketns.journal.record import KINDS
-from rocketns.journal.restore import lines
-from rocketns.journal.restore.finding import JournalFile
-from rocketns.journal.restore.reading import Reading
+from rocketns.journal.restore import JournalPass, StoredFile
 from rocketns.journal.segments import Segment, day_of
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import (
     AdminRequested,
     BrokerHeartbeat,
@@ -153,7 +151,7 @@ def test_a_large_heartbeat_that_ends_a_doubt_is_recorded(told: Told) -> None:
     manager, broker = told.manager, MASTER.but(name="b" * LARGE_BEAT_BYTES)
     manager.register(broker, table_of("a", "b"))
     manager.note(manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))
-    doubt = Doubt(Reason.SILENT_TOGETHER, manager.now_ms, manager.now_ms + 600_000, BOOT_MS)
+    doubt = Doubt(DoubtReason.SILENT_TOGETHER, manager.now_ms, manager.now_ms + 600_000, BOOT_MS)
     manager.note(liveness.doubt_broker(manager.tables, manager.key(broker), doubt, manager.now_ms))
     told.of()
     assert [one["ev"] for one in told.events(*manager.tables.refresh(CLUSTER, ADDR, manager.now_ms))] == ["hb"]
@@ -163,7 +161,7 @@ def test_a_doubt_its_reason_and_what_ends_it(told: Told) -> None:
     told.manager.register(MASTER, table_of("a", "b"))
     told.of()
     told.manager.now_ms += 120_001
-    doubt = Doubt(Reason.SILENT_TOGETHER, told.manager.now_ms, told.manager.now_ms + 600_000, BOOT_MS)
+    doubt = Doubt(DoubtReason.SILENT_TOGETHER, told.manager.now_ms, told.manager.now_ms + 600_000, BOOT_MS)
     key = told.manager.key(MASTER)
     assert told.events(*liveness.doubt_broker(told.manager.tables, key, doubt, told.manager.now_ms)) == [
         {"ev": "doubt", "gap": 120_001, "doubt": "silent_together", "seen": BOOT_MS} | KEY
@@ -367,8 +365,8 @@ class Read(dict[str, Any]):
 def test_a_start_reads_the_columns_that_restore(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of two files the first names another server, so that its start is read, and the second is a copy."""
     monkeypatch.setattr(Read, "by_kind", defaultdict(set), raising=False)
-    record_of = lines.record_of
-    monkeypatch.setattr(lines, "record_of", lambda *given: Read(record_of(*given) or {}))
+    record_of = restore.record_of
+    monkeypatch.setattr(restore, "record_of", lambda *given: Read(record_of(*given) or {}))
     pairs = [name for kind in KINDS for name in ("reg", kind)]
     written = [(kind, one) for kind in ("open", "start", *pairs) for one in records_of_kind(kind)]
     written[0][1]["ns"] = "another"
@@ -378,8 +376,8 @@ def test_a_start_reads_the_columns_that_restore(monkeypatch: pytest.MonkeyPatch,
     for number, some in ((1, told[:-1]), (2, told[-1:])):
         path = tmp_path / f"{number}.jsonl"
         path.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in some))
-        files.append(JournalFile(Segment(day_of(0), 1, number), path))
-    Reading("x", 0, threading.Event()).read(files)
+        files.append(StoredFile(Segment(day_of(0), 1, number), path))
+    JournalPass("x", 0, threading.Event()).read(files)
     looked_at = {kind: names & columns_of(kind).keys() for kind, names in Read.by_kind.items()}
     assert looked_at == {kind: set(row.restoring) for kind, row in KINDS.items() if row.restoring is not None}
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 
 from rocketns.journal import journal as journal_module
+from rocketns.journal import snapshot
 from rocketns.journal.journal import HOUR_MS, Journal
-from rocketns.journal.pieces import snapshot
-from rocketns.journal.pieces.snapshot import Snapshot
+from rocketns.journal.snapshot import SnapshotWriter
 from rocketns.protocol.body.route import queue_data
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import BrokerHeartbeat
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, memory_journal, run_work
@@ -160,7 +160,7 @@ def test_a_loss_is_followed_by_a_snapshot_from_which_readers_know_the_state_agai
 def test_the_journal_has_the_restored_tables_before_the_server_serves() -> None:
     """A broker whose address refuses connections is removed a moment later. The journal shows that it was there."""
     manager = filled(2, 100)
-    _, writer = memory_journal(manager.tables, filled=Reason.RESTORED)
+    _, writer = memory_journal(manager.tables, filled=DoubtReason.RESTORED)
     state = State(lenient=True)
     state.apply(writer.take())
     assert state.snapshot_ended
@@ -172,6 +172,6 @@ def test_no_piece_of_a_snapshot_has_more_than_a_thousand_entries() -> None:
     manager = Manager()
     manager.register(MASTER, table_of(*(f"t{number}" for number in range(20_000))))
     journal, _ = memory_journal(manager.tables)
-    pieces = list(Snapshot(manager.tables, journal._effects.members, {}, journal.buffer))
+    pieces = list(SnapshotWriter(manager.tables, journal._effects.members, {}, journal.buffer))
     assert sum(pieces) > 30_000  # each topic is work twice: its name is noted first, and written later
     assert max(pieces) <= 1_000

@@ -26,7 +26,7 @@ from rocketns.processor.trail import (
 )
 from rocketns.protocol.codes import ResponseCode
 from rocketns.protocol.command import Reply
-from rocketns.routeinfo.admission import Bounds
+from rocketns.routeinfo.admission import PrincipalBounds
 from rocketns.routeinfo.events import AdminRequested, Cause, Event, RequestRefused
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from tests.processor.asking import START, Connection, World
@@ -88,7 +88,7 @@ TEAM = "team-a"
 
 def bounded(world: World, mode: Mode = Mode.ENFORCE, principal: str | None = TEAM, **bounds: int) -> World:
     """The world with a policy that bounds the team. Requests are the principal's."""
-    team = Principal(TEAM, frozenset({Access.BROKER}), bounds=Bounds(**bounds))
+    team = Principal(TEAM, frozenset({Access.BROKER}), bounds=PrincipalBounds(**bounds))
     world.context.guard.follow(Policy((team,), {Access.BROKER: mode}))
     world.context.asked_by((principal,) if principal else (), None)
     return world
@@ -127,8 +127,8 @@ def test_a_broker_counts_for_the_principal_that_registered_it_last(world: World)
 
 def test_a_sender_that_is_several_principals_registers_by_the_right_of_one_that_has_room(world: World) -> None:
     """Whichever the policy has first. A broker stays with its principal."""
-    everybody = Principal("everybody", frozenset({Access.BROKER}), bounds=Bounds(brokers_max=1))
-    fleet = Principal("fleet", frozenset({Access.BROKER}), bounds=Bounds(brokers_max=2))
+    everybody = Principal("everybody", frozenset({Access.BROKER}), bounds=PrincipalBounds(brokers_max=1))
+    fleet = Principal("fleet", frozenset({Access.BROKER}), bounds=PrincipalBounds(brokers_max=2))
     world.context.guard.follow(Policy((everybody, fleet), {Access.BROKER: Mode.ENFORCE}))
     world.context.asked_by(("everybody",), None)
     assert [register_topics(world, number).code for number in (1, 2)] == [SUCCESS, BUSY]

@@ -11,8 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
+from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, decode_register_broker_body
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1

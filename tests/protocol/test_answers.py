@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocketns._fast.codec.wire import next_frame
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import command
 from rocketns.protocol.body import bodies
+from rocketns.protocol.body.decoding import decode_route_without_brokers, decode_topic_route_data
 from rocketns.protocol.body.route import (
     BrokerData,
     DataVersion,
@@ -21,13 +23,11 @@ from rocketns.protocol.body.route import (
     TopicRouteData,
     queue_data,
 )
-from rocketns.protocol.body.route_decoding import decode_route_without_brokers, decode_topic_route_data
-from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.codes import SerializeType, version_name
 from rocketns.protocol.command import Reply
 from rocketns.protocol.encoding import encode_reply, encode_request
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES, next_frame
 from rocketns.protocol.json import fastjson
-from rocketns.protocol.versions import version_name
 from tests.protocol.strategies import any_bytes, ints, json_texts, json_values, longs, mutated, texts
 
 JSON, ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketns.protocol.order_conf import order_conf_mistake
+from rocketns.protocol.body.route import order_conf_mistake
 
 
 @pytest.mark.parametrize("text", ["", ";", "a:4", "a:4;b:8", "a:4;;", "a:4:x", "a:4::", ":4", "a:+4", "a:0"])

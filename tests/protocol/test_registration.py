@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.body.data_version import decode_data_version
-from rocketns.protocol.body.queue_data import decode_queue_datas
-from rocketns.protocol.body.registration import inflating
-from rocketns.protocol.body.registration.decoding import decode_register_broker_body
-from rocketns.protocol.body.registration.register_broker_body import RegisterBrokerBody
-from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper, decode_topic_config_wrapper
+from rocketns.protocol.body import register_broker_body
+from rocketns.protocol.body.decoding import decode_data_version, decode_queue_datas
+from rocketns.protocol.body.register_broker_body import (
+    RegisterBrokerBody,
+    TopicConfigWrapper,
+    decode_register_broker_body,
+    decode_topic_config_wrapper,
+)
 from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
 from rocketns.protocol.bounds import (
     BLOCK_BYTES_MAX,
@@ -408,8 +410,8 @@ def test_a_body_that_inflates_beyond_the_limit_is_refused() -> None:
 
 def test_bytes_after_the_last_section_are_not_decode_compressed() -> None:
     """As in Java. Of a request of 32 KB that inflates to 31 MB of zeros, only the beginning is inflated."""
-    beginning = inflating.inflate(zlib.compress(b"\0" * (31 << 20)), True)
-    assert len(beginning) <= inflating.INFLATED_AT_FIRST_BYTES
+    beginning = register_broker_body.inflate(zlib.compress(b"\0" * (31 << 20)), True)
+    assert len(beginning) <= register_broker_body.INFLATED_AT_FIRST_BYTES
 
 
 def test_a_block_has_a_limit_of_bytes() -> None:

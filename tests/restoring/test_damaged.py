@@ -17,13 +17,12 @@ import pytest
 
 from interop.harness import codes
 from interop.harness.payloads import data_version, register_body, topic_config
-from rocketns.journal.restore import lines
-from rocketns.journal.restore.reading import GivenUpError, Restored
-from rocketns.journal.restore.restoring import restore
+from rocketns.journal import restore as restore_module
+from rocketns.journal.restore import GivenUpError, Restored, restore
 from rocketns.protocol.body.route import DataVersion
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
+from rocketns.routeinfo.filling import fill
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.routeinfo.unconfirmed.filling import fill
 from tests.simulation.wild import WildSimulation, hold_snapshot, outcome_of
 from tests.support.histories import Ask, Pass, Restart, damaged_line
 from tests.support.profile import new_seed
@@ -182,7 +181,7 @@ def test_an_end_with_something_else_ends_no_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_line_of_any_length_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LINE_BYTES_MAX", 1_000)
+    monkeypatch.setattr(restore_module, "LINE_BYTES_MAX", 1_000)
     two(tmp_path).raw(b'{"boot":' + b"1" * 5_000 + b"}\n").put("stop").close()
     assert read(tmp_path).routes.groups.keys() == {"a", "b"}
 
@@ -369,7 +368,7 @@ def lost_brokers(written: Written, changed: list[Mutation]) -> set[str]:
         for path, _, _ in changed:
             path.write_bytes(b"".join(line + b"\n" for line in written.files[path]))
     assert restored is not None
-    fill(RouteTables(), restored.routes, Reason.RESTORED, 0, 1)
+    fill(RouteTables(), restored.routes, DoubtReason.RESTORED, 0, 1)
     touched = set().union(*(names for _, _, names in changed))
     there = {name for name, group in restored.routes.groups.items()
              if group.brokers and name in restored.routes.topics.get("T" + name[1:], ())}  # fmt: skip

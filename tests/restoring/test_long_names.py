@@ -15,8 +15,7 @@ from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.fleet.answers import differing_digests, differing_groups, topic_names
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
-from rocketns.routeinfo.unconfirmed.long_names import leave_out_long_names
+from rocketns.routeinfo.known_routes import KnownRoutes, leave_out_long_names
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import cluster_info, route, topic_list

@@ -21,7 +21,7 @@ from interop.harness.supervisor import Supervisor
 from interop.harness.wire import Client, eventually
 from rocketns import first_routes
 from rocketns.config import Configuration
-from rocketns.journal.restore import restoring
+from rocketns.journal import restore
 from rocketns.namesrv_controller import NamesrvController
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -170,7 +170,7 @@ def test_a_cancelled_start_does_not_go_on_reading(tmp_path: Path, monkeypatch: p
         if given_up.wait(60):
             ended.set()
 
-    monkeypatch.setattr(restoring, "restore", slow_restore)
+    monkeypatch.setattr(restore, "restore", slow_restore)
     config = tmp_path / "ns.properties"
     settings = {"listenPort": 0, "bindAddress": "127.0.0.1", "kvConfigPath": tmp_path / "kv.json",
                 "journalPath": tmp_path / "j"}  # fmt: skip
@@ -197,7 +197,7 @@ def test_lookups_are_answered_and_registrations_wait(
     with server.connect() as client:
         registered(client, names)
         server.stop()
-    may_end, real, port = threading.Event(), restoring.restore, free_port()
+    may_end, real, port = threading.Event(), restore.restore, free_port()
 
     def slow_restore(*given: object) -> object:
         server.clock.advance(1_500)  # so that the jobs of the first second run before requests are read
@@ -205,7 +205,7 @@ def test_lookups_are_answered_and_registrations_wait(
         return real(*given)
 
     monkeypatch.setattr(first_routes, "UNHEARD_S", 1.2)
-    monkeypatch.setattr(restoring, "restore", slow_restore)
+    monkeypatch.setattr(restore, "restore", slow_restore)
     with ThreadPoolExecutor(3) as others:
         starting = others.submit(serve, listenPort=port)
         eventually(lambda: not socket.socket().connect_ex(("127.0.0.1", port)))
@@ -226,7 +226,7 @@ def test_the_journal_begins_when_the_server_serves(
     serve: Callable[..., TimedServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Not the time when the restore began: comparisons of name servers trust its tables from the start record on."""
-    real = restoring.restore
+    real = restore.restore
 
     def slow_restore(*given: object) -> object:
         server.clock.advance(900)
@@ -235,7 +235,7 @@ def test_the_journal_begins_when_the_server_serves(
     server = serve()
     began_ms = server.clock.now().epoch_ms
     server.stop()
-    monkeypatch.setattr(restoring, "restore", slow_restore)
+    monkeypatch.setattr(restore, "restore", slow_restore)
     serve().stop()
     starts = [one["ts"] for one in records_of(tmp_path / "j") if one["ev"] == "start"]
     assert starts == [began_ms * 1000, (began_ms + 900) * 1000]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rocketns.config import NamesrvConfig
 from rocketns.protocol.body import bodies
-from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
+from rocketns.protocol.body.register_broker_body import TopicConfigWrapper
 from rocketns.protocol.body.route import (
     DataVersion,
     QueueData,
@@ -19,10 +19,9 @@ from rocketns.protocol.body.route import (
     queue_data,
 )
 from rocketns.routeinfo import liveness, topics, view
+from rocketns.routeinfo.broker_topics import UNIT_FLAGS, routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import BrokerDown, BrokerRegistered, Cause, Event, TopicsDeleted, TopicsPut
-from rocketns.routeinfo.held.broker_topics import UNIT_FLAGS
-from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
@@ -203,7 +202,7 @@ def _check_indexes(tables: RouteTables) -> None:
         for broker_id, cluster in tables.registrants[name].items():
             held.setdefault(BrokerAddrInfo(cluster, group.broker_addrs[broker_id]), {})[name] = broker_id
     assert tables.registrants.keys() == tables.broker_addr_table.keys()
-    assert tables.held == held
+    assert tables.members_of == held
     assert tables.cluster_addr_table == listed
     assert tables.orphans.keys() == held.keys() - tables.broker_live_table.keys(), "a member without a live entry stays"
     assert tables.filter_server_table.keys() <= tables.broker_live_table.keys()

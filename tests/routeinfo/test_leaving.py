@@ -9,7 +9,7 @@ import pytest
 
 from rocketns.protocol.body.route import DataVersion, queue_data
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import (
     BrokerDown,
     BrokerHeartbeat,
@@ -19,9 +19,9 @@ from rocketns.routeinfo.events import (
     TopicChange,
     TopicsPut,
 )
+from rocketns.routeinfo.filling import fill
+from rocketns.routeinfo.known_routes import KnownRoutes
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
-from rocketns.routeinfo.unconfirmed.filling import fill
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.routeinfo.manager import (
     ADDR,
@@ -157,7 +157,7 @@ def test_a_slave_with_the_smallest_id_leaves_and_the_rest_is_told(manager: Manag
 def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
     known, tables = KnownRoutes(), RouteTables()
     known.put_broker("b", 0, "C", "a:1", "C").put(2**63 - 1, None, None, 0)
-    fill(tables, known, Reason.RESTORED, 0, 90_000)
+    fill(tables, known, DoubtReason.RESTORED, 0, 90_000)
     (entry,) = tables.broker_live_table.values()
     assert entry.timeout_ms == HEARTBEAT_TIMEOUT_MS_MAX
 
@@ -167,16 +167,16 @@ def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
 RIVAL = MASTER.but(addr="127.0.0.1:1", channel=object())
 
 
-def doubt_of(manager: Manager, reason: Reason = Reason.RESTORED, ms: int = 90_000) -> Doubt:
+def doubt_of(manager: Manager, reason: DoubtReason = DoubtReason.RESTORED, ms: int = 90_000) -> Doubt:
     return Doubt(reason, manager.now_ms, manager.now_ms + ms)
 
 
-def doubted(manager: Manager, broker: Broker = MASTER, reason: Reason = Reason.RESTORED) -> Doubt:
+def doubted(manager: Manager, broker: Broker = MASTER, reason: DoubtReason = DoubtReason.RESTORED) -> Doubt:
     """A registered broker that is unconfirmed now; a restored one has no connection."""
     manager.register(broker, TWO)
     entry = manager.live(broker)
     assert entry is not None
-    if reason is not Reason.SILENT_TOGETHER:
+    if reason is not DoubtReason.SILENT_TOGETHER:
         manager.tables._disown(manager.key(broker), entry)
         entry.channel = None
     doubt = doubt_of(manager, reason)
@@ -198,8 +198,8 @@ def test_its_deadline_counts_and_not_its_timeout(manager: Manager) -> None:
     assert manager.tables.unconfirmed == {}
 
 
-@pytest.mark.parametrize(("reason", "gap_ms"), [(Reason.RESTORED, None), (Reason.SILENT_TOGETHER, 7)])
-def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int | None) -> None:
+@pytest.mark.parametrize(("reason", "gap_ms"), [(DoubtReason.RESTORED, None), (DoubtReason.SILENT_TOGETHER, 7)])
+def test_a_heartbeat_confirms_it(manager: Manager, reason: DoubtReason, gap_ms: int | None) -> None:
     """Its own timeout counts from then on. The gap is known only for a broker that this process has heard."""
     doubt = doubted(manager, MASTER.but(timeout_ms=10), reason)
     manager.now_ms += 7
@@ -209,8 +209,8 @@ def test_a_heartbeat_confirms_it(manager: Manager, reason: Reason, gap_ms: int |
     assert [one.cause for one in liveness.expired_brokers(manager.tables, manager.now_ms)] == [Cause.EXPIRED]
 
 
-@pytest.mark.parametrize("reason", [*Reason])
-def test_a_name_that_no_sign_of_life_gives_leaves_at_the_deadline(manager: Manager, reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [*DoubtReason])
+def test_a_name_that_no_sign_of_life_gives_leaves_at_the_deadline(manager: Manager, reason: DoubtReason) -> None:
     """Also after a stall. A time in which the server did not run moves the deadline."""
     renamed, missed_ms = MASTER.but(name="renamed"), 500
     doubted(manager, reason=reason)

@@ -16,12 +16,16 @@ from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from rocketns.protocol.body.registration.topic_config_wrapper import TopicConfigWrapper
+from rocketns.protocol.body.register_broker_body import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
-from rocketns.routeinfo import liveness, repetition
+from rocketns.routeinfo import liveness, registration
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
-from rocketns.routeinfo.repetition import Sender
+from rocketns.routeinfo.registration import (
+    BrokerRegistration,
+    RegisterBrokerResult,
+    RegistrationSender,
+    register_broker,
+)
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.routeinfo.manager import (
@@ -176,7 +180,7 @@ class RouteMachine(RuleBasedStateMachine):
         manager.now_ms += HEARTBEAT_TIMEOUT_MS_MAX + 1
         manager.scan()
         assert manager.tables == RouteTables(), "something stays without end"
-        assert manager.tables.held == manager.tables.registrants == manager.tables.orphans == {}
+        assert manager.tables.members_of == manager.tables.registrants == manager.tables.orphans == {}
 
 
 run = partial(run_machine, RouteMachine, "tests/routeinfo/test_machine.py")
@@ -212,8 +216,8 @@ class Remembering(Manager):
     repeated: int = 0
 
     def register_body(self, broker: Broker, body: Body) -> RegisterBrokerResult:
-        sender = Sender(broker.cluster, broker.addr, broker.name, broker.id, broker.acting)
-        short = repetition.repeated_body(self.tables, self.config, sender, repr(body))
+        sender = RegistrationSender(broker.cluster, broker.addr, broker.name, broker.id, broker.acting)
+        short = registration.repeated_body(self.tables, self.config, sender, repr(body))
         self.repeated += short is not None
         wrapper = body.wrapper() if short is None else short.topic_config_wrapper
         filters = body.filters if short is None else short.filter_server_list

@@ -12,7 +12,7 @@ import pytest
 from rocketns.addresses import is_host_of
 from rocketns.config import RestoreConfig
 from rocketns.routeinfo import liveness
-from rocketns.routeinfo.doubt import Doubt, Reason
+from rocketns.routeinfo.doubt import Doubt, DoubtReason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.server.confirming.confirming import (
@@ -83,7 +83,9 @@ class _World:
             broker = MASTER.but(name=f"b{number}", addr=f"a{number}:1")
             self.manager.register(broker, table_of("T1", "T2"))
             now_ms = self.clock.now().ms
-            liveness.doubt_broker(tables, self.manager.key(broker), Doubt(Reason.RESTORED, now_ms, now_ms + 1), now_ms)
+            liveness.doubt_broker(
+                tables, self.manager.key(broker), Doubt(DoubtReason.RESTORED, now_ms, now_ms + 1), now_ms
+            )
         config = RestoreConfig(**config)
         self.confirming = Confirming(
             config, tables, self.clock, self.expiry, self._refuses, lambda events, _now: self.manager.note(events)

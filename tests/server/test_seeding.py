@@ -15,7 +15,7 @@ from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.unconfirmed.known import KnownRoutes
+from rocketns.routeinfo.known_routes import KnownRoutes
 from rocketns.server import seeding
 from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 

@@ -12,7 +12,7 @@ import orjson
 from rocketns.journal import encoding
 from rocketns.journal.chain import BLANK, HASH_CHARS, NO_HASH
 from rocketns.journal.segments import OPEN_PREFIX
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.replay import State, check_columns
 from tests.simulation.disk import File, Folder
@@ -222,7 +222,7 @@ class History:
         journal = process.controller.journal
         routes = routes_of(process.controller.core.context.tables)
         doubts = [entry.doubt for entry in process.controller.core.context.tables.broker_live_table.values()]
-        is_seeded = any(doubt is not None and doubt.reason is Reason.SEEDED for doubt in doubts)
+        is_seeded = any(doubt is not None and doubt.reason is DoubtReason.SEEDED for doubt in doubts)
         if is_seeded:
             pass  # `check_seeded` compares them
         elif process.controller.configuration.restore.restore:
@@ -283,7 +283,7 @@ def check_seeded(
     """
     tables = process.controller.core.context.tables
     doubts = [entry.doubt for entry in tables.broker_live_table.values()]
-    if not any(doubt is not None and doubt.reason is Reason.SEEDED for doubt in doubts):
+    if not any(doubt is not None and doubt.reason is DoubtReason.SEEDED for doubt in doubts):
         return
     others = [one.process for one in servers if one is not process.server and one.process is not None and one.serves]
     began_us = process.started_us

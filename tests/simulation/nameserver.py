@@ -19,9 +19,8 @@ from rocketns.client import own
 from rocketns.config import Configuration
 from rocketns.filewriter import Done, FileWriter, WrittenFile
 from rocketns.journal import journal
-from rocketns.journal.durable.syncer import Syncable, Syncer
 from rocketns.journal.segments import Store
-from rocketns.journal.writer import Chunk, OpenFile, Retention, Writer
+from rocketns.journal.writer import Chunk, OpenFile, Retention, Syncable, Syncer, Writer
 from rocketns.namesrv_controller import NamesrvController
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Event

@@ -15,7 +15,7 @@ from rocketns._fast.codec.wire import next_frame
 from rocketns._fast.connections.messages import Ending
 from rocketns._fast.connections.rates import HostRates
 from rocketns.config import Configuration
-from rocketns.protocol.frame import MALFORMED, NEED_MORE
+from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 from rocketns.server.reactors.handle import limits_of
 from rocketns.server.reactors.reactor_connection import ReactorConnection
 from tests.simulation.network import ListeningSocket, Socket

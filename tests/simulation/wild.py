@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 from interop.harness import codes
 from rocketns.journal import journal as journals
+from rocketns.journal import restore as restore_module
+from rocketns.journal import snapshot
 from rocketns.journal.journal import Journal
-from rocketns.journal.pieces import snapshot
-from rocketns.journal.restore import restoring
 from rocketns.processor import dispatch
 from rocketns.protocol.body.route import DataVersion
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -131,7 +131,7 @@ class WildSimulation(Simulation):
         return self.process.controller.journal
 
     def run(self) -> None:
-        restore = restoring.restore
+        restore = restore_module.restore
 
         def noting(*given: Any) -> Any:
             restored = restore(*given)
@@ -139,7 +139,7 @@ class WildSimulation(Simulation):
             return restored
 
         self._listen()
-        with patch.object(restoring, "restore", noting):
+        with patch.object(restore_module, "restore", noting):
             try:
                 self._start()
                 self._each_second()

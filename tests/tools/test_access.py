@@ -12,7 +12,7 @@ from hypothesis import given
 
 from rocketns.__main__ import main
 from rocketns.access.decision import known
-from rocketns.access.reading.policy_file import read_policy
+from rocketns.access.policy_file import read_policy
 from rocketns.tools.access.explanation import missing
 from rocketns.tools.access.notices import notices
 from tests.access.signing import KEY, SECRET, VECTORS

@@ -17,15 +17,13 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Client
 from rocketns.__main__ import main
-from rocketns.access.asked import asked_of
-from rocketns.access.classes import RIGHTS, Mode
-from rocketns.access.decision import Decision, Reason, decide
+from rocketns.access.classes import RIGHTS, Mode, access_request
+from rocketns.access.decision import Decision, RefusalReason, decide, evidence_of
 from rocketns.access.policy import Policy
-from rocketns.access.reading.policy_file import read_policy
-from rocketns.access.reading.secrets_file import TO_BE_FILLED_IN
+from rocketns.access.policy_file import read_policy
+from rocketns.access.policy_values import TO_BE_FILLED_IN
 from rocketns.access.shown import cut, shown_fields
-from rocketns.access.signing.signature import Signed
-from rocketns.access.standing import evidence_of
+from rocketns.access.signature import Signed
 from rocketns.addresses import literal
 from rocketns.journal.encoding import request_record
 from rocketns.processor.requests import request_of
@@ -53,7 +51,7 @@ class Sent:
         return RemotingCommand(self.code, 513, 1, 0, dict(self.fields), None)
 
     def event(self, reason: str | None = None, count: int = 1) -> RequestRefused:
-        why = Reason.NO_EVIDENCE if self.key is None else Reason.UNKNOWN_KEY
+        why = RefusalReason.NO_EVIDENCE if self.key is None else RefusalReason.UNKNOWN_KEY
         return RequestRefused(
             self.code, request_of(self.code).access.value, reason or why, self.host, None, cut(self.key, 200),
             is_enforced=False, count=count, fields=shown_fields(dict(self.fields)),
@@ -97,7 +95,7 @@ def decision(policy: Policy, one: Sent) -> Decision:
     if one.key is not None:
         signed = Signed.RIGHT if one.key in policy.secrets else Signed.UNKNOWN_KEY
         evidence = replace(evidence, key=one.key, signed=signed)
-    return decide(policy, asked_of(one.command, request_of(one.code).access), evidence)
+    return decide(policy, access_request(one.command, request_of(one.code).access), evidence)
 
 
 Run = Callable[..., tuple[int, str, str]]

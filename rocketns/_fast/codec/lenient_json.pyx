@@ -1,4 +1,4 @@
-"""Parses the JSON that fastjson2 2.0.59 takes and orjson refuses; ``rocketns.protocol.json.lenient`` says what that is.
+"""Parses the JSON that fastjson2 2.0.59 takes and orjson refuses; ``rocketns.protocol.json.fastjson`` says what that is.
 
 Every character is looked at once or twice, and no pattern is matched, so that the cost of a character has a bound.
 """

@@ -1,6 +1,6 @@
 """The body of REGISTER_BROKER: what a broker says of its topics (Java: RegisterBrokerBody, plain and compressed).
 
-The compiled twin of ``rocketns.protocol.body.registration.decoding.decode_register_broker_body``, called without a
+The compiled twin of ``rocketns.protocol.body.register_broker_body.decode_register_broker_body``, called without a
 shortcut; tests/fast/test_register_body.py compares the two. This parser takes what brokers write. It declines
 everything else, valid or not, and the twin then decides. The map of static topics is returned as bytes: the twin reads
 those. The functions that scan text do not need the GIL; only `_Body` makes Python objects.

@@ -1,6 +1,6 @@
 """The heads of route answers as Java writes them (``rocketns.protocol.encoding.encode_reply``).
 
-``version`` is the release of RocketMQ that the answers follow (``rocketns.protocol.versions.RELEASES``).
+``version`` is the release of RocketMQ that the answers follow (``rocketns.protocol.codes.RELEASES``).
 """
 
 from libc.stddef cimport size_t

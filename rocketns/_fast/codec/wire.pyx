@@ -1,6 +1,6 @@
 """Where a frame ends in a receive buffer (Java: NettyDecoder, and RemotingCommand on the header word).
 
-The compiled twin of ``rocketns.protocol.frame.next_frame``; tests/fast/test_codec.py holds the two together.
+The compiled twin of ``tests.support.frames.next_frame``; tests/fast/test_codec.py holds the two together.
 Looks at the first 8 bytes of a frame and never at its header or body.
 """
 

@@ -12,7 +12,7 @@ cdef extern from "Python.h":
 
 
 cdef enum:
-    CHARACTERS_BITS = 8  # as rocketns/routeinfo/held/sizes.py
+    CHARACTERS_BITS = 8  # as rocketns/routeinfo/broker_topics.py
 
 
 cdef inline object new_change(type kind, object topic, object old, object new):

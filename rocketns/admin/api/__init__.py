@@ -6,9 +6,7 @@ from aiohttp import web
 
 from rocketns.admin.api.handlers import PATHS, add_handlers
 from rocketns.admin.api.tables import Source
-from rocketns.admin.recent.growing import Growing
-from rocketns.admin.recent.ring import Recent
-from rocketns.admin.recent.wiped import Wiped
+from rocketns.admin.recent import Growing, Recent, Wiped
 from rocketns.admin.view import View
 
 __all__ = ["PATHS", "SOURCE", "add"]

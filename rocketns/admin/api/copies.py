@@ -13,8 +13,7 @@ from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
 from rocketns.processor.context import Now
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
-from rocketns.protocol.versions import version_name
+from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.view import pick_up_route
@@ -23,14 +22,12 @@ from rocketns.server.missing.asked import Asked
 from rocketns.server.missing.reasons import creating_groups, why_missing
 
 ROWS_AT_ONCE = 16
-# Brokers send a heartbeat every 10 to 60 s with a time-out of 120 s, or every second with one of 10 s.
-LATE_PERCENT = 55
 VALUE_CHARACTERS_MAX = 4096
 NAMED_BROKERS_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Brokers:
+class BrokersCopy:
     """All brokers by group and id, and the groups."""
 
     rows: tuple[BrokerRow, ...]
@@ -38,7 +35,7 @@ class Brokers:
     masterless: tuple[str, ...]
 
 
-def copy_brokers(facts: Facts) -> Generator[None, None, Brokers]:
+def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     """All brokers of the routes. Sorting many would take too long in one step."""
     tables, now = facts.tables, facts.now()
     rows: list[BrokerRow] = []
@@ -51,7 +48,7 @@ def copy_brokers(facts: Facts) -> Generator[None, None, Brokers]:
                 masterless.append(name)
             yield from _add_rows(rows, tables, group, now)
         yield
-    return Brokers(tuple(rows), len(names), tuple(masterless))
+    return BrokersCopy(tuple(rows), len(names), tuple(masterless))
 
 
 def _add_rows(rows: list[BrokerRow], tables: RouteTables, group: BrokerData, now: Now) -> Generator[None, None, None]:
@@ -74,11 +71,12 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         address=addr,
         role="master" if broker_id == MASTER_ID else "slave",
         zone=group.zone_name,
-        state=_state(live, silent_ms),
+        state=_state(live, now.ms),
         unconfirmed=None if live is None or live.doubt is None else live.doubt.reason,
         since=None,
         last_heartbeat=_last_heartbeat(live, silent_ms, now),
         silent_ms=silent_ms,
+        late_ms=None if live is None else live.late_ms,
         timeout_ms=None if live is None else live.timeout_ms,
         version=version,
         version_name=None if version is None else version_name(version),
@@ -87,12 +85,12 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
     )
 
 
-def _state(live: BrokerLiveInfo | None, silent_ms: int | None) -> State:
+def _state(live: BrokerLiveInfo | None, now_ms: int) -> State:
     if live is None:
         return "gone"
-    if live.doubt is not None or silent_ms is None:
+    if live.doubt is not None:
         return "unconfirmed"
-    return "late" if silent_ms * 100 > live.timeout_ms * LATE_PERCENT else "live"
+    return "late" if live.is_late(now_ms) else "live"
 
 
 def _last_heartbeat(live: BrokerLiveInfo | None, silent_ms: int | None, now: Now) -> int | None:
@@ -196,7 +194,7 @@ def _kv_row(namespace: str, key: str, value: str | None) -> KvRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RouteCopy:
     """A route that nobody changes any more."""
 
     data: TopicRouteData
@@ -204,14 +202,14 @@ class Route:
     order: str | None
 
 
-def copy_route(facts: Facts, topic: str) -> Route | None:
+def copy_route(facts: Facts, topic: str) -> RouteCopy | None:
     """A look: the route of a topic; None if it has none."""
     data = pick_up_route(facts.tables, facts.configuration.namesrv, topic)
     if data is None:
         return None
     mappings = len(data.topic_queue_mapping_by_broker or ())
     data.topic_queue_mapping_by_broker = None  # it is a table of control's
-    return Route(data, mappings, facts.order_of(topic))
+    return RouteCopy(data, mappings, facts.order_of(topic))
 
 
 def property_rows(facts: Facts) -> list[PropertyRow]:

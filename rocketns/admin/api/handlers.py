@@ -10,10 +10,9 @@ from typing import TypeVar
 import orjson
 from aiohttp import web
 
-from rocketns.admin.api.answers import dumps, json_answer, page_answer
-from rocketns.admin.api.copies import Route, copy_route
+from rocketns.admin.api.copies import RouteCopy, copy_route
 from rocketns.admin.api.openapi import ROOT, document
-from rocketns.admin.api.paging import TEXT_MAX, BadQuery, page_of, read_query
+from rocketns.admin.api.paging import TEXT_MAX, BadQuery, dumps, json_answer, page_answer, page_of, read_query
 from rocketns.admin.api.rows import ErrorRow, QueueRow, RouteRow
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import TABLES, ApiTable, Source
@@ -87,7 +86,7 @@ async def _list(source: Source, table: ApiTable, request: web.Request) -> web.Re
     return page_answer(page)
 
 
-def route_row(topic: str, route: Route) -> RouteRow:
+def route_row(topic: str, route: RouteCopy) -> RouteRow:
     """The row of a topic."""
     groups = {group.broker_name: group for group in route.data.broker_datas}
     filters = {addr: [server for server in servers if server is not None]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rocketns.fleet.state import Part
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
+from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.missing.reasons import MissingReason
 
 Text = str | None
@@ -30,11 +31,14 @@ class BrokerRow:
     address: Annotated[str, "as it announced it"]
     role: Annotated[Role, "by its id"]
     zone: Annotated[Text, "of its group"]
-    state: Annotated[State, "late: silent for more than 55 % of its time-out. gone: in the routes without a live entry"]
-    unconfirmed: Annotated[Reason | None, "why it is in the routes without a sign of life"]
+    state: Annotated[
+        State, f"late: silent for more than {LATE_PERCENT} % of its time-out. gone: in the routes without a live entry"
+    ]
+    unconfirmed: Annotated[DoubtReason | None, "why it is in the routes without a sign of life"]
     since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
     silent_ms: Annotated[int | None, "since the last sign of life at this process"]
+    late_ms: Annotated[int | None, "after so much silence it is late"]
     timeout_ms: Annotated[int | None, "after so much silence it leaves the routes"]
     version: Annotated[int | None, "the number that it sends; null before its first request"]
     version_name: Annotated[Text, "the version of RocketMQ with this number"]

@@ -25,10 +25,7 @@ from rocketns.admin.api.rows import (
     SideRow,
     TopicRow,
 )
-from rocketns.admin.recent.growing import Growing
-from rocketns.admin.recent.ring import Recent
-from rocketns.admin.recent.wiped import Wiped
-from rocketns.admin.recent.words import EventRow, event_row
+from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
 from rocketns.admin.view import View
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind

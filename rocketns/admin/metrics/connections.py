@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rocketns._fast.connections.messages import Ending
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
-from rocketns.admin.metrics.scene import Scene
-from rocketns.admin.tokens.access import Reason
+from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, single
+from rocketns.admin.tokens import TokenRefusal
 from rocketns.config import Limits, properties
 
 REASONS = {
@@ -88,7 +87,7 @@ def _certificate(scene: Scene) -> Iterator[Sample]:
 
 def _refused(scene: Scene) -> Iterator[Sample]:
     access = scene.gate.access
-    yield from (((reason,), 0 if access is None else access.refused[reason]) for reason in Reason)
+    yield from (((reason,), 0 if access is None else access.refused[reason]) for reason in TokenRefusal)
 
 
 def _port_handshakes(scene: Scene) -> Iterator[Sample]:

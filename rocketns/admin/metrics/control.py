@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, histogram, single
-from rocketns.admin.metrics.scene import Scene
+from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, histogram, single
 
 
 def _queues(scene: Scene) -> Iterator[Sample]:

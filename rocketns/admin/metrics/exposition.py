@@ -13,13 +13,21 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from rocketns.admin.metrics.catalogue import THEMES
-from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, MetricType, Sample
-from rocketns.admin.metrics.scene import Scene
-from rocketns.admin.metrics.sizes import sizes
-from rocketns.admin.metrics.tally import Tally
+from rocketns.admin.metrics import connections, control, requests, routes
+from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, MetricType, Sample, Scene
+from rocketns.admin.metrics.tally import Tally, sizes
 from rocketns.admin.view import View
 from rocketns.server.control.measures import Histogram, Measures
+
+THEMES: dict[str, tuple[Family, ...]] = {
+    "Requests": requests.FAMILIES,
+    "Brokers, topics and settings": routes.FAMILIES,
+    "Connections and limits": connections.FAMILIES,
+    "The control thread": control.FAMILIES,
+    "The journal and the start": routes.JOURNAL_FAMILIES,
+    "The build": routes.BUILD_FAMILIES,
+}
+
 
 # A text is given to all who ask within this time: a thousand scrapers cost what one does.
 TEXT_AGE_S = 1.0
@@ -29,7 +37,7 @@ ACCEPT_CHARACTERS_MAX = 512
 PATHS = ("/metrics",)
 CUT = "rocketns_metrics_cut_total"
 CUT_MEANING = (
-    "Metrics that had too many series, or too long labels, so that some were left out. Counted at each scrape."
+    "MetricsText that had too many series, or too long labels, so that some were left out. Counted at each scrape."
 )
 MADE = {
     MetricType.COUNTER: CounterMetricFamily,
@@ -40,10 +48,10 @@ MADE = {
 
 def add(app: web.Application, view: View) -> None:
     """Control only, before the server starts: from now on it counts."""
-    app.router.add_get(*PATHS, Metrics(view).answer)
+    app.router.add_get(*PATHS, MetricsText(view).answer)
 
 
-class Metrics:
+class MetricsText:
     """``answer`` is the handler."""
 
     def __init__(self, view: View) -> None:

@@ -6,8 +6,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from rocketns.admin.metrics.scene import Scene
-from rocketns.server.control.measures import Histogram
+from rocketns.admin.gate import AdminGate
+from rocketns.admin.metrics.tally import Sizes, Tally
+from rocketns.admin.view import Log, Pulse
+from rocketns.server.control.measures import Histogram, Measures
+from rocketns.server.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All sources. ``sizes`` is a copy; the others are read as they are now. ``log`` is None in tests."""
+
+    facts: Facts
+    measures: Measures
+    tally: Tally
+    pulse: Pulse
+    gate: AdminGate
+    sizes: Sizes
+    log: Log | None = None
+
 
 # More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
 SERIES_MAX = 250

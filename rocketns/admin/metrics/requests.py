@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, counter, histogram
-from rocketns.admin.metrics.scene import Scene
+from rocketns.admin.metrics.family import Family, Sample, Scene, counter, histogram
 from rocketns.protocol.codes import RequestCode, ResponseCode
 from rocketns.server.control.measures import BOUNDS_S, Histogram
 

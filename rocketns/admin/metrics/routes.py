@@ -1,13 +1,16 @@
-"""Brokers, topics, and how they change."""
+"""Brokers, topics, and how they change; the journal, and what was restored from it; the build."""
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, counter, gauge, single
-from rocketns.admin.metrics.scene import Scene
+from rocketns import __version__
+from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, single
 from rocketns.fleet.comparing import FactKind
+from rocketns.routeinfo.tables import LATE_PERCENT
+from rocketns.server.facts.facts import JournalFacts
 from rocketns.server.missing.asked import TOPICS_MAX
 
 
@@ -37,8 +40,8 @@ def _disagreements(scene: Scene) -> Iterator[Sample]:
 
 FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_brokers", "Addresses of brokers that are in the routes.", _brokers,
-          {"state": "`live`; `late`: nothing heard for more than half of its time-out; `unconfirmed`: restored, or "
-                    "silent together with many others, and not heard since"}),
+          {"state": f"`live`; `late`: nothing heard for more than {LATE_PERCENT} % of its time-out; `unconfirmed`: "
+                    "restored, or silent together with many others, and not heard since"}),
     gauge("rocketns_broker_groups", "Broker names.", single(lambda s: len(s.facts.tables.broker_addr_table))),
     gauge("rocketns_clusters", "Clusters.", single(lambda s: len(s.facts.tables.cluster_addr_table))),
     gauge("rocketns_topics", "Topics with a route.", single(lambda s: len(s.facts.tables.topic_queue_table))),
@@ -76,4 +79,39 @@ FAMILIES: tuple[Family, ...] = (
     counter("rocketns_kv_changes_total", "KV items that were put or deleted.", single(lambda s: s.tally.kv_changes)),
     counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
             single(lambda s: s.tally.config_changes)),
+)  # fmt: skip
+
+
+def _of_journal(read: Callable[[JournalFacts], float]) -> Callable[[Scene], Iterable[Sample]]:
+    """No sample without a journal."""
+    return lambda s: [((), read(journal)) for journal in (s.facts.journal,) if journal is not None]
+
+
+JOURNAL_FAMILIES: tuple[Family, ...] = (
+    counter("rocketns_journal_records_total", "Records of the journal, also dropped ones. Absent without a journal.",
+            _of_journal(lambda j: j.records)),
+    counter("rocketns_journal_written_bytes_total", "Bytes that are on the disk.",
+            _of_journal(lambda j: j.written_bytes)),
+    gauge("rocketns_journal_waiting_bytes", "Bytes that are not on the disk yet.",
+          _of_journal(lambda j: j.waiting_bytes)),
+    counter("rocketns_journal_dropped_records_total", "Records that were lost because the buffer was full.",
+            _of_journal(lambda j: j.lost)),
+    counter("rocketns_journal_write_failures_total", "Attempts to write that failed. They are repeated.",
+            _of_journal(lambda j: j.failures)),
+    gauge("rocketns_journal_failing", "1 if the last attempt to write failed, otherwise 0.",
+          _of_journal(lambda j: float(j.is_failing))),
+    gauge("rocketns_restored_brokers", "Brokers that the start took from the journal or from another name server.",
+          single(lambda s: s.facts.tables.filled)),
+    gauge("rocketns_start_duration_seconds", "Time until the server answered, restoring included. 0 until then.",
+          single(lambda s: s.facts.start_s)),
+)  # fmt: skip
+
+
+def _build(_: Scene) -> Iterator[Sample]:
+    yield (__version__, platform.python_version(), platform.machine()), 1
+
+
+BUILD_FAMILIES: tuple[Family, ...] = (
+    gauge("rocketns_build_info", "Always 1. The labels say what was built.", _build,
+          {"version": "of rocketns", "python": "of Python", "machine": "the kind of processor"}),
 )  # fmt: skip

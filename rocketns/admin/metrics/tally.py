@@ -1,13 +1,18 @@
-"""Counts of events: one more consumer of what the mutations of the tables did."""
+"""What metrics count: the events of mutations, and what is in the tables."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator
+from dataclasses import dataclass
+from sys import getsizeof
 from typing import assert_never
 
 from rocketns.processor.context import Now
 from rocketns.routeinfo import events as e
+from rocketns.routeinfo.tables import BrokerLiveInfo
 from rocketns.server.control.measures import Histogram
+from rocketns.server.facts.facts import Facts
 
 # Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
 GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)
@@ -86,3 +91,43 @@ class Tally:
 def _is_heartbeat(event: e.Event) -> bool:
     """Whether a registration with no other events changed nothing: the broker was known and confirmed."""
     return isinstance(event, e.BrokerRegistered) and event.gap_ms is not None and event.doubt is None
+
+
+ROWS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """``entries``: pairs of a topic and a broker. Brokers are live addresses; a late one is still live.
+
+    ``topic_bytes``: of the topic table's dictionaries and names; queue data are shared by topics, and not counted.
+    """
+
+    entries: int
+    topic_bytes: int
+    live: int
+    late: int
+    unconfirmed: int
+
+
+def sizes(facts: Facts) -> Generator[None, None, Sizes]:
+    """A copier, see `rocketns.admin.view`."""
+    tables, now_ms = facts.tables, facts.now().ms
+    states = {"live": 0, "late": 0, "unconfirmed": 0}
+    for number, entry in enumerate(list(tables.broker_live_table.values()), 1):
+        states[_state(entry, now_ms)] += 1
+        if number % ROWS_AT_ONCE == 0:
+            yield
+    entries, topic_bytes = 0, getsizeof(tables.topic_queue_table)
+    for number, (topic, queues) in enumerate(list(tables.topic_queue_table.items()), 1):
+        entries += len(queues)
+        topic_bytes += getsizeof(topic) + getsizeof(queues)
+        if number % ROWS_AT_ONCE == 0:
+            yield
+    return Sizes(entries, topic_bytes, **states)
+
+
+def _state(entry: BrokerLiveInfo, now_ms: int) -> str:
+    if entry.doubt is not None:
+        return "unconfirmed"
+    return "late" if entry.is_late(now_ms) else "live"

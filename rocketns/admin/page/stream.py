@@ -17,12 +17,11 @@ from collections import deque
 from aiohttp import web
 
 from rocketns.admin.answers import open_stream
-from rocketns.admin.api.answers import dumps
 from rocketns.admin.api.openapi import ROOT
+from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
 from rocketns.admin.api.tables import Source
-from rocketns.admin.recent.ring import BEATS_MAX, Recorded
-from rocketns.admin.recent.words import event_row
+from rocketns.admin.recent import BEATS_MAX, RecentChange, event_row
 from rocketns.admin.view import Busy
 
 PATH = f"{ROOT}/stream"
@@ -96,7 +95,7 @@ class Broadcast:
         )
         return message + (news if len(news) <= MESSAGE_BYTES_MAX else _message("gap", {}))
 
-    def _new_changes(self) -> list[Recorded]:
+    def _new_changes(self) -> list[RecentChange]:
         last, self._seen = self._seen, self._source.recent.last
         return [one for one in self._source.recent.events.copy() if last < one.seq <= self._seen]
 

@@ -125,5 +125,5 @@ class Groups:
         assert group.cluster is not None
         for _, addr in left:
             key = BrokerAddrInfo(group.cluster, addr)
-            if key not in self._tables.held:
+            if key not in self._tables.members_of:
                 self._tables.put_filter_servers(key, [])

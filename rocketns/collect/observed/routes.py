@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rocketns.collect.observed.bounds import Bounds
 from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.protocol.bounds import FILTER_SERVERS_MAX
+from rocketns.routeinfo.broker_topics import routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.events import BrokerRegistered, Cause, Event, MappingsPut, TopicsDeleted, TopicsPut
-from rocketns.routeinfo.held.sizes import routes_of_mapping, routes_of_name, routes_of_servers
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 # Queue data of brokers that no list of groups showed yet. A round within an interval shows fewer.

@@ -13,13 +13,13 @@ from rocketns.collect.observing import Observed
 from rocketns.collect.polling.limits import TOPICS_MAX
 from rocketns.collect.polling.rounds import Departed, Rounds, Seen
 from rocketns.collect.polling.schedule import CONFIGURATION, GROUPS, NAMES, Ask
-from rocketns.protocol.body.route import BrokerData
-from rocketns.protocol.body.route_decoding import (
+from rocketns.protocol.body.decoding import (
     decode_cluster_info,
     decode_kv_table,
     decode_route_without_brokers,
     decode_topic_list,
 )
+from rocketns.protocol.body.route import BrokerData
 from rocketns.routeinfo.events import BrokerDown, Event, TopicsDeleted
 
 DIGEST_BYTES = 16

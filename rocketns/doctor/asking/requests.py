@@ -13,7 +13,7 @@ from rocketns.doctor.facts.facts import Requests
 from rocketns.doctor.facts.options import Options
 from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import RequestCode
-from rocketns.protocol.topic_validator import CREATION_TOPIC, SELF_TEST_TOPIC
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 RETRY_PREFIX = "%RETRY%"  # MixAll.RETRY_GROUP_TOPIC_PREFIX
 # 8 looks come at 8 moments of the 30 s between two registrations, evenly spread, and of 10 s as well. Looks each 5 s

@@ -11,7 +11,7 @@ from rocketns.config.properties import of_lines
 from rocketns.doctor.facts.name_servers import Kind
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.group_view import GroupView, group_views
-from rocketns.protocol.body.route_decoding import (
+from rocketns.protocol.body.decoding import (
     decode_cluster_info,
     decode_kv_table,
     decode_topic_list,

@@ -10,7 +10,7 @@ from rocketns.doctor.facts.reach import AddressFacts
 from rocketns.doctor.finding import Finding, State
 from rocketns.doctor.output.verdict import verdict
 from rocketns.doctor.running import Report
-from rocketns.protocol.versions import version_name
+from rocketns.protocol.codes import version_name
 
 
 def report_json(report: Report) -> dict[str, Any]:

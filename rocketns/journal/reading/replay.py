@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rocketns.journal.reading.lines import Record, int_of, long_of
 from rocketns.journal.record import KINDS
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.unconfirmed.known import KnownBroker, KnownRoutes
+from rocketns.routeinfo.known_routes import KnownBroker, KnownRoutes
 
 QUEUE_KINDS_MAX = 4096
 

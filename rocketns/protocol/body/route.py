@@ -1,4 +1,7 @@
-"""The parts of a route as values: the beans of Java's protocol.route and protocol.statictopic, and DataVersion."""
+"""The parts of a route as values: the beans of Java's protocol.route and protocol.statictopic, and DataVersion.
+
+And the order configuration of a topic, which routes carry to clients: ``broker:queues;broker:queues``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from rocketns.javatext import parse_int
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL
 
 QUEUE_DATA_KINDS_MAX = 4096
@@ -126,3 +130,21 @@ class TopicRouteData:
     filter_server_table: dict[str, list[str | None] | None]
     topic_queue_mapping_by_broker: dict[str | None, TopicQueueMappingInfo] | None = None
     order_topic_conf: str | None = None
+
+
+# A client makes an object for each queue of the number.
+ORDER_QUEUES_MAX = 65_536
+SHOWN_CHARACTERS_MAX = 100
+
+
+def order_conf_mistake(text: str) -> str | None:
+    """The first part that clients cannot read, in quotes and cut; None where they can read all of it.
+
+    As MQClientInstance.topicRouteData2TopicPublishInfo splits it. There one wrong part fails every lookup of the topic.
+    """
+    for part in text.rstrip(";").split(";") if text.strip(";") else ():
+        words = part.rstrip(":").split(":")  # String.split leaves out the empty texts at the end
+        queues = parse_int(words[1]) if len(words) > 1 else None
+        if queues is None or not 0 <= queues <= ORDER_QUEUES_MAX:
+            return repr(part[:SHOWN_CHARACTERS_MAX])
+    return None

@@ -2,26 +2,141 @@
 
 Reading: orjson first; text that it refuses gets its numeric keys quoted and a second try, then the lenient parser.
 Writing: orjson's escapes are fastjson2's; the default mode's unquoted numeric keys are put in with orjson.Fragment.
-The ``as_…`` functions convert values as fastjson2 does when it fills a bean's fields; numbers are in `numbers`.
+The ``as_…`` functions convert values as fastjson2 does when it fills a bean's fields: values come from orjson (int,
+float, str, …) or from the lenient parser (NumberText instead of int and float). A quoted number counts as a number.
+Every fault is a BodyDecodeError.
+
+Beyond the standard, the lenient parser takes comments, single quotes, raw control characters, escapes such as `\\x41`,
+`\\v` and `\\'`, lone surrogates, a comma too few between members or one too many after the last, numbers such as `05`,
+`+5`, `.5`, `5.` and `5L`, and unquoted numbers as keys. It refuses what fastjson2 refuses: unquoted words, text after
+the value. fastjson2 takes some of these forms only in some places (no comment before a comma); here they are taken
+anywhere. Only text that orjson refused comes there, and each frame has an allowance of bytes for it.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import orjson
 
-from rocketns._fast.codec import json_beans, json_shape
+from rocketns._fast.codec import json_beans, json_shape, lenient_json
 from rocketns.errors import BodyDecodeError
-from rocketns.protocol.bounds import Allowance
-from rocketns.protocol.json import lenient
-from rocketns.protocol.json.lenient import NumberText
-from rocketns.protocol.json.numbers import as_bool as as_bool
-from rocketns.protocol.json.numbers import as_int as as_int
-from rocketns.protocol.json.numbers import as_long as as_long
-from rocketns.protocol.json.numbers import number_text
+from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
+from rocketns.protocol.bounds import NUMBER_CHARACTERS_MAX, Allowance
+
+NESTING_MAX = 128
+
+
+class NumberText(str):
+    """A number as it was written, so that text made of it shows ``1.50`` and not ``1.5``."""
+
+    __slots__ = ()
+
+
+def parse_leniently(text: str, *, numeric_keys: bool = True) -> Any:
+    """The value of a whole text, with numbers as NumberText. ValueError names the place where reading stopped."""
+    return lenient_json.loads(text, numeric_keys, NumberText)
+
+
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+)?[+-]?)?")
+_WORDS = {"": 0, "null": 0, "true": 1, "false": 0}
+_BOOLEANS = {"": False, "1": True, "0": False, "Y": True, "N": False}
+_LISTED = (int, float, str, NumberText)
+_PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]{1,6})?")  # BigDecimal.toString changes nothing
+_DIGITS_MAX = 20  # one more than a long has: enough to see that it overflows
+_SHOWN_MAX = 64
+
+
+def as_int(value: Any) -> int:
+    """JSONReader.readInt32Value: null, "" and any object are 0, fractions are cut off, and 32 bits are the limit."""
+    if type(value) is int and INT_MIN <= value <= INT_MAX:
+        return value
+    return 0 if isinstance(value, dict) else _integer(value, INT_MIN, INT_MAX)
+
+
+def as_long(value: Any) -> int:
+    """JSONReader.readInt64Value: the same with 64 bits, but an object is refused."""
+    return _integer(value, LONG_MIN, LONG_MAX)
+
+
+def as_bool(value: Any) -> bool:
+    """JSONReader.readBoolValue: of all numbers only 1 and -1 are true; text counts by its words."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, int | float):
+        return type(value) is int and abs(value) == 1
+    if isinstance(value, NumberText):
+        return value.lstrip("-0") == "1"
+    if isinstance(value, str) and (value in _BOOLEANS or value.lower() in ("true", "false")):
+        return _BOOLEANS.get(value, value.lower() == "true")
+    raise BodyDecodeError(f"not a boolean but {type(value).__name__}")
+
+
+def _integer(value: Any, low: int, high: int) -> int:
+    if type(value) is int:
+        return _within(value, low, high)
+    if isinstance(value, float):
+        # orjson also makes floats of integers beyond 64 bits. Java refuses those, so 1e30 is refused as well.
+        return _within(int(value), low, high)
+    if value is None or isinstance(value, bool):
+        return int(value or 0)
+    if isinstance(value, str):
+        return _of_text(value, low, high)
+    if isinstance(value, list) and len(value) == 1 and type(value[0]) in _LISTED and value[0] != "":
+        return _integer(value[0], low, high)
+    raise BodyDecodeError(f"not a number but {type(value).__name__}")
+
+
+def _within(number: int, low: int, high: int) -> int:
+    if not low <= number <= high:
+        raise BodyDecodeError("integer overflow")
+    return number
+
+
+def _of_text(text: str, low: int, high: int) -> int:
+    """JSONReader.readNumber0, which reads the same in quotes and without."""
+    if text in _WORDS:
+        return _WORDS[text]
+    match = _NUMBER.fullmatch(text) if len(text) <= NUMBER_CHARACTERS_MAX else None
+    if match is None or text == ".":
+        raise BodyDecodeError(f"not a number: {text[:_SHOWN_MAX]}")
+    sign, digits, fraction, exponent = match.groups()
+    if exponent:
+        return _of_double(float(f"{sign}{digits or 0}{fraction or ''}e{exponent}"), low, high)
+    return _within(int(sign + (digits.lstrip("0")[:_DIGITS_MAX] or "0")), low, high)
+
+
+def _of_double(number: float, low: int, high: int) -> int:
+    """Java's cast: the fraction is cut off, and numbers beyond the range become its nearest end."""
+    if math.isinf(number):
+        return high if number > 0 else low
+    return max(low, min(high, int(number)))
+
+
+def number_text(number: NumberText) -> str:
+    """A number as Java writes it: BigDecimal.toString, or Double.toString if it was read with an exponent."""
+    if _PLAIN_NUMBER.fullmatch(number):
+        return str(number)
+    mantissa, _, exponent = number.lower().partition("e")
+    if exponent.strip("+-0"):
+        return _double_text(float(number))
+    decimal = Decimal(mantissa)
+    return str(decimal if decimal else abs(decimal))
+
+
+def _double_text(number: float) -> str:
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return repr(number or 0.0)
+    decimal = Decimal(repr(number))
+    digits = "".join(map(str, decimal.as_tuple().digits)).rstrip("0")
+    return f"{'-' if number < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{decimal.adjusted()}"
+
 
 SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
 
@@ -103,7 +218,7 @@ def loads_lenient(data: bytes, *, numeric_keys: bool = True, allowance: Allowanc
         raise JsonSyntaxError(f"not JSON, and longer than the {allowance.lenient_bytes} bytes read leniently")
     allowance.lenient_bytes -= len(data)
     try:
-        return lenient.loads(data.decode("utf-8"), numeric_keys=numeric_keys)
+        return parse_leniently(data.decode("utf-8"), numeric_keys=numeric_keys)
     except ValueError as error:  # UnicodeDecodeError is one
         raise JsonSyntaxError(str(error)) from error
 
@@ -160,9 +275,9 @@ def as_text(value: Any) -> str | None:
         only: str | None = value[0]
         return only
     try:
-        return dumps(json_beans.shown(value, lenient.NESTING_MAX, _leaf)).decode("utf-8")
+        return dumps(json_beans.shown(value, NESTING_MAX, _leaf)).decode("utf-8")
     except RecursionError as error:
-        raise BodyDecodeError(f"more than {lenient.NESTING_MAX} levels") from error
+        raise BodyDecodeError(f"more than {NESTING_MAX} levels") from error
 
 
 def _leaf(value: Any) -> Any:
@@ -175,9 +290,9 @@ def exact_text(value: Any) -> str | None:
     if type(value) is str:
         return value
     try:
-        inexact = json_beans.has_float(value, lenient.NESTING_MAX)
+        inexact = json_beans.has_float(value, NESTING_MAX)
     except RecursionError as error:
-        raise BodyDecodeError(f"more than {lenient.NESTING_MAX} levels") from error
+        raise BodyDecodeError(f"more than {NESTING_MAX} levels") from error
     if inexact:
         raise InexactNumber("a number is wanted as text")
     return as_text(value)

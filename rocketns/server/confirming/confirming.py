@@ -18,9 +18,9 @@ from rocketns.addresses import host_of
 from rocketns.config import RestoreConfig
 from rocketns.processor.context import Now
 from rocketns.routeinfo.events import Cause, Event
+from rocketns.routeinfo.filling import replace_overdue
 from rocketns.routeinfo.liveness import overdue_unnamed
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
-from rocketns.routeinfo.unconfirmed.replacing import replace_overdue
 from rocketns.routeinfo.unregistration import unregister_brokers
 from rocketns.server.clock import Clock
 from rocketns.server.control.expiry import Expiry

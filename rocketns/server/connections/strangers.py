@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rocketns._fast.access.networks import NetworkFlag
 from rocketns.access.policy import Policy
-from rocketns.config.texts.networks import Network, packed
+from rocketns.config.address_texts import Network, packed
 
 Flagged = tuple[bytes, int, int]  # as of `Networks`
 

@@ -10,7 +10,7 @@ from itertools import islice
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 from rocketns.server.clock import Clock
@@ -81,7 +81,7 @@ class BrokerHousekeeping:
         for key, entry in liveness.let_go(tables, connection):
             if entry.doubt is None:
                 deadline_ms = entry.last_update_ms + entry.timeout_ms + entry.grace_ms
-                doubt = liveness.doubt_of(entry, Reason.STALLED, deadline_ms, now.ms, now.epoch_ms)
+                doubt = liveness.doubt_of(entry, DoubtReason.STALLED, deadline_ms, now.ms, now.epoch_ms)
                 self._delivery.deliver(liveness.doubt_broker(tables, key, doubt, now.ms), now)
 
     def _lose(self, connection: Connection, cause: Cause) -> None:

@@ -11,7 +11,7 @@ import logging
 from rocketns.processor.context import NamesrvContext
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.connection import Connection
-from rocketns.routeinfo.doubt import Reason
+from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.delivery import EventDelivery
@@ -61,7 +61,7 @@ class MassSilence:
         if entry.doubt is None:
             now = self._clock.now()
             deadline_ms = now.ms + self._config.mass_expiry_seconds * 1000
-            doubt = liveness.doubt_of(entry, Reason.SILENT_TOGETHER, deadline_ms, now.ms, now.epoch_ms)
+            doubt = liveness.doubt_of(entry, DoubtReason.SILENT_TOGETHER, deadline_ms, now.ms, now.epoch_ms)
             self._delivery.deliver(liveness.doubt_broker(self._tables, key, doubt, now.ms), now)
 
     def keep_idle(self, connection: Connection) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from rocketns.protocol.codes import SYNC_BROKER_MEMBER_GROUP_PREFIX
-from rocketns.protocol.topic_validator import CREATION_TOPIC, SELF_TEST_TOPIC, is_valid
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC, is_valid
 from rocketns.routeinfo.tables import RouteTables
 
 # Never missing: a client asks for the first one after its own topic, which is noted. Every broker has the second one,

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
 from rocketns.processor.client import route_reply
-from rocketns.protocol.body.route_decoding import decode_topic_route_data
+from rocketns.protocol.body.decoding import decode_topic_route_data
 from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request

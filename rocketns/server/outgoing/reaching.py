@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rocketns.addresses import Address, is_host_of, literal, split
-from rocketns.config.texts.networks import Network
+from rocketns.config.address_texts import Network
 
 RESOLVE_WITHIN_S = 2.0
 RESOLVERS = 2

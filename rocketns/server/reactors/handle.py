@@ -8,11 +8,10 @@ from rocketns._fast.access.networks import NetworkFlag, Networks
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import Configuration
-from rocketns.config.texts.networks import packed
+from rocketns.config.address_texts import packed
 from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
-from rocketns.protocol.codes import SerializeType
-from rocketns.protocol.versions import RELEASES
+from rocketns.protocol.codes import RELEASES, SerializeType
 from rocketns.server.requests.deferred_lookups import DEFERRED_S_MAX
 from rocketns.server.requests.inbox import waiting_bytes_max
 

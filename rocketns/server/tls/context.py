@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketns.client.tls import restrict
-from rocketns.config.texts.suites import chosen_suites
-from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide
+from rocketns.config.tls import ClientAuth, TlsConfig, TlsSide, chosen_suites
 from rocketns.errors import TlsContentError, TlsError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rocketns.access.index.certificates import kind_of_name
+from rocketns.access.principal import kind_of_name
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

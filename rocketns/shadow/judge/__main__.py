@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from rocketns.config.texts.system import parse_definition
+from rocketns.config.system import parse_definition
 from rocketns.logs import start_logging
 from rocketns.shadow.judge.asking import Asker
 from rocketns.shadow.judge.judging import Judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocketns.protocol.versions import version_name
+from rocketns.protocol.codes import version_name
 from rocketns.shadow.comparing.cases import ReadRequest, asked
 from rocketns.shadow.comparing.comparing import Comparing, Finding
 from rocketns.shadow.comparing.even import version_of

@@ -7,9 +7,8 @@ import struct
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from rocketns.protocol.codes import LanguageCode, SerializeType, request_name
+from rocketns.protocol.codes import LanguageCode, SerializeType, request_name, version_name
 from rocketns.protocol.codes import RequestCode as Code
-from rocketns.protocol.versions import version_name
 from rocketns.shadow.comparing.cases import ReadRequest
 
 # Reads without any effect, that cost Java little. Never 322, 904 and 103, which count as heartbeats of a broker, and

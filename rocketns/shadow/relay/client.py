@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rocketns.addresses import unmapped, with_port
 from rocketns.errors import TlsError

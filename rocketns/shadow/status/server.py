@@ -16,9 +16,8 @@ import orjson
 from aiohttp import web
 
 from rocketns.addresses import with_port
-from rocketns.admin.answers import GATE, HOSTS, add_headers, watched
-from rocketns.admin.gate import Gate
-from rocketns.admin.hosts import Hosts
+from rocketns.admin.answers import GATE, HOSTS, Hosts, add_headers, watched
+from rocketns.admin.gate import AdminGate
 from rocketns.errors import StartupError
 from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
 from rocketns.shadow.counting.standing import Standing, verdict_on
@@ -39,7 +38,7 @@ class StatusServer:
     def __init__(self, address: tuple[str, int], stand: Stand) -> None:
         self._host, self._port = address
         self._stand = stand
-        self._gate = Gate()
+        self._gate = AdminGate()
         self._metrics = Metrics(stand)
         self._texts = Texts(time.monotonic)
         self._runner: web.AppRunner | None = None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rocketns.access.asked import Asked
-from rocketns.access.classes import Access
-from rocketns.access.decision import Evidence, Reason
+from rocketns.access.classes import Access, AccessRequest
+from rocketns.access.decision import Evidence, RefusalReason
 from rocketns.access.principal import Principal
 from rocketns.addresses import literal, split
 
@@ -22,9 +21,9 @@ class Refusal:
     ``others``: who would have the right, and what is missing of the sender to be one of them; the nearest first.
     """
 
-    asked: Asked
+    asked: AccessRequest
     evidence: Evidence
-    reason: Reason
+    reason: RefusalReason
     principal: Principal | None
     others: Sequence[tuple[str, Sequence[str]]]
 
@@ -104,17 +103,17 @@ def _others(refusal: Refusal) -> str:
     return f". Or let it be one of those who may: {' / '.join(near)}" if near else ""
 
 
-ADVICE: dict[Reason, Callable[[Refusal], str]] = {
-    Reason.NO_EVIDENCE: _no_evidence,
-    Reason.UNKNOWN_KEY: _unknown_key,
-    Reason.WRONG_SIGNATURE: _wrong_signature,
-    Reason.KEY_ALONE: _no_evidence,
-    Reason.NO_CLASS: _no_class,
-    Reason.NOT_GRANTED: _not_granted,
-    Reason.NAMESPACE: _namespace,
-    Reason.BROKER_NAME: _broker_name,
-    Reason.BROKER_ADDRESS: _broker_address,
-    Reason.NOT_THE_PEER: _not_the_peer,
-    Reason.TAKEOVER: _takeover,
-    Reason.RATE: _rate,
+ADVICE: dict[RefusalReason, Callable[[Refusal], str]] = {
+    RefusalReason.NO_EVIDENCE: _no_evidence,
+    RefusalReason.UNKNOWN_KEY: _unknown_key,
+    RefusalReason.WRONG_SIGNATURE: _wrong_signature,
+    RefusalReason.KEY_ALONE: _no_evidence,
+    RefusalReason.NO_CLASS: _no_class,
+    RefusalReason.NOT_GRANTED: _not_granted,
+    RefusalReason.NAMESPACE: _namespace,
+    RefusalReason.BROKER_NAME: _broker_name,
+    RefusalReason.BROKER_ADDRESS: _broker_address,
+    RefusalReason.NOT_THE_PEER: _not_the_peer,
+    RefusalReason.TAKEOVER: _takeover,
+    RefusalReason.RATE: _rate,
 }

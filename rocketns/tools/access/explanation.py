@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rocketns.access.asked import Asked
-from rocketns.access.classes import RIGHTS, Access, Mode
-from rocketns.access.decision import Decision, Evidence, decide, known, why_not
+from rocketns.access.classes import RIGHTS, Access, AccessRequest, Mode
+from rocketns.access.decision import WHY, Decision, Evidence, decide, known, why_not
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Principal
-from rocketns.access.signing.signature import Signed
-from rocketns.access.words import WHY
+from rocketns.access.signature import Signed
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.access.advice import Refusal, advice
 from rocketns.tools.access.question import Question
@@ -30,7 +28,7 @@ class Explanation:
     """
 
     question: Question
-    asked: Asked
+    asked: AccessRequest
     evidence: Evidence
     mode: Mode
     decision: Decision
@@ -100,7 +98,9 @@ def explained(policy: Policy, question: Question) -> Explanation:
                        principals, others)  # fmt: skip
 
 
-def _judged(one: Principal, asked: Asked, evidence: Evidence, *, is_sender: bool) -> tuple[str, bool, list[str]]:
+def _judged(
+    one: Principal, asked: AccessRequest, evidence: Evidence, *, is_sender: bool
+) -> tuple[str, bool, list[str]]:
     if not is_sender:
         return one.name, False, list(missing(one, evidence))
     reason = why_not(one, asked, evidence)

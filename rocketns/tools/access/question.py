@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rocketns.access.asked import Asked, asked_of
-from rocketns.access.decision import Evidence
+from rocketns.access.classes import AccessRequest, access_request
+from rocketns.access.decision import Evidence, evidence_of
 from rocketns.access.policy import Policy
-from rocketns.access.signing.signature import ACCESS_KEY, Signed, access_key_of, check
-from rocketns.access.standing import evidence_of
+from rocketns.access.signature import ACCESS_KEY, Signed, access_key_of, check
 from rocketns.addresses import Address, literal, split
 from rocketns.processor.requests import request_of
 from rocketns.protocol.codes import V5_5_0, RequestCode
@@ -39,9 +38,9 @@ class Question:
     def command(self) -> RemotingCommand:
         return RemotingCommand(self.code, V5_5_0, 0, 0, self.fields, self.body)
 
-    def asked(self) -> Asked:
+    def asked(self) -> AccessRequest:
         """What it asks for."""
-        return asked_of(self.command, request_of(self.code).access)
+        return access_request(self.command, request_of(self.code).access)
 
     def evidence(self, policy: Policy) -> Evidence:
         """What the policy makes of what is known of the sender."""

@@ -6,8 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from rocketns.access.policy import Policy
-from rocketns.access.reading.errors import PolicyError
-from rocketns.access.reading.policy_file import FILE_BYTES_MAX, read_policy
+from rocketns.access.policy_file import FILE_BYTES_MAX, read_policy
+from rocketns.access.policy_values import PolicyError
 from rocketns.files import read_text
 from rocketns.tools.access.explanation import explained
 from rocketns.tools.access.notices import summary

@@ -1,8 +1,7 @@
 // Asks the server, with the token of this tab. A server with a file of tokens refuses what is asked without one, and then
 // the page asks for it.
 
-import {byId, setText} from "./dom.js";
-import {_, N_} from "./texts.js";
+import {N_, _, byId, setText} from "./dom.js";
 
 const KEY = "rocketns-token";
 const SENDABLE = /^[\x21-\x7e]+$/;
@@ -21,7 +20,7 @@ function kept() {
 }
 
 // What the server answers. Whoever lacks the token is asked for it, and no further request is sent until it is there.
-export async function request(path, signal = undefined) {
+async function request(path, signal = undefined) {
   if (isAsking) throw new Error("the token is missing");
   const token = kept();
   const answer = await fetch(path, {signal, headers: token ? {Authorization: `Bearer ${token}`} : {}});
@@ -65,4 +64,44 @@ function use(event) {
     return;
   }
   location.reload();
+}
+
+const RETRY_MS = 2000;
+
+// Call `takers[event]` with the value of each message, and `onOpen` at the beginning of each connection.
+export async function follow(path, takers, onOpen) {
+  while (!asksForToken()) {
+    try {
+      const answer = await request(path);
+      if (answer.ok) {
+        onOpen();
+        await readMessages(answer.body, takers);
+      }
+    } catch {
+      // It is tried again.
+    }
+    await new Promise((over) => setTimeout(over, RETRY_MS));
+  }
+}
+
+async function readMessages(body, takers) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const {value, done} = await reader.read();
+    if (done) return;
+    const messages = (rest + value).split("\n\n");
+    rest = messages.pop();
+    for (const message of messages) take(message, takers);
+  }
+}
+
+// The value is JSON, which has no line ends, so a message has one line of data.
+function take(message, takers) {
+  const fields = new Map(message.split("\n").map((line) => {
+    const place = line.indexOf(": ");
+    return [line.slice(0, place), line.slice(place + 2)];
+  }));
+  const taker = takers[fields.get("event")];
+  if (taker) taker(JSON.parse(fields.get("data")));
 }

@@ -1,10 +1,108 @@
-// The name servers side by side, and what they disagree about: causes, and what truly differs. Hidden without peers.
+// The name servers of the fleet, and what they disagree about.
 
-import {byId, make, row} from "./dom.js";
+import {N_, _, byId, count, joined, make, plural, row} from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
-import {followers, groupsOf, memberName, OWN} from "./differing.js";
-import {_, count} from "./texts.js";
+import {following} from "./verdict.js";
+
+const OWN = "this name server"; // its address in the API
+
+const FOLLOWERS_READ = 200;
+const NAMES_SHOWN = 50;
+const TITLES = {
+  broker: N_("Broker %(name)s: %(parts)s"),
+  topic: N_("Topic %(name)s: %(parts)s"),
+  "order configuration": N_("Order configuration of %(name)s: %(parts)s"),
+};
+const PARTS = {
+  missing: N_("not everywhere"),
+  brokers: N_("its brokers differ"),
+  cluster: N_("the cluster differs"),
+  addresses: N_("the addresses differ"),
+  permission: N_("the permission differs"),
+  queues: N_("the number of queues differs"),
+  flags: N_("the flags differ"),
+  unread: N_("being compared"),
+};
+const PERMISSIONS = {0: N_("neither read nor write"), 2: N_("write only"), 4: N_("read only"), 6: N_("read and write")};
+
+const memberName = (address) => address === OWN ? _("this name server") : address;
+
+// Topics that differ in exactly the same way are one entry.
+function groupsOf(items) {
+  const groups = new Map();
+  for (const one of items) {
+    const key = one.kind === "topic" ? JSON.stringify([one.parts, one.sides]) : `${one.kind} ${one.name}`;
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()].map(entry);
+}
+
+function entry(group) {
+  const [one, ...others] = group;
+  const parts = joined((one.parts.length ? one.parts : ["unread"]).map((part) => _(PARTS[part])));
+  const more = Math.max(others.length, one.kind === "topic" ? one.topics - 1 : 0);
+  const alike = more > 0 ? names(
+    plural("%(n)s more topic differs in the same way", "%(n)s more topics differ in the same way", more),
+    others.map((other) => other.name), more) : null;
+  return {one, alike, title: _(TITLES[one.kind], {name: one.name, parts}), sides: sidesOf(one)};
+}
+
+function sidesOf(one) {
+  return make("ul", "", ...one.sides.map((side) => {
+    const members = joined(side.members.map(memberName));
+    return make("li", "", _("%(members)s: %(says)s", {members, says: says(one, side)}));
+  }));
+}
+
+function says(one, side) {
+  if (side.missing) return _("not there");
+  if (one.kind === "broker") return ofBroker(one, side);
+  if (one.kind !== "topic") return one.says[side.members[0]];
+  if (!side.queues.length) return _("its queues are not read yet");
+  return joined(side.queues.map((queues) => ofQueues(one.parts, queues)));
+}
+
+function ofBroker(one, side) {
+  const addresses = joined(Object.entries(side.addresses).map(([id, address]) => `${id}: ${address}`));
+  return addresses && one.parts.includes("cluster") && side.cluster !== null
+    ? _("%(addresses)s in cluster %(cluster)s", {addresses, cluster: side.cluster}) : addresses || one.says[side.members[0]];
+}
+
+function ofQueues(parts, {broker, readQueues, writeQueues, permission}) {
+  if (permission === null) return _("no queues on %(broker)s", {broker});
+  const allowed = PERMISSIONS[permission & 6];
+  const values = {broker, read: count(readQueues), write: count(writeQueues), permission: allowed ? _(allowed) : permission};
+  if (parts.includes("queues") || !parts.includes("permission")) {
+    return _("%(read)s read and %(write)s write queues on %(broker)s, permission: %(permission)s", values);
+  }
+  return _("on %(broker)s: %(permission)s", values);
+}
+
+// One number that opens: the topics that differ only because a broker is missing somewhere.
+function followers(broker, n, open) {
+  const details = make("details", "", make("summary", "", following(n)));
+  details.dataset.of = broker;
+  details.addEventListener("toggle", async () => {
+    if (!details.open || details.childElementCount > 1) return;
+    const place = make("p", "quiet", _("reading …"));
+    details.append(place);
+    const found = await read("disagreements", {kind: "topic", follows: broker, limit: FOLLOWERS_READ, sort: "name"}).catch(() => null);
+    place.replaceWith(found === null ? make("p", "quiet", _("the name server does not answer")) :
+      nameList(found.items.map((one) => one.name), n));
+  });
+  details.open = open.has(broker);
+  return details;
+}
+
+const names = (summary, some, total) => make("details", "", make("summary", "", summary), nameList(some, total));
+
+function nameList(some, total) {
+  const list = make("ul", "names", ...some.slice(0, NAMES_SHOWN).map((name) => make("li", "", name)));
+  const more = total - Math.min(some.length, NAMES_SHOWN);
+  if (more > 0) list.append(make("li", "quiet", _("and %(n)s more", {n: count(more)})));
+  return list;
+}
 
 const READ = 50;
 

@@ -1,17 +1,12 @@
 // Connects the parts of the page with the stream of the name server.
 
-import {byId, setText} from "./dom.js";
-import {asksForToken, read} from "./asking.js";
-import {onBeats, onTroubles, readBrokers, setClock, showBrokers} from "./brokers.js";
-import {startTable} from "./brokertable.js";
+import {_, byId, clock, setText, translatePage, zone} from "./dom.js";
+import {asksForToken, follow, read} from "./asking.js";
+import {onBeats, onTroubles, readBrokers, setClock, showBrokers, startTable} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
-import {showFigures} from "./figures.js";
 import {readFleet} from "./fleet.js";
-import {readMissing} from "./missing.js";
-import {follow} from "./stream.js";
-import {_, clock, translatePage, zone} from "./texts.js";
-import {startTopics} from "./topics.js";
-import {showVerdict} from "./verdict.js";
+import {readMissing, startTopics} from "./topics.js";
+import {showFigures, showVerdict} from "./verdict.js";
 
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;

@@ -1,8 +1,8 @@
-// A topic is found as its name is typed, and shown with its route.
+// Topics: found by a part of their names, and those that are asked for and not there.
 
-import {byId, isolated, make, row, setText} from "./dom.js";
+import {N_, _, byId, count, isolated, joined, make, plural, row, setText} from "./dom.js";
 import {read} from "./asking.js";
-import {_, N_, count, joined, plural} from "./texts.js";
+import {timeOf} from "./changes.js";
 
 const SHOWN = 8;
 const ALLOWED = [N_("neither read nor write"), N_("read only"), N_("write only"), N_("read and write")];
@@ -127,5 +127,39 @@ function queueRow(queues) {
     make("td", "number", count(queues.readQueues)),
     make("td", "number", count(queues.writeQueues)),
     make("td", queues.writable ? "" : "attention-text", allowed),
+  );
+}
+
+const READ = 100;
+const MISSING_SHOWN = 8;
+const REASONS = {
+  absent: N_("no broker has it, and none creates it"),
+  brokersGone: N_("its brokers are not registered any more"),
+  notAName: N_("no topic can have this name"),
+  created: N_("its first message creates it"),
+  noBrokers: N_("no broker is registered here"),
+  group: N_("brokers make it for a consumer group"),
+  system: N_("a topic of RocketMQ itself"),
+};
+const ORDER = Object.keys(REASONS); // the real faults first
+
+export async function readMissing(status) {
+  byId("missing").hidden = !status.missingTopics;
+  if (!status.missingTopics) return;
+  const found = await read("missing", {limit: READ});
+  const items = found.items.sort((one, other) => ORDER.indexOf(one.reason) - ORDER.indexOf(other.reason));
+  byId("missing").hidden = !items.length;
+  byId("missing-rows").replaceChildren(...items.slice(0, MISSING_SHOWN).map(missingRow));
+  const more = found.total - MISSING_SHOWN;
+  setText(byId("missing-more"), more > 0 ? plural("%(n)s more is in the API.", "%(n)s more are in the API.", more) : "");
+}
+
+function missingRow(one) {
+  return row(
+    make("td", "name", make("strong", "", one.topic), make("div", "quiet", _(REASONS[one.reason]))),
+    make("td", "near", one.nearest === null ? "…" : joined(one.nearest) || "–"),
+    make("td", "address", joined(one.peers) || "–"),
+    make("td", "", timeOf(one.sinceMs)),
+    make("td", "number", count(one.lookups)),
   );
 }

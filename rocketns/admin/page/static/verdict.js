@@ -1,7 +1,6 @@
-// The top of the page: whether all is well, and each trouble in a sentence, the worst first.
+// Whether all is well, and the figures of the name server.
 
-import {byId, isolated, make, setText} from "./dom.js";
-import {_, N_, count, listed, plural} from "./texts.js";
+import {N_, _, age, byId, count, isolated, listed, make, plural, setText} from "./dom.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
 
@@ -28,3 +27,28 @@ function trouble(reason) {
 }
 
 export const following = (n) => plural("%(n)s topic differs only because of it", "%(n)s topics differ only because of it", n);
+
+let before = null;
+
+export function showFigures(status) {
+  const fields = [
+    [_("Brokers"), count(status.brokers), status.brokers ? "" : "critical", [
+      plural("%(n)s group", "%(n)s groups", status.groups), plural("%(n)s cluster", "%(n)s clusters", status.clusters),
+    ]],
+    [_("Topics"), count(status.topics), "", status.missingTopics ? [_("%(n)s not found", {n: count(status.missingTopics)})] : []],
+    [_("Lookups per second"), perSecond(status, "lookups"), "",
+      [_("%(n)s without a route", {n: perSecond(status, "lookupsMissed")})]],
+    [_("Registrations per second"), perSecond(status, "registrations"), "",
+      [plural("%(n)s request waits", "%(n)s requests wait", status.waitingRequests)]],
+    [_("Connections"), count(status.connections), "", []],
+    [_("Running for"), age(status.now - status.started), "", []],
+  ];
+  byId("figures").replaceChildren(...fields.map(([name, value, level, more]) =>
+    make("div", level, make("dt", "", name), make("dd", "", value), ...more.map((text) => make("dd", "more", text)))));
+  before = status;
+}
+
+function perSecond(status, name) {
+  const ms = before === null ? 0 : status.now - before.now;
+  return ms > 0 ? count(Math.round((status[name] - before[name]) * 1000 / ms)) : "–";
+}

@@ -20,7 +20,7 @@ from rocketns.doctor.facts.options import Options
 from rocketns.doctor.facts.reach import AddressFacts
 from rocketns.doctor.progress import Progress
 from rocketns.doctor.words import _
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.names import utf8_bytes
 
 # Of one topic as JSON, with its key, without its name, which is there twice:

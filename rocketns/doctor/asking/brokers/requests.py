@@ -17,7 +17,7 @@ from enum import IntEnum
 from rocketns.doctor.asking.requests import Budget
 from rocketns.doctor.asking.speaking import CONNECTS_MAX
 from rocketns.doctor.facts.options import Options
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 
 BROKERS_MAX = 32
 AT_ONCE = 8

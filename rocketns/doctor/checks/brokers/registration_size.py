@@ -10,7 +10,7 @@ from rocketns.doctor.facts.brokers import BrokerFacts
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
-from rocketns.protocol.frame import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 
 NAME = "registration-size"
 NEAR = 0.8  # of the size that is read

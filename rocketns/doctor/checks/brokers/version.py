@@ -9,8 +9,7 @@ from rocketns.doctor.checks.showing import listed
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import N_, _
-from rocketns.protocol.codes import V5_0_0
-from rocketns.protocol.versions import version_name
+from rocketns.protocol.codes import V5_0_0, version_name
 
 NAME = "broker-version"
 V4_6_0 = 333

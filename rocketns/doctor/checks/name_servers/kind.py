@@ -10,7 +10,7 @@ from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
 from rocketns.doctor.facts.reach import Outcome
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
-from rocketns.protocol.versions import version_name
+from rocketns.protocol.codes import version_name
 
 NAME = "name-server-kind"
 

@@ -10,7 +10,7 @@ from rocketns.doctor.checks.topic.missing import creating
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
-from rocketns.protocol.topic_validator import CREATION_TOPIC
+from rocketns.protocol.names import CREATION_TOPIC
 
 NAME = "automatic-creation"
 PROPERTY = "autoCreateTopicEnable"

@@ -8,7 +8,7 @@ from rocketns.doctor.asking.requests import RETRY_PREFIX
 from rocketns.doctor.checks.showing import again
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.words import N_, _
-from rocketns.protocol.topic_validator import is_valid
+from rocketns.protocol.names import is_valid
 
 RETRY = N_("# a broker creates it when the first consumer of the group connects; ask for the group:")
 TEXTS = {

@@ -10,7 +10,7 @@ from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.facts.name_servers import NameServerFacts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import N_, _
-from rocketns.protocol.topic_validator import CREATION_TOPIC
+from rocketns.protocol.names import CREATION_TOPIC
 
 MISSING, ON_SOME = "topic-missing", "topic-on-some-name-servers"
 CAUSES = frozenset({"no-broker", "broker-registers-elsewhere", "registration-size"})

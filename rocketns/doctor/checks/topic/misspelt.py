@@ -10,7 +10,7 @@ from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
 from rocketns.fleet.nearest import nearest
-from rocketns.protocol.topic_validator import is_valid
+from rocketns.protocol.names import is_valid
 
 NAME = "misspelt"
 _NUMBERS = re.compile("[0-9]+")

@@ -9,7 +9,7 @@ from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.facts.name_servers import NameServerFacts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
-from rocketns.protocol.order_conf import order_conf_mistake
+from rocketns.protocol.body.route import order_conf_mistake
 
 NAME = "order-configuration"
 

@@ -11,7 +11,7 @@ from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
-from rocketns.protocol.topic_validator import SELF_TEST_TOPIC
+from rocketns.protocol.names import SELF_TEST_TOPIC
 
 WIPED, READ_ONLY = "permission-wiped", "topic-read-only"
 

@@ -8,7 +8,7 @@ from rocketns.doctor.checks.showing import listed, mqadmin
 from rocketns.doctor.facts.facts import Facts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
-from rocketns.protocol.topic_validator import CREATION_TOPIC
+from rocketns.protocol.names import CREATION_TOPIC
 
 NAME = "few-queues"
 # A producer asks for so many, and a broker gives no more: DefaultMQProducer.defaultTopicQueueNums.

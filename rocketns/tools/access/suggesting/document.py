@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from rocketns.access.classes import RIGHTS
-from rocketns.access.reading.policy_file import FILE_BYTES_MAX, NETWORKS_MAX, PRINCIPALS_MAX
+from rocketns.access.policy_file import FILE_BYTES_MAX, NETWORKS_MAX, PRINCIPALS_MAX
 from rocketns.tools.access.suggesting import writing
 from rocketns.tools.access.suggesting.groups import Suggested, grouped
 from rocketns.tools.access.suggesting.journals import Journals

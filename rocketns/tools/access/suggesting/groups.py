@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rocketns.access.policy_values import ITEMS_MAX
 from rocketns.access.principal import Network
-from rocketns.access.reading.values import ITEMS_MAX
 from rocketns.tools.access.networks import joined, plain
 from rocketns.tools.access.suggesting.seen import Needs, Seen, Sender
 

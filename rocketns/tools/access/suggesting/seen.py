@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_network
 
-from rocketns.access.asked import Asked, asked_of
-from rocketns.access.classes import Access
-from rocketns.access.decision import Reason
+from rocketns.access.classes import Access, AccessRequest, access_request
+from rocketns.access.decision import RefusalReason
 from rocketns.access.principal import Network
 from rocketns.access.refusals import OTHERS
 from rocketns.access.shown import TEXT_BYTES_MAX
@@ -112,7 +111,7 @@ class Sightings:
         """Why it is left out; None if it is not."""
         code, key, host = record.get("code") or 0, record.get("access_key") or None, record.get("from_host") or ""
         access = request_of(code).access
-        asked = asked_of(RemotingCommand(code, V5_5_0, 0, 0, _fields(record), None), access)
+        asked = access_request(RemotingCommand(code, V5_5_0, 0, 0, _fields(record), None), access)
         why = _why_left(asked, key, host, record)
         network = _network(host)
         if why is not None or network is None:
@@ -125,13 +124,13 @@ class Sightings:
             seen = self.of[sender] = Seen(record["ts"], record["ts"])
         return self._note(seen, asked, record, number)
 
-    def _note(self, seen: Seen, asked: Asked, record: Record, number: int) -> Left | None:
+    def _note(self, seen: Seen, asked: AccessRequest, record: Record, number: int) -> Left | None:
         new = _new_texts(seen, asked)
         if seen.texts + new > TEXTS_OF_SENDER_MAX or self._texts + new > TEXTS_MAX:
             return Left.TEXTS
         self._texts += new
         seen.brokers.update(_brokers(asked))
-        if record.get("reason") == Reason.TAKEOVER:
+        if record.get("reason") == RefusalReason.TAKEOVER:
             seen.taken.update(_brokers(asked))
         if asked.address is not None:
             _note_address(seen, asked.address)
@@ -165,16 +164,16 @@ def _fields(record: Record) -> dict[str, str | None]:
     return {one.get("k", ""): one.get("v", "") for one in record.get("fields") or [] if one is not None}
 
 
-def _brokers(asked: Asked) -> list[str]:
+def _brokers(asked: AccessRequest) -> list[str]:
     """REGISTER_TOPIC_IN_NAMESRV names brokers in its body, which no record has."""
     return [] if asked.code == RequestCode.REGISTER_TOPIC_IN_NAMESRV else asked.brokers()
 
 
-def _why_left(asked: Asked, key: str | None, host: str, record: Record) -> Left | None:
+def _why_left(asked: AccessRequest, key: str | None, host: str, record: Record) -> Left | None:
     """Why no principal can be made of it; None if one can."""
     if OTHERS in (host, key):
         return Left.NO_ROOM
-    if record.get("reason") not in Reason._value2member_map_:
+    if record.get("reason") not in RefusalReason._value2member_map_:
         return Left.OTHER
     if asked.access is Access.OFF:
         return Left.NO_CLASS
@@ -204,7 +203,7 @@ def _note_address(seen: Seen, text: str) -> None:
         seen.addresses.add(address)
 
 
-def _new_texts(seen: Seen, asked: Asked) -> int:
+def _new_texts(seen: Seen, asked: AccessRequest) -> int:
     address = None if asked.address is None else _announced(asked.address)
     new = len(set(_brokers(asked)) - seen.brokers)
     new += address is not None and address not in seen.addresses

@@ -13,7 +13,7 @@ from typing import Any
 import tomli_w
 
 from rocketns.access.classes import RIGHTS, Access
-from rocketns.access.reading.secrets_file import TO_BE_FILLED_IN
+from rocketns.access.policy_values import TO_BE_FILLED_IN
 from rocketns.protocol.codes import RequestCode
 from rocketns.tools.access.networks import plain
 from rocketns.tools.access.suggesting.groups import Suggested

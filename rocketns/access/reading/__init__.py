@@ -1,1 +1,0 @@
-"""A policy from the texts of its files."""

@@ -1,1 +1,0 @@
-"""RocketMQ's signatures of requests, and the secrets that make them."""

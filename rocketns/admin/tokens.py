@@ -1,0 +1,293 @@
+"""Bearer tokens of the management port: the class of each path, the file of tokens, and who is refused.
+
+Which class of token a path needs is in the only table of it. A path without a row fails at import: see
+`rocketns/admin/server.py`. Who may ask is decided by the head of a request, before anything is made for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http import HTTPStatus
+from pathlib import Path
+
+from rocketns.config.properties import PREFIX
+from rocketns.errors import RocketnsError, StartupError
+from rocketns.logtext import LogLimiter
+from rocketns.server.following import Followed
+from rocketns.server.http.heads import refused
+
+
+class TokenClass(StrEnum):
+    """What a token is good for."""
+
+    PROBE = "probe"
+    SCRAPE = "scrape"
+    READ = "read"
+    DRAIN = "drain"
+
+
+# The page itself holds no data. It asks for a token, and sends it with what it asks for.
+OPEN = None
+
+# A row that ends with * has all paths of its folder, without folders in it.
+PATHS: Mapping[str, TokenClass | None] = {
+    "/livez": TokenClass.PROBE,
+    "/readyz": TokenClass.PROBE,
+    "/metrics": TokenClass.SCRAPE,
+    "/api/v1/*": TokenClass.READ,
+    "/drainz": TokenClass.DRAIN,
+    "/": OPEN,
+    "/page/*": OPEN,
+}
+# No percent sign: nothing is decoded, so a path has one spelling.
+PATH_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+
+class UnclassedPath(Exception):
+    """The path has no row in `PATHS`."""
+
+
+def class_of(path: str) -> TokenClass | None:
+    """The class of token that a path needs, `OPEN` if none. UnclassedPath if there is no such path."""
+    if path in PATHS and not path.endswith("*"):
+        return PATHS[path]
+    folder, _, name = path.rpartition("/")
+    row = f"{folder}/*"
+    if row not in PATHS or not PATH_NAME.fullmatch(name):
+        raise UnclassedPath(f"{path} has no class in rocketns/admin/tokens.py")
+    return PATHS[row]
+
+
+def check(paths: Iterable[str]) -> None:
+    """UnclassedPath for the first path without a class."""
+    for path in paths:
+        class_of(path)
+
+
+log = logging.getLogger("rocketns.admin")
+
+NAME = f"{PREFIX}adminTokensFile"
+
+FILE_BYTES_MAX = 64 * 1024
+TOKENS_MAX = 64
+# b64token of RFC 6750. Shorter ones can be guessed.
+TOKEN_CHARACTERS_MIN, TOKEN_CHARACTERS_MAX = 16, 512
+TOKEN = re.compile(rf"[A-Za-z0-9._~+/-]{{{TOKEN_CHARACTERS_MIN},{TOKEN_CHARACTERS_MAX}}}=*")
+DIGEST = re.compile(r"sha256:([0-9a-fA-F]{64})")
+ANYONE = "anyone"
+
+Classes = frozenset[TokenClass]
+
+
+class TokenFile:
+    """``tokens`` are those in force. Made by control; its methods are for the loop of the management port."""
+
+    def __init__(self, path: str) -> None:
+        """StartupError if the file cannot be read, or is wrong."""
+        self._path = path
+        self._followed = Followed([path])  # before it is read, so that no change is missed
+        self.failures = 0
+        try:
+            self.tokens: Tokens = self._read()
+        except TokensError as error:
+            raise StartupError(f"{NAME}: {error}") from error
+
+    def check(self) -> bool:
+        """Read it again if its content has changed: see `reread`. A deleted file changes nothing."""
+        return bool(self._followed.changed()) and self.reread()
+
+    def reread(self) -> bool:
+        """Read it again. If it is wrong, the log says why, and the tokens before stay in force. True if others are."""
+        try:
+            before, self.tokens = self.tokens, self._read()
+        except TokensError as error:
+            self.failures += 1
+            log.error("%s: %s. The tokens before stay in force", NAME, error)
+            return False
+        log.info("%s: %d tokens are in force", NAME, len(self.tokens.digests))
+        return self.tokens != before
+
+    def _read(self) -> Tokens:
+        path = Path(self._path)
+        try:
+            with path.open("rb") as file:
+                content, mode = file.read(FILE_BYTES_MAX + 1), path.stat().st_mode
+        except OSError as error:
+            raise TokensError(f"{path} cannot be read: {error.strerror}") from error
+        try:
+            tokens = read_tokens(content)
+        except TokensError as error:
+            raise TokensError(f"{path}: {error}") from error
+        if mode & stat.S_IROTH:
+            log.warning("%s: every user of this machine may read %s. Allow only rocketns' own: chmod o= %s",
+                        NAME, path, path)  # fmt: skip
+        return tokens
+
+
+class TokensError(RocketnsError):
+    """The file of tokens cannot be used. The message names the line, and never what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Digests with their classes, and the classes that need no token."""
+
+    digests: tuple[tuple[bytes, Classes], ...] = field(repr=False)
+    anyone: Classes
+
+    def classes_of(self, token: bytes) -> Classes:
+        """What this token is good for; nothing if it is unknown. The time says nothing of how alike tokens are."""
+        asked = hashlib.sha256(token).digest()
+        found: Classes = frozenset()
+        for digest, classes in self.digests:
+            if hmac.compare_digest(asked, digest):
+                found |= classes
+        return found
+
+
+def read_tokens(content: bytes) -> Tokens:
+    """The tokens of a file. TokensError with line and reason if any line is wrong, or there is no token."""
+    if len(content) > FILE_BYTES_MAX:
+        raise TokensError(f"it has {len(content)} bytes, and at most {FILE_BYTES_MAX} are read")
+    digests: list[tuple[bytes, Classes]] = []
+    anyone: Classes = frozenset()
+    for number, words in _lines(content):
+        classes = _classes(number, words[:-1])
+        if words[-1] == ANYONE:
+            anyone |= classes
+        else:
+            digests.append((_digest(number, words[-1]), classes))
+    if not digests:
+        raise TokensError("it has no token")  # it may be half written
+    if len(digests) > TOKENS_MAX:
+        raise TokensError(f"it has {len(digests)} tokens, and at most {TOKENS_MAX} are allowed")
+    return Tokens(tuple(digests), anyone)
+
+
+def _lines(content: bytes) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.lstrip().startswith(b"#"):
+            continue  # a comment, in any language
+        try:
+            words = line.decode("ascii").split()
+        except UnicodeDecodeError:
+            raise TokensError(f"line {number}: only ASCII characters are allowed") from None
+        if words:
+            yield number, words
+
+
+def _classes(number: int, words: list[str]) -> Classes:
+    """The words themselves are not in the message: one of them may be a token."""
+    known = ", ".join(TokenClass)
+    if not words:
+        raise TokensError(f"line {number}: classes ({known}) and a token are expected")
+    for place, word in enumerate(words, 1):
+        if word not in list(TokenClass):
+            raise TokensError(f"line {number}: word {place} is none of the classes {known}; the token is the last word")
+    return frozenset(TokenClass(word) for word in words)
+
+
+def _digest(number: int, word: str) -> bytes:
+    digest = DIGEST.fullmatch(word)
+    if digest is not None:
+        return bytes.fromhex(digest[1])
+    if not TOKEN.fullmatch(word):
+        raise TokensError(f"line {number}: the token must have {TOKEN_CHARACTERS_MIN} to {TOKEN_CHARACTERS_MAX} "
+                          "letters, digits or characters of ._~+/-, and may end with =")  # fmt: skip
+    return hashlib.sha256(word.encode()).digest()
+
+
+LOG_INTERVAL_S = 10.0
+AUTHORIZATION = b"authorization"
+SCHEME = b"bearer"
+REALM = b'WWW-Authenticate: Bearer realm="rocketns"'
+NOT_FOUND = refused(HTTPStatus.NOT_FOUND, "404: Not Found")
+
+
+class TokenRefusal(StrEnum):
+    """Why a request is refused; also a label's values."""
+
+    NO_TOKEN = "no_token"
+    WRONG_TOKEN = "wrong_token"
+    WRONG_CLASS = "wrong_class"
+
+
+SAYS = {
+    TokenRefusal.NO_TOKEN: "it has no token",
+    TokenRefusal.WRONG_TOKEN: "its token is not in rocketns.adminTokensFile",
+    TokenRefusal.WRONG_CLASS: "its token lacks the class",
+}
+
+
+class TokenAccess:
+    """``refused`` counts by reason. Its methods are for the loop of the management port."""
+
+    def __init__(self, file: TokenFile) -> None:
+        self.file = file
+        self.refused: Counter[TokenRefusal] = Counter()
+        self._lines = LogLimiter(LOG_INTERVAL_S)
+
+    def objection(self, head: bytes, peer: str, now_s: float) -> bytes | None:
+        """The answer to a request without the right token, after which its connection is closed; None if it may ask.
+
+        ``head`` is one that `rocketns.server.http.heads.refusal` lets pass.
+        """
+        line, *fields = head.split(b"\r\n")
+        path = line.split(b" ", 2)[1].partition(b"?")[0].decode("ascii")
+        try:
+            needed = class_of(path)
+        except UnclassedPath:
+            return self._objection_to_unknown(fields, peer, now_s)
+        tokens = self.file.tokens
+        if needed is OPEN or needed in tokens.anyone:
+            return None
+        token = _token(fields)
+        if token is None:
+            return self._refuse(TokenRefusal.NO_TOKEN, needed, path, peer, now_s)
+        classes = tokens.classes_of(token)
+        if needed in classes:
+            return None
+        return self._refuse(
+            TokenRefusal.WRONG_CLASS if classes else TokenRefusal.WRONG_TOKEN, needed, path, peer, now_s
+        )
+
+    def _objection_to_unknown(self, fields: list[bytes], peer: str, now_s: float) -> bytes:
+        """To other spellings of a path, too. Only who has a token is told that there is no such path."""
+        token = _token(fields)
+        if token is not None and self.file.tokens.classes_of(token):
+            return NOT_FOUND
+        reason = TokenRefusal.NO_TOKEN if token is None else TokenRefusal.WRONG_TOKEN
+        return self._refuse(reason, None, "a path that does not exist", peer, now_s)
+
+    def _refuse(self, reason: TokenRefusal, needed: TokenClass | None, path: str, peer: str, now_s: float) -> bytes:
+        self.refused[reason] += 1
+        self._log(reason, needed, path, peer, now_s)
+        what = "a token" if needed is None else f"a token of the class {needed}"
+        text = f"this path needs {what}: send the header Authorization: Bearer TOKEN"
+        if reason is TokenRefusal.WRONG_CLASS:
+            scope = f', error="insufficient_scope", scope="{needed}"\r\n'.encode()
+            return refused(HTTPStatus.FORBIDDEN, text, REALM + scope)
+        error = b', error="invalid_token"\r\n' if reason is TokenRefusal.WRONG_TOKEN else b"\r\n"
+        return refused(HTTPStatus.UNAUTHORIZED, text, REALM + error)
+
+    def _log(self, reason: TokenRefusal, needed: TokenClass | None, path: str, peer: str, now_s: float) -> None:
+        if count := self._lines.due(now_s):
+            log.warning("management port: refused a request of %s for %s: %s%s. Refused since the last such line: %d",
+                        peer, path, SAYS[reason], f" (class {needed})" if needed else "", count)  # fmt: skip
+
+
+def _token(fields: list[bytes]) -> bytes | None:
+    """The bearer token of a request; None if it has none. Of two Authorization fields neither counts."""
+    found = [value for name, _, value in (field.partition(b":") for field in fields) if name.lower() == AUTHORIZATION]
+    if len(found) != 1:
+        return None
+    scheme, _, token = found[0].strip().partition(b" ")
+    return token.strip() if scheme.lower() == SCHEME else None

@@ -1,1 +1,0 @@
-"""Bearer tokens of the management port: their file, the class of each path, and who is refused."""

@@ -1,1 +1,0 @@
-"""What of the given properties is refused, and what has no effect."""

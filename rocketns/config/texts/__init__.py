@@ -1,1 +1,0 @@
-"""Properties whose texts have a form: addresses, networks, cipher suites, definitions of the JVM."""

@@ -1,0 +1,104 @@
+"""Topics whose records wait: those of a request with more of them than control encodes at once.
+
+A record says what the topic is when the record is written, as in a snapshot. So a topic that changes several times
+meanwhile has one record, and the records of one request may be written after those of later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rocketns.journal import encoding
+from rocketns.journal.buffer import Buffer
+from rocketns.journal.record import TOPIC_CHARS_IN_RECORD_MAX, TOPICS_IN_RECORD_MAX
+from rocketns.routeinfo.tables import RouteTables
+
+# Names of topics that were deleted meanwhile are kept alive by nothing else.
+ENTRIES_MAX = 1_000_000
+CHARACTERS_MAX = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _OfBroker:
+    """Of one broker. ``put`` and ``deleted`` are the last causes."""
+
+    names: dict[str, None] = field(default_factory=dict)
+    put: str = "heartbeat"
+    deleted: str = "register"
+
+
+class DeferredTopics:
+    """Control only. ``brokers`` has those with topics that wait."""
+
+    def __init__(self, tables: RouteTables, buffer: Buffer, when_written: Callable[[str], None]) -> None:
+        """``when_written`` is called with a broker when the last of its topics is written."""
+        self.brokers: dict[str, _OfBroker] = {}
+        self._when_written = when_written
+        self._tables = tables
+        self._buffer = buffer
+        self._entries = self._characters = 0
+
+    def add(self, broker: str, topics: Sequence[str], *, put: str | None = None, deleted: str | None = None) -> None:
+        """Topics that ``put`` or ``deleted`` is the cause of. Beyond the bounds one record is lost and counted."""
+        characters = sum(map(len, topics))
+        if self._entries + len(topics) > ENTRIES_MAX or self._characters + characters > CHARACTERS_MAX:
+            self._buffer.lose("too many topics wait until the disk has taken others")
+            return
+        waiting = self.brokers.setdefault(broker, _OfBroker())
+        waiting.put, waiting.deleted = put or waiting.put, deleted or waiting.deleted
+        for topic in topics:
+            self._add(waiting, topic)
+
+    def _add(self, waiting: _OfBroker, topic: str) -> None:
+        if topic not in waiting.names:
+            waiting.names[topic] = None
+            self._entries += 1
+            self._characters += len(topic)
+
+    def write(self) -> int:
+        """Write one record, and return the number of its topics; 0 if none wait. Brokers take turns."""
+        broker = next(iter(self.brokers), None)
+        if broker is None:
+            return 0
+        waiting = self.brokers.pop(broker)
+        names = self._pop_some(waiting)
+        table = self._tables.topic_queue_table
+        here = [topic for topic in names if broker in table.get(topic, ())]
+        if here:
+            for topic in names:
+                if broker not in table.get(topic, ()):
+                    self._add(waiting, topic)
+            listed, _ = encoding.topic_list(here, [table[topic][broker] for topic in here])
+            self._buffer.put(encoding.topics_record("tput", broker, waiting.put, listed))
+        else:
+            listed, _ = encoding.topic_list(names, None)
+            self._buffer.put(encoding.topics_record("tdel", broker, waiting.deleted, listed))
+        if waiting.names:
+            self.brokers[broker] = waiting
+        else:
+            self._when_written(broker)
+        return len(here or names)
+
+    def _pop_some(self, waiting: _OfBroker) -> list[str]:
+        """Take as many topics as fit into one record."""
+        names: list[str] = []
+        characters = 0
+        while waiting.names and len(names) < TOPICS_IN_RECORD_MAX:
+            topic, _ = waiting.names.popitem()
+            if names and characters + len(topic) > TOPIC_CHARS_IN_RECORD_MAX:
+                waiting.names[topic] = None
+                break
+            names.append(topic)
+            characters += len(topic)
+        self._entries -= len(names)
+        self._characters -= characters
+        return names
+
+    def end(self) -> None:
+        """Before the stop: write while there is room. The rest is lost and counted."""
+        while self.brokers and not self._buffer.is_half_full:
+            self.write()
+        if self.brokers:
+            self._buffer.lose("the server stops while topics wait")
+            self.brokers.clear()

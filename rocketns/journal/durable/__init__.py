@@ -1,1 +1,0 @@
-"""What survives the process and the machine, and who waits for it."""

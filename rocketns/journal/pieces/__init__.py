@@ -1,1 +1,0 @@
-"""What is written in pieces, so that control goes on in between: snapshots, and the topics of large requests."""

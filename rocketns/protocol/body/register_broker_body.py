@@ -1,0 +1,357 @@
+"""What a broker registers: RegisterBrokerBody in all its forms, and how a repeated one is recognised.
+
+Brokers send JSON, of which the form without blanks and escapes is read by a compiled parser; or, compressed, blocks of
+the version, the topics and the filter servers. From 5.0 on a section of static topics follows them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from isal import isal_zlib
+
+from rocketns._fast.codec import json_beans, register_body, registration_blocks
+from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
+from rocketns._fast.codec.register_body import KnownTopics
+from rocketns.errors import BodyDecodeError, NullRefused
+from rocketns.protocol.body.decoding import (
+    check_count,
+    compiled_errors,
+    data_version_from_json,
+    java_errors,
+    mapping_info_from_json,
+    mapping_infos_from_json,
+)
+from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
+from rocketns.protocol.bounds import (
+    BLOCKS_MAX,
+    FILTER_SERVERS_MAX,
+    INFLATED_BYTES_MAX,
+    INFLATED_RATIO_MAX,
+    Allowance,
+    BlockLimits,
+)
+from rocketns.protocol.codes import PERM_READ, PERM_WRITE, V5_0_0
+from rocketns.protocol.json import fastjson
+from rocketns.protocol.json.fastjson import NumberText
+from rocketns.protocol.names import check_keys, check_name, check_repeated
+
+INFLATED_AT_FIRST_BYTES = 64 * 1024
+BLOCK_LIMITS = BlockLimits()
+
+
+def inflate(body: bytes | memoryview, mappings: bool) -> bytearray:
+    """The inflated blocks. Like Java, it inflates nothing that follows the last block.
+
+    isal is tried first, because it is faster. Where it fails, zlib decides, and its message is passed on.
+    """
+    try:
+        return _inflate_by(isal_zlib.decompressobj(), body, mappings)
+    except isal_zlib.error:  # type: ignore[misc]  # isal's stub takes the class for an instance
+        pass
+    try:
+        return _inflate_by(zlib.decompressobj(), body, mappings)
+    except zlib.error as error:
+        raise BodyDecodeError(str(error)) from error
+
+
+def _inflate_by(inflater: Any, body: bytes | memoryview, mappings: bool) -> bytearray:
+    data, bytes_max = bytearray(), min(INFLATED_BYTES_MAX, INFLATED_RATIO_MAX * len(body))
+    rest, most = body, max(INFLATED_AT_FIRST_BYTES, len(body))
+    while True:
+        more = inflater.decompress(rest, min(most, bytes_max - len(data)))
+        data += more
+        rest = inflater.unconsumed_tail
+        if inflater.eof or not (more or rest) or not registration_blocks.needs_more(data, mappings, BLOCK_LIMITS):
+            return data
+        if len(data) >= bytes_max:
+            raise BodyDecodeError(f"inflates to more than {bytes_max} bytes")
+        most = len(data)
+
+
+def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None], most: int) -> None:
+    """NameTooLong for a name of more than ``most`` bytes, BodyDecodeError where names would be repeated too often.
+
+    ``repeated`` are the names of the header that routes and records repeat for each topic.
+    """
+    for server in body.filter_server_list or ():
+        check_name(server, most, "a filter server")
+    wrapper = body.topic_config_wrapper
+    if wrapper is not None:
+        mappings = wrapper.topic_queue_mapping_info_map or {}
+        _check_mappings(mappings, most)
+        check_repeated(repeated, _check_topics(wrapper, most) + len(mappings))
+
+
+def _check_topics(wrapper: TopicConfigWrapper, most: int) -> int:
+    """Returns how many there are."""
+    table = wrapper.topic_config_table
+    if table is None:
+        return 0
+    check_keys(table.queues, most, "a topic")
+    for name in table.renamed.values():
+        check_name(name, most, "a topic")
+    return table.topics
+
+
+def _check_mappings(mappings: dict[str, TopicQueueMappingInfo], most: int) -> None:
+    for topic, info in mappings.items():
+        for text in (topic, info.topic, info.bname, info.scope):
+            check_name(text, most, "a text of a static-topic mapping")
+
+
+DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
+DEFAULT_PERM = PERM_READ | PERM_WRITE
+
+NO_VERSION = DataVersion(0, 0, 0)
+
+
+@dataclass(slots=True)
+class TopicConfigWrapper:
+    """TopicConfigAndMappingSerializeWrapper. None stands for an explicit JSON null, which is not the same as empty."""
+
+    data_version: DataVersion | None
+    topic_config_table: TopicTable | None = field(default_factory=lambda: TopicTable({}, {}))
+    topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] | None = field(default_factory=dict)
+
+
+def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigWrapper | None:
+    """What a broker from before 3.0.11 sends: the wrapper alone; None for the text ``null``."""
+    if body is None:
+        return TopicConfigWrapper(NO_VERSION)
+    with java_errors():
+        wrapper = fastjson.read(body, lambda value: wrapper_from_json(value, now_ms))
+    if wrapper is not None:
+        wrapper.topic_queue_mapping_info_map = {}  # TopicConfigSerializeWrapper has no static topics
+    return wrapper
+
+
+def wrapper_from_json(value: Any, now_ms: int) -> TopicConfigWrapper | None:
+    """The wrapper from its JSON value. ``now_ms`` (epoch) stands in for the timestamp of a version without one."""
+    fields = fastjson.as_object(value)
+    if fields is None:
+        return None
+    table = fastjson.as_object(fields.get("topicConfigTable", {}))
+    mappings = fastjson.as_object(fields.get("topicQueueMappingInfoMap", {}))
+    return TopicConfigWrapper(
+        data_version_from_json(fields.get("dataVersion", {}), now_ms),
+        None if table is None else _topic_table(table),
+        mapping_infos_from_json(mappings),
+    )
+
+
+def _topic_table(table: dict[str, Any]) -> TopicTable:
+    check_count(table, BLOCKS_MAX, "topics")
+    with compiled_errors():
+        queues, renamed = json_beans.topic_tables(table, queue_data, _topic_config, DEFAULT_QUEUE_NUMS, DEFAULT_PERM)
+    return TopicTable(queues, renamed)
+
+
+def _topic_config(value: Any) -> TopicConfig:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        raise NullRefused("a topic is null")
+    fastjson.as_object(fields.get("attributes"))
+    return TopicConfig(
+        fastjson.exact_text(fields.get("topicName")),
+        queue_data(
+            fastjson.as_int(fields.get("readQueueNums", DEFAULT_QUEUE_NUMS)),
+            fastjson.as_int(fields.get("writeQueueNums", DEFAULT_QUEUE_NUMS)),
+            fastjson.as_int(fields.get("perm", DEFAULT_PERM)),
+            fastjson.as_int(fields.get("topicSysFlag", 0)),
+        ),
+    )
+
+
+@dataclass(slots=True)
+class RegisterBrokerBody:
+    """``filter_server_list`` None makes no statement about filter servers; an empty list clears them."""
+
+    topic_config_wrapper: TopicConfigWrapper | None
+    filter_server_list: list[str | None] | None
+
+
+def decode_plain(body: bytes, now_ms: int) -> RegisterBrokerBody:
+    """RegisterBrokerBody from JSON. ``now_ms`` (epoch) stands in for the timestamp of a version without one."""
+    return fastjson.read(body, lambda value: _register_broker_body(value, now_ms))
+
+
+def filter_servers_from_json(value: Any) -> list[str | None] | None:
+    """A list of strings. A text counts as a list of one; None for anything else."""
+    if isinstance(value, str) and not isinstance(value, NumberText):
+        return [value] if value else []
+    if isinstance(value, list):
+        check_count(value, FILTER_SERVERS_MAX, "filter servers")
+        return [fastjson.exact_text(item) for item in value]
+    return None
+
+
+def _register_broker_body(value: Any, now_ms: int) -> RegisterBrokerBody:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        raise BodyDecodeError("the body is null")
+    wrapper = (
+        wrapper_from_json(fields["topicConfigSerializeWrapper"], now_ms)
+        if "topicConfigSerializeWrapper" in fields
+        else TopicConfigWrapper(DataVersion(0, now_ms, 0))
+    )
+    return RegisterBrokerBody(wrapper, filter_servers_from_json(fields.get("filterServerList", [])))
+
+
+def decode_blocks(data: bytes | bytearray | memoryview, mappings: bool, now_ms: int) -> RegisterBrokerBody:
+    """``mappings``: the section of static topics must be there. ``now_ms`` as in `decode_plain`."""
+    with compiled_errors():
+        stamp, queues, filters, infos = registration_blocks.read(data, mappings, BLOCK_LIMITS, queue_data)
+    allowance = Allowance()
+    wrapper = TopicConfigWrapper(
+        data_version_from_json(fastjson.loads(stamp, allowance=allowance), now_ms) if stamp else None,
+        TopicTable(queues, {}),
+        dict(_mapping_info(info, allowance) for info in infos),
+    )
+    return RegisterBrokerBody(wrapper, _filter_servers(filters, allowance))
+
+
+def _mapping_info(data: bytes, allowance: Allowance) -> tuple[str, TopicQueueMappingInfo]:
+    info = fastjson.read(data, _present_mapping_info, allowance=allowance)
+    if info is None or info.topic is None:
+        raise BodyDecodeError("a static-topic mapping names no topic")
+    return info.topic, info
+
+
+def _present_mapping_info(value: Any) -> TopicQueueMappingInfo | None:
+    fields = fastjson.as_object(value)
+    return None if fields is None else mapping_info_from_json(fields)
+
+
+def _filter_servers(data: bytes, allowance: Allowance) -> list[str | None] | None:
+    try:
+        text = data.decode("utf-8", "replace").encode()
+        return fastjson.read(text, _parsed_array, allowance=allowance) if data else None
+    except BodyDecodeError:
+        return []  # Java logs the error and keeps its empty list
+
+
+def _parsed_array(value: Any) -> list[str | None] | None:
+    """JSON.parseArray of strings. Unlike a list in a bean, an object counts as one string, and a number is refused."""
+    if isinstance(value, dict):
+        return [fastjson.exact_text(value)]
+    return None if value is None else filter_servers_from_json(value) or []
+
+
+def read_compact(
+    data: bytes | bytearray | memoryview, compressed: bool, mappings: bool, known: KnownTopics | None = None
+) -> RegisterBrokerBody | None:
+    """The body in ``data``, which is inflated; None where the parser declines it, valid or not.
+
+    ``compressed``: the body came as blocks, and ``mappings``: they end with a section of static topics. Topics that
+    ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
+    """
+    if compressed:
+        parsed = register_body.parse_compressed(data, mappings, queue_data, known)
+    else:
+        parsed = register_body.parse_json(data, queue_data, known)
+    if parsed is None:
+        return None
+    version, queues, renamed, filters, unchanged, infos = parsed
+    try:
+        static_topics = _static_topics(infos)
+    except BodyDecodeError:
+        return None
+    table = TopicTable(queues, renamed, unchanged)
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), table, static_topics), [*filters])
+
+
+def _static_topics(infos: bytes | None) -> dict[str, TopicQueueMappingInfo] | None:
+    """The map of static topics. Only standard JSON: the lenient parser has to see the whole body."""
+    return {} if infos is None else mapping_infos_from_json(fastjson.loads_standard(infos))
+
+
+Body = bytes | memoryview
+Shortcut = Callable[[bytes | bytearray | memoryview, bool, bool], RegisterBrokerBody | None]
+
+_ZLIB_MAGIC = b"\x78"
+
+
+def decode_register_broker_body(
+    body: Body | None, *, compressed: bool, version: int, now_ms: int, shortcut: Shortcut = read_compact
+) -> RegisterBrokerBody:
+    """The body's value. ``now_ms`` (epoch) stands in for the timestamp of a version without one.
+
+    `decode_plain` and `decode_blocks` define the value. ``shortcut`` has the parameters of `read_compact` and is asked
+    first: it returns the same value, or None to decline. The remark of an error is the class of result that Java gives.
+    """
+    if body is None:
+        return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
+    mappings = version >= V5_0_0
+    with _decode_errors():
+        compressed = compressed or _is_deflated(body, version)
+        data = inflate(body, mappings) if compressed else body
+        read = shortcut(data, compressed, mappings)
+        if read is not None:
+            return read
+        return decode_blocks(data, mappings, now_ms) if compressed else decode_plain(bytes(data), now_ms)
+
+
+@contextmanager
+def _decode_errors() -> Iterator[None]:
+    try:
+        yield
+    except BodyDecodeError as error:
+        raise refusal(error) from error
+
+
+def refusal(error: BodyDecodeError) -> BodyDecodeError:
+    """The error with Java's answer."""
+    return BodyDecodeError(
+        "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
+        f"Failed to decode RegisterBrokerBody, {error.remark}"
+    )
+
+
+def _is_deflated(body: Body, version: int) -> bool:
+    """Whether a body that is marked as plain is a zlib stream, whose first byte begins no JSON.
+
+    5.x brokers with compressedRegister=true send such bodies: they deflate the body, but their flag is always false.
+    Java refuses them, so these brokers can never register with it.
+    """
+    return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
+
+
+@dataclass(slots=True, frozen=True)
+class BodyFingerprint:
+    """Equal for registrations whose bodies are decoded alike.
+
+    ``keyed_hash`` (64 bits) costs a tenth of a digest. It leaves out ``stamp``, the time at which a 5.x broker wrote
+    the body: that differs each time, and no decoder reads it (see fingerprint.pyx). ``crc32`` is UtilAll.crc32 of the
+    whole body, of which the top bit is cut off. None if it was not needed.
+    """
+
+    length: int
+    keyed_hash: int
+    compressed: bool
+    version: int
+    stamp: bytes = field(compare=False)
+    bytes_after_stamp: int = field(compare=False)
+    crc32: int | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, body: bytes | memoryview, *, compressed: bool, version: int) -> BodyFingerprint:
+        """Without a CRC."""
+        start, end = stamp_bounds(body)
+        return cls(len(body), fingerprint(body), compressed, version, bytes(body[start:end]), len(body) - end)
+
+    def with_crc32(self, body: bytes | memoryview, known: object) -> BodyFingerprint:
+        """A copy with the CRC of ``body``. It is derived from the CRC of ``known`` if that is an equal fingerprint."""
+        crc32 = self._derived(known) if isinstance(known, BodyFingerprint) and known == self else None
+        return replace(self, crc32=(isal_zlib.crc32(body) if crc32 is None else crc32) & 0x7FFFFFFF)
+
+    def _derived(self, known: BodyFingerprint) -> int | None:
+        """CRCs of equally long texts are linear, so the difference of the stamps gives that of the bodies."""
+        if known.crc32 is None:
+            return None
+        difference = isal_zlib.crc32(known.stamp) ^ isal_zlib.crc32(self.stamp)
+        return known.crc32 ^ isal_zlib.crc32_combine(difference, 0, self.bytes_after_stamp)

@@ -1,1 +1,0 @@
-"""What a broker registers: RegisterBrokerBody in all its forms."""

@@ -1,1 +1,0 @@
-"""How much the tables hold, in all and for each broker name."""
