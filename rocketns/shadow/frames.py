@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rocketns._fast.codec.wire import next_frame
 from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import next_frame
 from rocketns.shadow.tree import BYTES, UnreadableError, parse, text_of, write
 
 HEAD_BYTES = 8

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 import orjson
 
-from rocketns._fast.codec.wire import next_frame
 from rocketns.errors import RocketnsError
 from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.command import next_frame
 from rocketns.shadow.pairs import PAIR_BYTES_MAX, PEER_BYTES_MAX, Outcome, Pair
 from rocketns.shadow.secrets import without_secrets
 from rocketns.shadow.tree import UnreadableError
