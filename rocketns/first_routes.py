@@ -14,7 +14,7 @@ from rocketns.config import Configuration
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.filling import fill, topic_pieces
-from rocketns.routeinfo.known_routes import KnownRoutes, leave_out_long_names
+from rocketns.routeinfo.prior_routes import PriorRoutes, leave_out_long_names
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.clock import Clock
 from rocketns.server.publishing.publisher import Publisher
@@ -32,7 +32,7 @@ JOURNAL_OLD_MS = 120_000
 # Unconfirmed brokers that the log names.
 UNCONFIRMED_LINES_MAX = 100
 
-Known = tuple[KnownRoutes, DoubtReason]
+Known = tuple[PriorRoutes, DoubtReason]
 
 
 class FirstRoutes:
@@ -79,7 +79,7 @@ class FirstRoutes:
             log.warning("the tables have %d routes, more than rocketns.routesMax=%d. All are kept. Registrations that "
                         "add routes are refused", held, most)  # fmt: skip
 
-    def _leave_out_long_names(self, routes: KnownRoutes) -> None:
+    def _leave_out_long_names(self, routes: PriorRoutes) -> None:
         most = self._configuration.limits.name_bytes_max
         left_out = leave_out_long_names(routes, most)
         if left_out:
@@ -111,7 +111,7 @@ class FirstRoutes:
     def _is_old(self, restored: Restored) -> bool:
         return self._clock.now().epoch_ms - restored.ended_epoch_ms > JOURNAL_OLD_MS
 
-    async def _seeded(self, port: int) -> KnownRoutes | None:
+    async def _seeded(self, port: int) -> PriorRoutes | None:
         config, serialize_type = self._configuration.restore, SerializeType[self._configuration.serialize_type]
         seeds = await seeds_of(config, self._client, serialize_type, port)
         return await seeded_routes(seeds, config.seed_seconds, self._clock.now().epoch_ms) if seeds else None

@@ -18,7 +18,7 @@ class Excuse(StrEnum):
     OWNS_GROUP = "owns_group"
 
 
-def holder_of(tables: RouteTables, broker_name: str, broker_id: int, addr: str, now_ms: int) -> str | None:
+def incumbent_of(tables: RouteTables, broker_name: str, broker_id: int, addr: str, now_ms: int) -> str | None:
     """The live broker that would lose this id of the group to ``addr``. None if there is none.
 
     Live with the cluster that it registered with itself: a registration with another cluster replaces it as well. One
@@ -27,11 +27,11 @@ def holder_of(tables: RouteTables, broker_name: str, broker_id: int, addr: str, 
     group = tables.broker_addr_table.get(broker_name)
     if group is None:
         return None
-    holder = group.broker_addrs.get(broker_id)
-    if holder is None or holder == addr:
+    incumbent = group.broker_addrs.get(broker_id)
+    if incumbent is None or incumbent == addr:
         return None
-    entry = tables.live(tables.registrants[broker_name][broker_id], holder)
-    return None if entry is None or entry.expires_before(now_ms) else holder
+    entry = tables.live(tables.registrants[broker_name][broker_id], incumbent)
+    return None if entry is None or entry.expires_before(now_ms) else incumbent
 
 
 def excuse_of(

@@ -52,14 +52,14 @@ class RequestTurns:
 
     def want(self, asking: TurnTaker) -> None:
         """It takes its turn soon, unless it withdraws."""
-        self._turns.want(asking, _place(asking), COST_NS)
+        self._turns.want(asking, _account(asking), COST_NS)
         if not self._is_taking:
             self._is_taking = True
             asyncio.get_running_loop().call_soon(self._take)
 
     def withdraw(self, asking: TurnTaker) -> None:
         """It wanted a turn, and has ended."""
-        self._turns.withdraw(asking, _place(asking))
+        self._turns.withdraw(asking, _account(asking))
 
     def _take(self) -> None:
         for _ in range(REQUESTS_PER_TURN_MAX):
@@ -67,12 +67,12 @@ class RequestTurns:
                 self._is_taking = False
                 return
             asking = self._turns.next()
-            self._turns.charge(asking, _place(asking), COST_NS)
+            self._turns.charge(asking, _account(asking), COST_NS)
             asking.take_turn()
         asyncio.get_running_loop().call_soon(self._take)
 
 
-def _place(asking: TurnTaker) -> tuple[str, str]:
+def _account(asking: TurnTaker) -> tuple[str, str]:
     return asking.host, asking.host
 
 

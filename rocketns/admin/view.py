@@ -83,7 +83,7 @@ class Busy(Exception):
 
 
 @dataclass(slots=True)
-class _Held:
+class _Copied:
     """A copy, and when it was made, in seconds of the loop's clock."""
 
     value: Any
@@ -125,7 +125,7 @@ class View:
         self.gate = gate or AdminGate()
         self.log = log
         self._control_loop = control_loop
-        self._held: dict[Copier[Any], _Held] = {}
+        self._copies: dict[Copier[Any], _Copied] = {}
         self._under_way: dict[Copier[Any], asyncio.Future[Any]] = {}
         self._looks = 0
 
@@ -135,9 +135,9 @@ class View:
         Busy if control needs more than COPY_WITHIN_S.
         """
         now_s = asyncio.get_running_loop().time()
-        held = self._held.get(copier)
-        if held is not None and now_s - held.made_s < COPY_AGE_S:
-            value: T = held.value
+        copied = self._copies.get(copier)
+        if copied is not None and now_s - copied.made_s < COPY_AGE_S:
+            value: T = copied.value
             return value
         future = self._under_way.get(copier)
         if future is None:
@@ -176,12 +176,12 @@ class View:
         if future.cancelled() or future.exception() is not None:
             return
         loop = asyncio.get_running_loop()
-        self._held[copier] = held = _Held(future.result(), loop.time())
-        loop.call_later(COPY_KEPT_S, self._drop, copier, held)
+        self._copies[copier] = copied = _Copied(future.result(), loop.time())
+        loop.call_later(COPY_KEPT_S, self._drop, copier, copied)
 
-    def _drop(self, copier: Copier[Any], held: _Held) -> None:
-        if self._held.get(copier) is held:
-            del self._held[copier]
+    def _drop(self, copier: Copier[Any], copied: _Copied) -> None:
+        if self._copies.get(copier) is copied:
+            del self._copies[copier]
 
     def _end_look(self, future: asyncio.Future[Any]) -> None:
         self._looks -= 1

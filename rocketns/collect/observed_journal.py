@@ -12,7 +12,7 @@ from rocketns.journal.journal import Journal
 from rocketns.journal.restore import restore
 from rocketns.routeinfo.doubt import DoubtReason
 from rocketns.routeinfo.events import BrokerDown, ConfigChanged, Event
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 
 # An older state of the name server says too little of the present one.
 STATE_AGE_MS_MAX = 3_600_000
@@ -150,7 +150,7 @@ class ObservedJournal:
 
     def _gives_state(self, journal: Journal) -> bool:
         """Whether a reader of the whole journal knows the state."""
-        return journal.gives_state or (self._began_restored and not journal.buffer.lost_total)
+        return journal.has_whole_state or (self._began_restored and not journal.buffer.lost_total)
 
     def _finish(self) -> None:
         """The boot before is on disk; else nobody may continue from it."""
@@ -160,7 +160,7 @@ class ObservedJournal:
             self._ending = None
 
 
-def _has_live_entries(routes: KnownRoutes) -> bool:
+def _has_live_entries(routes: PriorRoutes) -> bool:
     """A name server wrote this journal itself."""
     return any(live.timeout_ms is not None for live in routes.lives.values())
 

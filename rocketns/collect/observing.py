@@ -14,7 +14,7 @@ from rocketns.collect.observed.settings import Settings
 from rocketns.config.limits import Limits
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.routeinfo.events import Event
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
@@ -69,7 +69,7 @@ class Observed:
         """All properties (request 319), as lines ``key=value``."""
         return self._settings.read_properties(text)
 
-    def fill(self, known: KnownRoutes) -> bool:
+    def fill(self, known: PriorRoutes) -> bool:
         """Put what the journal knows into the empty tables. Whether all of it is within the limits."""
         before = self.left_out
         self.groups({name: BrokerData(group.cluster, name, {one: broker.addr for one, broker in group.brokers.items()},

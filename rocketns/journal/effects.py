@@ -30,11 +30,11 @@ LARGE_BEAT_EVERY_MS = 10_000
 AROUND_BYTES = 128
 # The event of a registration comes after the events of its topics, but its record before theirs. If an address gave up
 # its former ids, its registration or conflict records that, because it knows more. Without one, BrokerIdsLeft does.
-_PLACES = {e.BrokerRegistered: 0, e.BrokerIdsLeft: 2}
+_RANKS = {e.BrokerRegistered: 0, e.BrokerIdsLeft: 2}
 
 
-def _place(event: e.Event) -> int:
-    return _PLACES.get(type(event), 1)
+def _rank(event: e.Event) -> int:
+    return _RANKS.get(type(event), 1)
 
 
 class Effects:
@@ -61,7 +61,7 @@ class Effects:
         self._routes_changed = False
         if len(events) > 1:
             self._joined = False
-            events = sorted(events, key=_place)
+            events = sorted(events, key=_rank)
             self._lists.clear()  # an earlier batch may have failed
             self._lists.extend(self._listed(one) for one in events if isinstance(one, e.TopicsPut | e.TopicsDeleted))
         for event in events:

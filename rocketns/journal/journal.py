@@ -285,7 +285,7 @@ class Journal:
             self._note_failure()
 
     @property
-    def gives_state(self) -> bool:
+    def has_whole_state(self) -> bool:
         """Whether the records of this boot alone give the state: a snapshot was whole, and none was lost since."""
         return self._whole_at == self.buffer.lost_total
 

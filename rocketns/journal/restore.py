@@ -26,7 +26,7 @@ from rocketns.journal.reading.replay import Queues, Replay
 from rocketns.journal.record import KINDS
 from rocketns.journal.segments import Segment, Store
 from rocketns.protocol.body.route import QueueData, queue_data
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 
 # Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
 LINE_BYTES_MAX = 32 * 1024 * 1024
@@ -236,7 +236,7 @@ class Restored:
     ``skipped``: lines that are no records, the first of them at ``first_skipped`` (file and number).
     """
 
-    routes: KnownRoutes
+    routes: PriorRoutes
     whole: bool
     stopped: bool
     ended_epoch_ms: int
@@ -258,7 +258,7 @@ class Restored:
         """Leave out brokers that were silent since then; if the whole journal is older, everything else too."""
         self.routes.forget_brokers(epoch_ms)
         if self.last_epoch_ms < epoch_ms:
-            self.routes = KnownRoutes()
+            self.routes = PriorRoutes()
 
     def __str__(self) -> str:
         """A sentence for the log."""

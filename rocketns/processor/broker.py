@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from rocketns.access.classes import Access, AccessRequest, Mode
-from rocketns.access.takeover import excuse_of, holder_of
+from rocketns.access.takeover import excuse_of, incumbent_of
 from rocketns.errors import BeyondBounds, BodyDecodeError, RequestError, TablesFull
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.protocol.body import bodies
@@ -288,22 +288,22 @@ def check_takeover(
     name, broker_id, addr = header.broker_name, header.broker_id, header.broker_addr
     if name is None or broker_id is None or not addr or header.cluster_name is None:
         return  # it registers nothing
-    holder = holder_of(context.tables, name, broker_id, addr, now.ms)
-    if holder is None or context.guard.policy.takeover is Mode.OFF:
+    incumbent = incumbent_of(context.tables, name, broker_id, addr, now.ms)
+    if incumbent is None or context.guard.policy.takeover is Mode.OFF:
         return
     guard = context.guard
     excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.known(peer, command))
     if excuse is None:
-        _refuse_takeover(context, command, peer, holder, now)
+        _refuse_takeover(context, command, peer, incumbent, now)
     else:
         log.info("broker %s takes the id %d of the group %s over from %s, which counts as live: allowed (%s)",
-                 addr, broker_id, name, holder, excuse)  # fmt: skip
+                 addr, broker_id, name, incumbent, excuse)  # fmt: skip
 
 
 def _refuse_takeover(
-    context: NamesrvContext, command: RemotingCommand, peer: Connection, holder: str, now: Now
+    context: NamesrvContext, command: RemotingCommand, peer: Connection, incumbent: str, now: Now
 ) -> None:
-    verdict = context.guard.refuse_takeover(peer, command, holder, context.principals, now.ms)
+    verdict = context.guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms)
     if verdict.event is not None:
         context.note([verdict.event])
     if verdict.error is not None:

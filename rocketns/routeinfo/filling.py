@@ -15,7 +15,7 @@ from rocketns._fast.routes.queue_table import add_changes
 from rocketns.protocol.body.route import TopicTable
 from rocketns.routeinfo.doubt import Doubt, DoubtReason, Unheard
 from rocketns.routeinfo.events import Cause, TopicChange, TopicsDeleted, TopicsPut
-from rocketns.routeinfo.known_routes import KnownGroup, KnownLive, KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorGroup, PriorLive, PriorRoutes
 from rocketns.routeinfo.tables import (
     DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS,
     HEARTBEAT_TIMEOUT_MS_MAX,
@@ -28,7 +28,7 @@ from rocketns.routeinfo.tables import (
 PIECE_ENTRIES = 16_384
 
 
-def fill(tables: RouteTables, known: KnownRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
+def fill(tables: RouteTables, known: PriorRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
     """Put known routes into empty tables. Each broker has ``confirm_ms`` for its first sign of life.
 
     An address of a group without a live entry gets one, without a data version: it would stay for ever otherwise.
@@ -52,7 +52,7 @@ def fill(tables: RouteTables, known: KnownRoutes, reason: DoubtReason, now_ms: i
     tables.static_topics.update(known.mappings)
 
 
-def _put_group(tables: RouteTables, name: str, group: KnownGroup) -> None:
+def _put_group(tables: RouteTables, name: str, group: PriorGroup) -> None:
     data = tables.add_group(group.cluster, name)
     data.zone_name, data.enable_acting_master = group.zone_name, group.enable_acting_master
     tables.changed_groups.add(name)
@@ -63,7 +63,7 @@ def _put_group(tables: RouteTables, name: str, group: KnownGroup) -> None:
     tables.assumed.add(name)
 
 
-def _live_entry(live: KnownLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
+def _live_entry(live: PriorLive, doubt: Doubt, now_ms: int) -> BrokerLiveInfo:
     given_ms = DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS if live.timeout_ms is None else live.timeout_ms
     timeout_ms = min(given_ms, HEARTBEAT_TIMEOUT_MS_MAX)
     return BrokerLiveInfo(now_ms, timeout_ms, live.data_version, None, live.ha_server_addr, doubt=doubt,

@@ -164,7 +164,7 @@ class _Registration:
         previous_min = min(group.broker_addrs, default=MASTER_ID)
         self.leave_other_ids(group)
         wrapper = self.asked.wrapper
-        if is_refused or self.loses_against_holder(group):
+        if is_refused or self.loses_against_incumbent(group):
             if is_changed:
                 self.result.events.append(GroupChanged(self.name))
             return self.result
@@ -205,36 +205,36 @@ class _Registration:
         if others:
             self.result.events.append(BrokerIdsLeft(self.name, self.key.addr, others))
 
-    def loses_against_holder(self, group: BrokerData) -> bool:
+    def loses_against_incumbent(self, group: BrokerData) -> bool:
         """Whether another live address holds the id with a higher stateVersion (or Java would fail comparing)."""
-        holder_addr = group.broker_addrs.get(self.asked.broker_id)
-        if holder_addr is None or holder_addr == self.key.addr:
+        incumbent_addr = group.broker_addrs.get(self.asked.broker_id)
+        if incumbent_addr is None or incumbent_addr == self.key.addr:
             return False
-        holder = self.tables.live(self.key.cluster, holder_addr)
-        if holder is None:
+        incumbent = self.tables.live(self.key.cluster, incumbent_addr)
+        if incumbent is None:
             return False
-        if holder.doubt is not None or (holder.data_version is None and not holder.has_registered):
-            self.replace_unconfirmed(holder_addr, holder)
+        if incumbent.doubt is not None or (incumbent.data_version is None and not incumbent.has_registered):
+            self.replace_unconfirmed(incumbent_addr, incumbent)
             return False
         wrapper = self.asked.wrapper
-        if holder.data_version is None or wrapper is None or wrapper.data_version is None:
+        if incumbent.data_version is None or wrapper is None or wrapper.data_version is None:
             return True
-        if holder.data_version.state_version <= wrapper.data_version.state_version:
+        if incumbent.data_version.state_version <= wrapper.data_version.state_version:
             return False
-        self.note_conflict(holder_addr)
+        self.note_conflict(incumbent_addr)
         return True
 
-    def replace_unconfirmed(self, holder_addr: str, holder: BrokerLiveInfo) -> None:
-        """The holder of the id is unconfirmed. A broker that registers in its place proves that it is gone."""
-        key = BrokerAddrInfo(self.key.cluster, holder_addr)
+    def replace_unconfirmed(self, incumbent_addr: str, incumbent: BrokerLiveInfo) -> None:
+        """The incumbent of the id is unconfirmed. A broker that registers in its place proves that it is gone."""
+        key = BrokerAddrInfo(self.key.cluster, incumbent_addr)
         self.tables.remove_live_entry(key, Cause.CONFLICT)
-        gap_ms, broker_id = holder.gap_ms(self.now_ms), self.asked.broker_id
-        down = BrokerDown(key.cluster, self.name, holder_addr, broker_id, True, gap_ms, Cause.CONFLICT)
+        gap_ms, broker_id = incumbent.gap_ms(self.now_ms), self.asked.broker_id
+        down = BrokerDown(key.cluster, self.name, incumbent_addr, broker_id, True, gap_ms, Cause.CONFLICT)
         self.result.events.append(down)
 
-    def note_conflict(self, holder_addr: str) -> None:
+    def note_conflict(self, incumbent_addr: str) -> None:
         asked, events = self.asked, self.result.events
-        events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, holder_addr, self.key.addr))
+        events.append(BrokerConflict(self.key.cluster, self.name, asked.broker_id, incumbent_addr, self.key.addr))
         entry = None if self.key in self.tables.members_of else self.tables.remove_live_entry(self.key, Cause.CONFLICT)
         if entry is not None:
             gap_ms = entry.gap_ms(self.now_ms)

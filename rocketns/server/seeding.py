@@ -13,7 +13,7 @@ from rocketns.client.topics import ask_each
 from rocketns.config import RestoreConfig
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
 from rocketns.protocol.codes import SerializeType
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 from rocketns.routeinfo.tables import DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS
 
 log = logging.getLogger("rocketns.seeding")
@@ -34,7 +34,7 @@ async def seeds_of(
     return [NameServer(client, addr, serialize_type) for addr in others]
 
 
-async def seeded_routes(seeds: Sequence[NameServer], within_s: float, epoch_ms: int) -> KnownRoutes | None:
+async def seeded_routes(seeds: Sequence[NameServer], within_s: float, epoch_ms: int) -> PriorRoutes | None:
     """The routes of the first name server that has any. None if there is none, with the reason of each in the log.
 
     All are asked at once whether they have brokers, so several that do not answer cost the time of one.
@@ -55,7 +55,7 @@ async def seeded_routes(seeds: Sequence[NameServer], within_s: float, epoch_ms: 
 
 async def _routes_or_reason(
     seed: NameServer, groups: dict[str, BrokerData] | BaseException, epoch_ms: int
-) -> KnownRoutes | None:
+) -> PriorRoutes | None:
     try:
         if isinstance(groups, BaseException):
             raise groups
@@ -74,8 +74,8 @@ async def _routes_or_reason(
     return known
 
 
-async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int) -> KnownRoutes:
-    known = KnownRoutes()
+async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int) -> PriorRoutes:
+    known = PriorRoutes()
     for name, data in groups.items():
         if data.cluster and data.broker_addrs:
             _put_group(known, name, data, data.cluster, epoch_ms)
@@ -87,7 +87,7 @@ async def _routes(seed: NameServer, groups: dict[str, BrokerData], epoch_ms: int
     return known
 
 
-def _put_group(known: KnownRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
+def _put_group(known: PriorRoutes, name: str, data: BrokerData, cluster: str, epoch_ms: int) -> None:
     """Name servers pass on neither time-out, data version nor HA address: the first is the default, the others None."""
     known.put_group(name, cluster).note_switches(data.zone_name, data.enable_acting_master)
     for broker_id, addr in data.broker_addrs.items():
@@ -98,7 +98,7 @@ def _put_group(known: KnownRoutes, name: str, data: BrokerData, cluster: str, ep
 class _Reading:
     """Keeps the routes of topics."""
 
-    def __init__(self, seed: NameServer, known: KnownRoutes) -> None:
+    def __init__(self, seed: NameServer, known: PriorRoutes) -> None:
         self._seed = seed
         self._known = known
         self._by_addr = {broker.addr: broker for group in known.groups.values() for broker in group.brokers.values()}

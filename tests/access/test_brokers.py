@@ -19,7 +19,7 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.access.classes import OF_A_BROKER, OF_A_NAMESPACE, Access, Mode, access_request
 from rocketns.access.policy import Policy
 from rocketns.access.principal import Globs, Principal
-from rocketns.access.takeover import Excuse, excuse_of, holder_of
+from rocketns.access.takeover import Excuse, excuse_of, incumbent_of
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import command
 from rocketns.protocol.body.decoding import decode_queue_datas
@@ -64,7 +64,7 @@ def manager() -> Manager:
 
 
 def holder(manager: Manager, by: Broker) -> str | None:
-    return holder_of(manager.tables, by.name, by.id, by.addr, manager.now_ms)
+    return incumbent_of(manager.tables, by.name, by.id, by.addr, manager.now_ms)
 
 
 def excuse(manager: Manager, by: Broker, *principals: Principal) -> Excuse | None:

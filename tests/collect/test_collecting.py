@@ -25,7 +25,7 @@ from rocketns.collect.durations import duration
 from rocketns.collect.names import Named, NamesError, parse_names
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 from tests.access.signing import KEY, SECRET
 from tests.client.peers import Serve, answer, serving
 from tests.support.certificates import Files, authority
@@ -96,7 +96,7 @@ class Collecting:
         eventually(lambda: len(found()) >= count)
         return found()[-1]
 
-    def routes(self, ns: str) -> KnownRoutes:
+    def routes(self, ns: str) -> PriorRoutes:
         """What the journal gives."""
         replay = Replay()
         for record in self.records(ns):

@@ -11,7 +11,7 @@ import orjson
 from rocketns.journal import record
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.body.route import QueueData
-from rocketns.routeinfo.known_routes import KnownBroker, KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorBroker, PriorRoutes
 from rocketns.routeinfo.tables import RouteTables
 
 Record = dict[str, Any]
@@ -73,7 +73,7 @@ class State:
     def _reg(self, one: Record) -> None:
         assert self.lenient or self._member(one) is None, f"it is there: {one}"
 
-    def _member(self, one: Record) -> KnownBroker | None:
+    def _member(self, one: Record) -> PriorBroker | None:
         group = self.replay.routes.groups.get(one["broker"])
         return None if group is None else group.brokers.get(one["bid"])
 
@@ -124,7 +124,7 @@ class State:
                 "lives": lives, "filters": filters}  # fmt: skip
 
 
-def clusters(routes: KnownRoutes) -> dict[str, set[str]]:
+def clusters(routes: PriorRoutes) -> dict[str, set[str]]:
     """Which names a cluster lists after a start: those of its groups and of its members, as `filling.fill` does."""
     listed: dict[str, set[str]] = {}
     for name, group in routes.groups.items():

@@ -15,7 +15,7 @@ from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.fleet.answers import differing_digests, differing_groups, topic_names
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.known_routes import KnownRoutes, leave_out_long_names
+from rocketns.routeinfo.prior_routes import PriorRoutes, leave_out_long_names
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import cluster_info, route, topic_list
@@ -68,8 +68,8 @@ def test_another_name_server_with_longer_names(serve: Callable[..., TimedServer]
         seed.stop()
 
 
-def known() -> KnownRoutes:
-    routes = KnownRoutes(topics={"T": {"b": QUEUES}}, mappings={"T": {"b": TopicQueueMappingInfo("T", "b")}})
+def known() -> PriorRoutes:
+    routes = PriorRoutes(topics={"T": {"b": QUEUES}}, mappings={"T": {"b": TopicQueueMappingInfo("T", "b")}})
     routes.put_group("empty", "C")
     for broker_id, addr in enumerate(("a:1", "a:2")):
         routes.put_broker("b", broker_id, "C", addr, "C").note_filter_servers(["f"])

@@ -20,7 +20,7 @@ from rocketns.routeinfo.events import (
     TopicsPut,
 )
 from rocketns.routeinfo.filling import fill
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
 from tests.routeinfo.manager import (
@@ -155,7 +155,7 @@ def test_a_slave_with_the_smallest_id_leaves_and_the_rest_is_told(manager: Manag
 
 
 def test_a_restored_timeout_counts_as_a_day_at_most() -> None:
-    known, tables = KnownRoutes(), RouteTables()
+    known, tables = PriorRoutes(), RouteTables()
     known.put_broker("b", 0, "C", "a:1", "C").put(2**63 - 1, None, None, 0)
     fill(tables, known, DoubtReason.RESTORED, 0, 90_000)
     (entry,) = tables.broker_live_table.values()

@@ -15,7 +15,7 @@ from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
-from rocketns.routeinfo.known_routes import KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorRoutes
 from rocketns.server import seeding
 from tests.client.peers import CLOSED, Serve, answer, peer, run, serving
 
@@ -45,9 +45,9 @@ def answering(answers: Answers) -> Serve:
     return serving(answer_to)
 
 
-def seeded(*servers: Serve | str, within_s: float = 20) -> KnownRoutes | None:
+def seeded(*servers: Serve | str, within_s: float = 20) -> PriorRoutes | None:
     """The routes read from these servers; a text is an address."""
-    found: list[KnownRoutes | None] = []
+    found: list[PriorRoutes | None] = []
 
     async def test(client: RemotingClient) -> None:
         async with AsyncExitStack() as stack:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rocketns.journal.reading.lines import Record, int_of, long_of
 from rocketns.journal.record import KINDS
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
-from rocketns.routeinfo.known_routes import KnownBroker, KnownRoutes
+from rocketns.routeinfo.prior_routes import PriorBroker, PriorRoutes
 
 QUEUE_KINDS_MAX = 4096
 
@@ -36,7 +36,7 @@ class Replay:
     """
 
     def __init__(self) -> None:
-        self.routes = KnownRoutes()
+        self.routes = PriorRoutes()
         self.refused = 0
         self.last_broker: str | None = None
         self.ended_epoch_ms = 0
@@ -60,7 +60,7 @@ class Replay:
     def _start(self, record: Record) -> None:
         """A server that restored its routes began with the routes of the records before. Another one began empty."""
         if not record.get("restored"):
-            self.routes = KnownRoutes()
+            self.routes = PriorRoutes()
             self.looked_epoch_ms, self.no_topics = None, False
         self.last_broker = None
 
@@ -136,7 +136,7 @@ class Replay:
         """One object for all equal names: tables hold millions of references to them."""
         return self._names.setdefault(_text(name), name)
 
-    def _member(self, name: str, record: Record) -> KnownBroker | None:
+    def _member(self, name: str, record: Record) -> PriorBroker | None:
         group = self.routes.groups.get(name)
         broker = None if group is None else group.brokers.get(record["bid"])
         return broker if broker is not None and broker.addr == record["addr"] else None

@@ -7,8 +7,7 @@ the version, the topics and the filter servers. From 5.0 on a section of static 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,8 +39,95 @@ from rocketns.protocol.json import fastjson
 from rocketns.protocol.json.fastjson import NumberText
 from rocketns.protocol.names import check_keys, check_name, check_repeated
 
+DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
+DEFAULT_PERM = PERM_READ | PERM_WRITE
+NO_VERSION = DataVersion(0, 0, 0)
 INFLATED_AT_FIRST_BYTES = 64 * 1024
 BLOCK_LIMITS = BlockLimits()
+_ZLIB_MAGIC = b"\x78"
+
+
+@dataclass(slots=True)
+class TopicConfigWrapper:
+    """TopicConfigAndMappingSerializeWrapper. None stands for an explicit JSON null, which is not the same as empty."""
+
+    data_version: DataVersion | None
+    topic_config_table: TopicTable | None = field(default_factory=lambda: TopicTable({}, {}))
+    topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] | None = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RegisterBrokerBody:
+    """``filter_server_list`` None makes no statement about filter servers; an empty list clears them."""
+
+    topic_config_wrapper: TopicConfigWrapper | None
+    filter_server_list: list[str | None] | None
+
+
+Body = bytes | memoryview
+Shortcut = Callable[[bytes | bytearray | memoryview, bool, bool], RegisterBrokerBody | None]
+
+
+def read_compact(
+    data: bytes | bytearray | memoryview, compressed: bool, mappings: bool, known: KnownTopics | None = None
+) -> RegisterBrokerBody | None:
+    """The body in ``data``, which is inflated; None where the parser declines it, valid or not.
+
+    ``compressed``: the body came as blocks, and ``mappings``: they end with a section of static topics. Topics that
+    ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
+    """
+    if compressed:
+        parsed = register_body.parse_compressed(data, mappings, queue_data, known)
+    else:
+        parsed = register_body.parse_json(data, queue_data, known)
+    if parsed is None:
+        return None
+    version, queues, renamed, filters, unchanged, infos = parsed
+    try:  # only standard JSON: the lenient parser has to see the whole body
+        static_topics = {} if infos is None else mapping_infos_from_json(fastjson.loads_standard(infos))
+    except BodyDecodeError:
+        return None
+    table = TopicTable(queues, renamed, unchanged)
+    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), table, static_topics), [*filters])
+
+
+def decode_register_broker_body(
+    body: Body | None, *, compressed: bool, version: int, now_ms: int, shortcut: Shortcut = read_compact
+) -> RegisterBrokerBody:
+    """The body's value. ``now_ms`` (epoch) stands in for the timestamp of a version without one.
+
+    `decode_plain` and `decode_blocks` define the value. ``shortcut`` has the parameters of `read_compact` and is asked
+    first: it returns the same value, or None to decline. The remark of an error is the class of result that Java gives.
+    """
+    if body is None:
+        return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
+    mappings = version >= V5_0_0
+    try:
+        compressed = compressed or _is_deflated(body, version)
+        data = inflate(body, mappings) if compressed else body
+        read = shortcut(data, compressed, mappings)
+        if read is not None:
+            return read
+        return decode_blocks(data, mappings, now_ms) if compressed else decode_plain(bytes(data), now_ms)
+    except BodyDecodeError as error:
+        raise refusal(error) from error
+
+
+def _is_deflated(body: Body, version: int) -> bool:
+    """Whether a body that is marked as plain is a zlib stream, whose first byte begins no JSON.
+
+    5.x brokers with compressedRegister=true send such bodies: they deflate the body, but their flag is always false.
+    Java refuses them, so these brokers can never register with it.
+    """
+    return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
+
+
+def refusal(error: BodyDecodeError) -> BodyDecodeError:
+    """The error with Java's answer."""
+    return BodyDecodeError(
+        "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
+        f"Failed to decode RegisterBrokerBody, {error.remark}"
+    )
 
 
 def inflate(body: bytes | memoryview, mappings: bool) -> bytearray:
@@ -73,50 +159,31 @@ def _inflate_by(inflater: Any, body: bytes | memoryview, mappings: bool) -> byte
         most = len(data)
 
 
-def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None], most: int) -> None:
-    """NameTooLong for a name of more than ``most`` bytes, BodyDecodeError where names would be repeated too often.
-
-    ``repeated`` are the names of the header that routes and records repeat for each topic.
-    """
-    for server in body.filter_server_list or ():
-        check_name(server, most, "a filter server")
-    wrapper = body.topic_config_wrapper
-    if wrapper is not None:
-        mappings = wrapper.topic_queue_mapping_info_map or {}
-        _check_mappings(mappings, most)
-        check_repeated(repeated, _check_topics(wrapper, most) + len(mappings))
+def decode_plain(body: bytes, now_ms: int) -> RegisterBrokerBody:
+    """RegisterBrokerBody from JSON. ``now_ms`` (epoch) stands in for the timestamp of a version without one."""
+    return fastjson.read(body, lambda value: _register_broker_body(value, now_ms))
 
 
-def _check_topics(wrapper: TopicConfigWrapper, most: int) -> int:
-    """Returns how many there are."""
-    table = wrapper.topic_config_table
-    if table is None:
-        return 0
-    check_keys(table.queues, most, "a topic")
-    for name in table.renamed.values():
-        check_name(name, most, "a topic")
-    return table.topics
+def _register_broker_body(value: Any, now_ms: int) -> RegisterBrokerBody:
+    fields = fastjson.as_object(value)
+    if fields is None:
+        raise BodyDecodeError("the body is null")
+    wrapper = (
+        wrapper_from_json(fields["topicConfigSerializeWrapper"], now_ms)
+        if "topicConfigSerializeWrapper" in fields
+        else TopicConfigWrapper(DataVersion(0, now_ms, 0))
+    )
+    return RegisterBrokerBody(wrapper, filter_servers_from_json(fields.get("filterServerList", [])))
 
 
-def _check_mappings(mappings: dict[str, TopicQueueMappingInfo], most: int) -> None:
-    for topic, info in mappings.items():
-        for text in (topic, info.topic, info.bname, info.scope):
-            check_name(text, most, "a text of a static-topic mapping")
-
-
-DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
-DEFAULT_PERM = PERM_READ | PERM_WRITE
-
-NO_VERSION = DataVersion(0, 0, 0)
-
-
-@dataclass(slots=True)
-class TopicConfigWrapper:
-    """TopicConfigAndMappingSerializeWrapper. None stands for an explicit JSON null, which is not the same as empty."""
-
-    data_version: DataVersion | None
-    topic_config_table: TopicTable | None = field(default_factory=lambda: TopicTable({}, {}))
-    topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] | None = field(default_factory=dict)
+def filter_servers_from_json(value: Any) -> list[str | None] | None:
+    """A list of strings. A text counts as a list of one; None for anything else."""
+    if isinstance(value, str) and not isinstance(value, NumberText):
+        return [value] if value else []
+    if isinstance(value, list):
+        check_count(value, FILTER_SERVERS_MAX, "filter servers")
+        return [fastjson.exact_text(item) for item in value]
+    return None
 
 
 def decode_topic_config_wrapper(body: bytes | None, now_ms: int) -> TopicConfigWrapper | None:
@@ -167,41 +234,6 @@ def _topic_config(value: Any) -> TopicConfig:
     )
 
 
-@dataclass(slots=True)
-class RegisterBrokerBody:
-    """``filter_server_list`` None makes no statement about filter servers; an empty list clears them."""
-
-    topic_config_wrapper: TopicConfigWrapper | None
-    filter_server_list: list[str | None] | None
-
-
-def decode_plain(body: bytes, now_ms: int) -> RegisterBrokerBody:
-    """RegisterBrokerBody from JSON. ``now_ms`` (epoch) stands in for the timestamp of a version without one."""
-    return fastjson.read(body, lambda value: _register_broker_body(value, now_ms))
-
-
-def filter_servers_from_json(value: Any) -> list[str | None] | None:
-    """A list of strings. A text counts as a list of one; None for anything else."""
-    if isinstance(value, str) and not isinstance(value, NumberText):
-        return [value] if value else []
-    if isinstance(value, list):
-        check_count(value, FILTER_SERVERS_MAX, "filter servers")
-        return [fastjson.exact_text(item) for item in value]
-    return None
-
-
-def _register_broker_body(value: Any, now_ms: int) -> RegisterBrokerBody:
-    fields = fastjson.as_object(value)
-    if fields is None:
-        raise BodyDecodeError("the body is null")
-    wrapper = (
-        wrapper_from_json(fields["topicConfigSerializeWrapper"], now_ms)
-        if "topicConfigSerializeWrapper" in fields
-        else TopicConfigWrapper(DataVersion(0, now_ms, 0))
-    )
-    return RegisterBrokerBody(wrapper, filter_servers_from_json(fields.get("filterServerList", [])))
-
-
 def decode_blocks(data: bytes | bytearray | memoryview, mappings: bool, now_ms: int) -> RegisterBrokerBody:
     """``mappings``: the section of static topics must be there. ``now_ms`` as in `decode_plain`."""
     with compiled_errors():
@@ -216,15 +248,14 @@ def decode_blocks(data: bytes | bytearray | memoryview, mappings: bool, now_ms: 
 
 
 def _mapping_info(data: bytes, allowance: Allowance) -> tuple[str, TopicQueueMappingInfo]:
-    info = fastjson.read(data, _present_mapping_info, allowance=allowance)
+    def present(value: Any) -> TopicQueueMappingInfo | None:
+        fields = fastjson.as_object(value)
+        return None if fields is None else mapping_info_from_json(fields)
+
+    info = fastjson.read(data, present, allowance=allowance)
     if info is None or info.topic is None:
         raise BodyDecodeError("a static-topic mapping names no topic")
     return info.topic, info
-
-
-def _present_mapping_info(value: Any) -> TopicQueueMappingInfo | None:
-    fields = fastjson.as_object(value)
-    return None if fields is None else mapping_info_from_json(fields)
 
 
 def _filter_servers(data: bytes, allowance: Allowance) -> list[str | None] | None:
@@ -242,83 +273,35 @@ def _parsed_array(value: Any) -> list[str | None] | None:
     return None if value is None else filter_servers_from_json(value) or []
 
 
-def read_compact(
-    data: bytes | bytearray | memoryview, compressed: bool, mappings: bool, known: KnownTopics | None = None
-) -> RegisterBrokerBody | None:
-    """The body in ``data``, which is inflated; None where the parser declines it, valid or not.
+def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None], most: int) -> None:
+    """NameTooLong for a name of more than ``most`` bytes, BodyDecodeError where names would be repeated too often.
 
-    ``compressed``: the body came as blocks, and ``mappings``: they end with a section of static topics. Topics that
-    ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
+    ``repeated`` are the names of the header that routes and records repeat for each topic.
     """
-    if compressed:
-        parsed = register_body.parse_compressed(data, mappings, queue_data, known)
-    else:
-        parsed = register_body.parse_json(data, queue_data, known)
-    if parsed is None:
-        return None
-    version, queues, renamed, filters, unchanged, infos = parsed
-    try:
-        static_topics = _static_topics(infos)
-    except BodyDecodeError:
-        return None
-    table = TopicTable(queues, renamed, unchanged)
-    return RegisterBrokerBody(TopicConfigWrapper(DataVersion(*version), table, static_topics), [*filters])
+    for server in body.filter_server_list or ():
+        check_name(server, most, "a filter server")
+    wrapper = body.topic_config_wrapper
+    if wrapper is not None:
+        mappings = wrapper.topic_queue_mapping_info_map or {}
+        _check_mappings(mappings, most)
+        check_repeated(repeated, _check_topics(wrapper, most) + len(mappings))
 
 
-def _static_topics(infos: bytes | None) -> dict[str, TopicQueueMappingInfo] | None:
-    """The map of static topics. Only standard JSON: the lenient parser has to see the whole body."""
-    return {} if infos is None else mapping_infos_from_json(fastjson.loads_standard(infos))
+def _check_topics(wrapper: TopicConfigWrapper, most: int) -> int:
+    """Returns how many there are."""
+    table = wrapper.topic_config_table
+    if table is None:
+        return 0
+    check_keys(table.queues, most, "a topic")
+    for name in table.renamed.values():
+        check_name(name, most, "a topic")
+    return table.topics
 
 
-Body = bytes | memoryview
-Shortcut = Callable[[bytes | bytearray | memoryview, bool, bool], RegisterBrokerBody | None]
-
-_ZLIB_MAGIC = b"\x78"
-
-
-def decode_register_broker_body(
-    body: Body | None, *, compressed: bool, version: int, now_ms: int, shortcut: Shortcut = read_compact
-) -> RegisterBrokerBody:
-    """The body's value. ``now_ms`` (epoch) stands in for the timestamp of a version without one.
-
-    `decode_plain` and `decode_blocks` define the value. ``shortcut`` has the parameters of `read_compact` and is asked
-    first: it returns the same value, or None to decline. The remark of an error is the class of result that Java gives.
-    """
-    if body is None:
-        return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
-    mappings = version >= V5_0_0
-    with _decode_errors():
-        compressed = compressed or _is_deflated(body, version)
-        data = inflate(body, mappings) if compressed else body
-        read = shortcut(data, compressed, mappings)
-        if read is not None:
-            return read
-        return decode_blocks(data, mappings, now_ms) if compressed else decode_plain(bytes(data), now_ms)
-
-
-@contextmanager
-def _decode_errors() -> Iterator[None]:
-    try:
-        yield
-    except BodyDecodeError as error:
-        raise refusal(error) from error
-
-
-def refusal(error: BodyDecodeError) -> BodyDecodeError:
-    """The error with Java's answer."""
-    return BodyDecodeError(
-        "org.apache.rocketmq.remoting.exception.RemotingCommandException: "
-        f"Failed to decode RegisterBrokerBody, {error.remark}"
-    )
-
-
-def _is_deflated(body: Body, version: int) -> bool:
-    """Whether a body that is marked as plain is a zlib stream, whose first byte begins no JSON.
-
-    5.x brokers with compressedRegister=true send such bodies: they deflate the body, but their flag is always false.
-    Java refuses them, so these brokers can never register with it.
-    """
-    return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
+def _check_mappings(mappings: dict[str, TopicQueueMappingInfo], most: int) -> None:
+    for topic, info in mappings.items():
+        for text in (topic, info.topic, info.bname, info.scope):
+            check_name(text, most, "a text of a static-topic mapping")
 
 
 @dataclass(slots=True, frozen=True)

@@ -15,7 +15,7 @@ from rocketns.protocol.names import is_too_long
 
 
 @dataclass(slots=True)
-class KnownLive:
+class PriorLive:
     """The live entry of an address in a cluster, and its filter servers. ``timeout_ms`` None: there is no entry.
 
     ``announced_by``: the host that registered it, None if that is not known. ``seen_epoch_ms``: the last sign of life
@@ -52,22 +52,22 @@ class KnownLive:
 
 
 @dataclass(slots=True, frozen=True)
-class KnownBroker:
+class PriorBroker:
     """An address of a group, the cluster that it registered with, and what it said last."""
 
     cluster: str
     addr: str
-    live: KnownLive
+    live: PriorLive
 
 
 @dataclass(slots=True)
-class KnownGroup:
+class PriorGroup:
     """The brokers of one name by id. ``cluster`` is the group's own. Older journals have groups without brokers."""
 
     cluster: str
     zone_name: str | None = None
     enable_acting_master: bool = False
-    brokers: dict[int, KnownBroker] = field(default_factory=dict)
+    brokers: dict[int, PriorBroker] = field(default_factory=dict)
 
     def note_switches(self, zone_name: str | None, enable_acting_master: bool) -> None:
         """What the last registration of one of its brokers said of the group."""
@@ -75,23 +75,23 @@ class KnownGroup:
 
 
 @dataclass(slots=True)
-class KnownRoutes:
+class PriorRoutes:
     """Groups, topics and static topics by name; live entries by cluster and address."""
 
-    groups: dict[str, KnownGroup] = field(default_factory=dict)
+    groups: dict[str, PriorGroup] = field(default_factory=dict)
     topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
     mappings: dict[str, dict[str | None, TopicQueueMappingInfo]] = field(default_factory=dict)
-    lives: dict[tuple[str, str], KnownLive] = field(default_factory=dict)
+    lives: dict[tuple[str, str], PriorLive] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
         return not (self.groups or self.topics or self.mappings or self.lives)
 
-    def put_group(self, name: str, cluster: str) -> KnownGroup:
+    def put_group(self, name: str, cluster: str) -> PriorGroup:
         """There is a group of this name, with this cluster of its own."""
         group = self.groups.get(name)
         if group is None:
-            group = self.groups[name] = KnownGroup(cluster)
+            group = self.groups[name] = PriorGroup(cluster)
         group.cluster = cluster
         return group
 
@@ -101,7 +101,7 @@ class KnownRoutes:
         if group is not None and not group.brokers:
             del self.groups[name]
 
-    def put_broker(self, name: str, broker_id: int, cluster: str, addr: str, group_cluster: str) -> KnownLive:
+    def put_broker(self, name: str, broker_id: int, cluster: str, addr: str, group_cluster: str) -> PriorLive:
         """The address has the id. ``group_cluster``: of a new group. The caller fills the live entry."""
         group = self.groups.get(name)
         if group is None:
@@ -111,9 +111,9 @@ class KnownRoutes:
             return former.live
         if former is not None:
             self._release(former)
-        live = self.lives.setdefault((cluster, addr), KnownLive())
+        live = self.lives.setdefault((cluster, addr), PriorLive())
         live.members += 1
-        group.brokers[broker_id] = KnownBroker(cluster, addr, live)
+        group.brokers[broker_id] = PriorBroker(cluster, addr, live)
         return live
 
     def remove_broker(self, name: str, broker_id: int, cluster: str, addr: str) -> None:
@@ -129,14 +129,14 @@ class KnownRoutes:
             del self.lives[cluster, addr]
         self.remove_group(name)
 
-    def _release(self, broker: KnownBroker) -> None:
+    def _release(self, broker: PriorBroker) -> None:
         broker.live.members -= 1
         if not broker.live.members:
             del self.lives[broker.cluster, broker.addr]
 
-    def put_live(self, cluster: str, addr: str) -> KnownLive:
+    def put_live(self, cluster: str, addr: str) -> PriorLive:
         """The live entry of an address that may be in no group, for the caller to fill."""
-        return self.lives.setdefault((cluster, addr), KnownLive())
+        return self.lives.setdefault((cluster, addr), PriorLive())
 
     def drop_unused_live(self, cluster: str, addr: str) -> None:
         """Forget the address if it has no live entry, no filter servers and no group."""
@@ -185,7 +185,7 @@ def _drop(table: dict[str, dict[Any, Any]], topic: str, broker_name: str) -> Non
             del table[topic]
 
 
-def leave_out_long_names(known: KnownRoutes, most: int) -> int:
+def leave_out_long_names(known: PriorRoutes, most: int) -> int:
     """Remove the groups, brokers, topics, filter servers and mappings with a name of more than ``most`` bytes.
 
     Returns how many. Topics and mappings of a removed group are not counted.
@@ -200,7 +200,7 @@ def _any_too_long(most: int, *texts: str | None) -> bool:
     return any(text is not None and is_too_long(text, most) for text in texts)
 
 
-def _leave_out_groups(known: KnownRoutes, most: int) -> int:
+def _leave_out_groups(known: PriorRoutes, most: int) -> int:
     gone = [name for name, one in known.groups.items() if _any_too_long(most, name, one.cluster, one.zone_name)]
     for name in gone:
         for broker_id, broker in list(known.groups[name].brokers.items()):
@@ -209,7 +209,7 @@ def _leave_out_groups(known: KnownRoutes, most: int) -> int:
     return len(gone)
 
 
-def _leave_out_addresses(known: KnownRoutes, most: int) -> int:
+def _leave_out_addresses(known: PriorRoutes, most: int) -> int:
     """And the groups that lost all brokers by it."""
     gone = {key for key, live in known.lives.items() if _any_too_long(most, *key, live.ha_server_addr)}
     for name, group in list(known.groups.items()) if gone else ():
@@ -221,7 +221,7 @@ def _leave_out_addresses(known: KnownRoutes, most: int) -> int:
     return len(gone) + sum(_leave_out_filter_servers(live, most) for live in known.lives.values())
 
 
-def _leave_out_filter_servers(live: KnownLive, most: int) -> int:
+def _leave_out_filter_servers(live: PriorLive, most: int) -> int:
     kept = [server for server in live.filter_servers if not _any_too_long(most, server)]
     count = len(live.filter_servers) - len(kept)
     if count:
@@ -229,20 +229,20 @@ def _leave_out_filter_servers(live: KnownLive, most: int) -> int:
     return count
 
 
-def _leave_out_topics_of(known: KnownRoutes, gone: set[str]) -> None:
+def _leave_out_topics_of(known: PriorRoutes, gone: set[str]) -> None:
     for topic, brokers in list(known.topics.items()) if gone else ():
         for name in gone & brokers.keys():
             known.delete_topic(name, topic)
 
 
-def _leave_out_topics(known: KnownRoutes, most: int) -> int:
+def _leave_out_topics(known: PriorRoutes, most: int) -> int:
     gone = [topic for topic in known.topics if is_too_long(topic, most)]
     for topic in gone:
         del known.topics[topic]
     return len(gone)
 
 
-def _leave_out_mappings(known: KnownRoutes, most: int) -> int:
+def _leave_out_mappings(known: PriorRoutes, most: int) -> int:
     gone = [(topic, name) for topic, infos in known.mappings.items() for name, info in infos.items()
             if _any_too_long(most, topic, name, info.topic, info.bname, info.scope)]  # fmt: skip
     for topic, name in gone:
