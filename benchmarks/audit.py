@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.servers.machine import commit, facts, load_average
 from rocketns.pipeline.cli.progress import Progress
-from rocketns.pipeline.synthetic import FleetSpec, make_fleet
+from tests.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)
 WHOLE = ("events", "journal_mb", "ingest_events_per_s", "run_s", "session_s", "cpu_s", "java_mb")

@@ -51,7 +51,6 @@ def test_a_duration_is_seconds_unless_it_has_a_unit(text: str, us: int) -> None:
         (f"run --journal j --out o --min-window {'9' * 400}", "write a duration of at most 36500d"),
         (f"run --journal j --out o --days {'9' * 5000}", "write a number of days from 1 to 36500"),
         ("run --journal j --out=", "the path is empty: name a folder"),
-        ("demo --events 99999999999999", "write a number from 1 to 100000000"),
         ("run --journal j --out o --groups 1", "from 2 to 64, such as 2,3,4"),
         ("run --journal j --out o --conf a=b", "write spark.NAME=VALUE"),
     ],

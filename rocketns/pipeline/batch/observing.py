@@ -8,14 +8,16 @@ now. The observation does not wait for it. The journal of a stopped name server 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from rocketns.journal.reading.clocks import GIVEN, OBSERVED, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
-from rocketns.pipeline.contract.times import SECOND_US, moment
+from rocketns.pipeline.contract.times import EPOCH, SECOND_US, moment
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.storage.events.manifest import Day, Range
 
 Row = Mapping[str, Any]
 
@@ -51,6 +53,31 @@ def extent(extents: Iterable[Row]) -> Extent:
     return Extent(min(row["first"] for row in rows), max(row["last"] for row in rows), tuple(days), opened)
 
 
+class Horizon(NamedTuple):
+    """``t0``: the beginning, epoch us; ``since``: the first day (``dt``) that is read. Its hourly snapshots show the
+    state at t0."""
+
+    t0: int
+    since: str
+
+
+def last_days(stored: Mapping[str, Day], days: int) -> Horizon | None:
+    """The beginning of an observation of so many days. None: the journal begins later. ``stored``: the days of the
+    manifest, by ``dt``.
+
+    The last day is that of a name server's last file of which half of them have one as late or later. So neither a name
+    server that fell silent long ago nor a clock that is ahead decides."""
+    last: dict[str, tuple[int, int, str]] = {}
+    for dt, day in stored.items():
+        for ns, ranges in day.ranges.items():
+            boot, _low, high = max(ranges, default=Range(0, 0, 0))
+            last[ns] = max(last.get(ns, (0, 0, dt)), (boot, high, dt))
+    latest = sorted(dt for _boot, _high, dt in last.values()) or [max(stored)]
+    before = date.fromisoformat(latest[(len(latest) - 1) // 2]) - timedelta(days)
+    begin = datetime.combine(before + timedelta(1), time(), UTC)
+    return Horizon((begin - EPOCH) // timedelta(microseconds=1), str(before)) if min(stored) <= str(before) else None
+
+
 def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterable[Row]) -> Observation:
     """The time from which clocks are estimated: up to the newest journal's end, without stray time stamps."""
     newest = max((row["last"] for row in reaches), default=known.last)
@@ -58,7 +85,7 @@ def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterab
 
 
 def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
-    """From a row of REACHES and of OFFSETS. ``is_open``: its last file was read while it was being written."""
+    """From a row of REACHES and of CLOCK_DAYS. ``is_open``: its last file was read while it was being written."""
     rotation = ROTATE_US if reached["rotate_s"] is None else reached["rotate_s"] * SECOND_US
     return Reach(
         reached["ns"],
@@ -67,6 +94,11 @@ def reach_of(reached: Row, offset: Row | None, *, is_open: bool) -> Reach:
         SILENT_AFTER_US + (0 if is_open else rotation),
         0 if _is_sure(offset) else _doubt(offset),
     )
+
+
+def last_day_of_each(clock_days: Iterable[Row]) -> dict[str, Row]:
+    """By name server its row of CLOCK_DAYS of the last day."""
+    return {row["ns"]: row for row in sorted(clock_days, key=lambda row: str(row["day"]))}
 
 
 def _is_sure(offset: Row | None) -> bool:

@@ -14,10 +14,11 @@ from rocketns.languages import language
 from rocketns.languages.choice import ENGLISH
 from rocketns.pipeline.batch.effects import counted
 from rocketns.pipeline.batch.findings import RunOutcome, verdict
+from rocketns.pipeline.batch.observing import last_day_of_each
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
-from rocketns.pipeline.contract.frames import Observation, each
+from rocketns.pipeline.contract.frames import Observation, each, plain_rows
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.beside.lines import json_lines
 from rocketns.pipeline.report.beside.markdown import markdown
@@ -60,11 +61,11 @@ SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
-    "topics": ("topic_inventory", "count_if(kind = 'user')"),
+    "topics": ("topics", "count_if(kind = 'user' and created is not null)"),
     "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
-    "uneven_topics": ("skew", "count_if(kind = 'user' and skew > 1)"),
+    "uneven_topics": ("topics", "count_if(kind = 'user' and skew > 1)"),
+    "sole_topics": ("topics", "count_if(kind = 'user' and served = 1)"),
     "missing_hours": ("missing_topics", "count_if(topic_kind <> 'system')"),
-    "ordered_topics": ("ordered_keys", "count_if(kind = 'user')"),
     "incidents": ("incidents", f"count_if({CERTAIN})"),
     "lost_incidents": ("incidents", f"count_if(doubt = '{LOST_RECORDS}')"),
     "clock_incidents": ("incidents", f"count_if(doubt = '{CLOCKS}')"),
@@ -104,13 +105,9 @@ def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[st
     return {name: found[name] for name in wanted}
 
 
-def notes(results: Results, dead_days: int, delivered: Delivered, within: int | None = None) -> dict[str, list[str]]:
-    """Sentences for sections of the page, about facts that are not in their tables. ``within``: --clocks, us."""
-    return worded(noted(results), dead_days, delivered, within)
-
-
 class Noted(NamedTuple):
-    """What notes are made of: how many days are uncovered, and rows of SOURCES, NS_UPTIME and OFFSETS."""
+    """What notes are made of: how many days are uncovered, and rows of SOURCES, NS_UPTIME and
+    CLOCK_DAYS, of the last day of each name server."""
 
     uncovered: int
     sources: Sequence[Mapping[str, Any]]
@@ -118,15 +115,15 @@ class Noted(NamedTuple):
     clocks: Sequence[Mapping[str, Any]]
 
 
-def noted(results: Results) -> Noted:
-    """From the tables of the run."""
-    uncovered = results.frame("uncovered_days").select("ago").distinct().count()
-    names = ("sources", "ns_uptime", "clock_offsets")
-    return Noted(uncovered, *([row.asDict() for row in results.frame(name).collect()] for name in names))
+def noted(results: Results, uncovered: int) -> Noted:
+    """From the tables of the run. ``uncovered``: days without journalled lookups."""
+    sources, uptime, clocks = (plain_rows(results.frame(name)) for name in ("sources", "ns_uptime", "clock_days"))
+    return Noted(uncovered, sources, uptime, list(last_day_of_each(clocks).values()))
 
 
 def worded(noted: Noted, dead_days: int, delivered: Delivered, within: int | None) -> dict[str, list[str]]:
-    """The notes in the current language."""
+    """Sentences for sections of the page, about facts that are not in their tables, in the current language.
+    ``within``: --clocks, us."""
     sentences: dict[str, list[str]] = {}
     if noted.uncovered:
         said = _(

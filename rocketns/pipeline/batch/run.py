@@ -5,22 +5,19 @@ Each table is computed once, written below --out, and read back by whatever need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.batch.closing import Before, choices, closable, close, day_ends
 from rocketns.pipeline.batch.findings import RunOutcome, incomplete, unread
-from rocketns.pipeline.batch.horizon import horizon
-from rocketns.pipeline.batch.inputs import Inputs
 from rocketns.pipeline.batch.observing import (
-    Extent,
-    Reach,
     by_own_clocks,
     common_end,
     extent,
+    last_day_of_each,
+    last_days,
     observed,
     reach_of,
     too_short,
@@ -37,17 +34,13 @@ from rocketns.pipeline.batch.reporting import (
     summarise,
     worded,
 )
-from rocketns.pipeline.contract.catalogue import JOBS
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, TARGET_PERCENT
+from rocketns.pipeline.batch.tables import Options, Say, clocks_table, other_tables
+from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation, plain_rows
-from rocketns.pipeline.contract.job import CLOCKS, STAGES, Job
 from rocketns.pipeline.contract.times import moment
-from rocketns.pipeline.jobs.earlier.keeping import Closing
-from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.reach import extents, reaches
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.earlier import fingerprints
 from rocketns.pipeline.storage.events.manifest import Manifest
 from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
 from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
@@ -55,15 +48,10 @@ from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current
 
-Say = Callable[[str], None]
-
-# Tables that are made at the same time. Planning a query takes one core; meanwhile the tasks of others use the rest.
-AT_ONCE = 3
-
 
 class Request(NamedTuple):
-    """The options of the command line. Times and durations are us. ``days``: how many at least, the last one counted; a
-    request with them has no ``t0`` and no ``t1``. ``clocks``: by how much clocks differ at most, if that is known."""
+    """The options of the command line. Times and durations are us. ``days``: how many, the last one counted; a request
+    with them has no ``t0`` and no ``t1``. ``clocks``: by how much clocks differ at most, if that is known."""
 
     journal: str
     out: str
@@ -73,8 +61,6 @@ class Request(NamedTuple):
     groups: Sequence[int] = GROUP_SIZES
     dead_days: int = DEAD_DAYS
     csv: bool = False
-    target: float = TARGET_PERCENT
-    whole: bool = False
     days: int | None = None
     clocks: int | None = None
 
@@ -85,14 +71,14 @@ def audit(spark: SparkSession, request: Request, say: Say) -> RunOutcome:
     ingest_only(spark, request.journal, request.out, say)
     results = Results(spark, folder_at(spark, request.out), csv=request.csv)
     part = read_part(spark, request, being_written)
-    observation = computed(spark, part, results, say)
+    observation, uncovered = computed(spark, part, results, say)
     say(_("report"))
     came = delivered(spark, stored_in(request.out), since=part.since)
     faults = results.frame("quality").groupBy("kind", "ns").agg(F.sum("n").alias("n")).collect()
     results.clear()
     places = {"journal": folder_at(spark, request.journal).anywhere, "out": folder_at(spark, request.out).anywhere}
     shown_options = places | shown(request, observation, str(spark.sparkContext.master))
-    facts = noted(results)
+    facts = noted(results, uncovered)
 
     def say_it() -> Sentences:
         why = [*incomplete(faults), *too_short(request.t1, observation), *unread(came.foreign)]
@@ -140,7 +126,7 @@ def stored_in(out: str) -> str:
 
 class Part(NamedTuple):
     """What a run reads. ``request``: with the ``t0`` that follows from its ``days``; ``since``: the first day (``dt``),
-    NEVER: all; ``texts``: files that are still being written."""
+    empty: all; ``texts``: files that are still being written."""
 
     request: Request
     since: str
@@ -150,116 +136,30 @@ class Part(NamedTuple):
 def read_part(spark: SparkSession, request: Request, texts: Sequence[OpenText] = ()) -> Part:
     """All of the journal, unless the request is for some days and the journal has more."""
     stored = Manifest(spark, stored_in(request.out)).state().days
-    begin = horizon(stored, request.days) if request.days and stored else None
+    begin = last_days(stored, request.days) if request.days and stored else None
     if begin is None:
-        return Part(request, NEVER, texts)
+        return Part(request, "", texts)
     return Part(request._replace(t0=begin.t0), begin.since, [text for text in texts if text.file.dt >= begin.since])
 
 
-def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> Observation:
-    """Run every job on the ingested events and those of open files; returns the observation. Days that an earlier run
-    closed are not read again, unless the request is for a whole run or for a part of the time."""
-    request, stored, out = part.request, stored_in(part.request.out), folder_at(spark, part.request.out)
-    days = fingerprints(spark, stored, part.texts, since=part.since)
+def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> tuple[Observation, int]:
+    """Run every job on the ingested events and those of open files; returns the observation, and how many days have no
+    journalled lookups."""
+    request, stored = part.request, stored_in(part.request.out)
     tail = tail_after(spark, stored, part.texts, results.checkpoint)
     files = results.checkpoint(read_files(spark, stored, since=part.since).unionByName(tail.files))
-    begun = begin(spark, request, results, say, Journal(stored, files, tail.events, days))
-    ends = day_ends(files, results.frame("clock_days"))
-    closing = NEVER if in_parts(request) else closable(ends, begun.observation.t1)
-    given = {**begun.given, "closing": Closing(closing)}
-    inputs = Inputs(results, begun.events, files, begun.observation, given, Stages(say))
-    inputs.make((job.name for job in JOBS if job.stage != CLOCKS), AT_ONCE)
-    known = begun.before.earlier.day
-    if known != NEVER and inputs["settled"] is None:
-        say(
-            _("the windows of the days up to %(day)s were computed again, since what they follow from has changed")
-            % {"day": known}
-        )
-    if closing > known:
-        say(_("keeping what later runs need of the days up to %(day)s") % {"day": closing})
-        close(inputs, begun.before, out, days, ends)
-    return begun.observation
-
-
-class Journal(NamedTuple):
-    """``stored``: the folder of the ingested events; ``files``: FILES; ``tail``: EVENTS of open files; ``days``: the
-    fingerprint of each day."""
-
-    stored: str
-    files: DataFrame
-    tail: DataFrame
-    days: Mapping[str, str]
-
-
-class Begun(NamedTuple):
-    """A run whose clocks and observation are known. ``events``: EVENTS after the closed days; ``given``: inputs and
-    the tables of the clocks."""
-
-    before: Before
-    events: DataFrame
-    observation: Observation
-    given: Mapping[str, Any]
-
-
-def begin(spark: SparkSession, request: Request, results: Results, say: Say, journal: Journal) -> Begun:
-    """Clocks and observation, after the latest closed days that have the same records in this observation."""
-    known = extent(plain_rows(extents(journal.files)))
-    last_days = read_events(spark, journal.stored, days=known.days)
-    reached = plain_rows(reaches(last_days.unionByName(journal.tail)))
+    known = extent(plain_rows(extents(files)))
+    last_files = read_events(spark, stored, days=known.days)
+    reached = plain_rows(reaches(last_files.unionByName(tail.events)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
-    clocks = [job.name for job in JOBS if job.stage == CLOCKS]
-    whole = request.whole or in_parts(request)
-    for before in choices(spark, folder_at(spark, request.out), journal.days, whole=whole, within=request.clocks):
-        after = before.earlier.day
-        events = read_events(spark, journal.stored, needed, after=after).unionByName(
-            journal.tail.where(F.col("dt") > after)
-        )
-        given = options(request) | {"earlier": before.earlier, "earlier_clocks": before.clocks}
-        inputs = Inputs(results, events, journal.files, own, given, Stages(say))
-        inputs.make(clocks, AT_ONCE)
-        end = common_end(corrected_reaches(reached, known, results))
-        observation = observed(request.t0, request.t1, known.first, end)
-        if before.kept is None:
-            break
-        if before.kept.holds(*observation):
-            say(
-                _("going on after %(day)s: %(n)s days are known from earlier runs")
-                % {"day": after, "n": len(before.kept.days)}
-            )
-            break
-    return Begun(before, events, observation, given | {name: inputs[name] for name in ("estimates", *clocks)})
-
-
-def in_parts(request: Request) -> bool:
-    """Whether it asks for a part of the time from or to a moment."""
-    return request.days is None and (request.t0 is not None or request.t1 is not None)
-
-
-def options(request: Request) -> dict[str, Any]:
-    """The inputs that are options."""
-    return {
-        "min_window_us": request.min_window, "group_sizes": request.groups, "dead_days": request.dead_days,
-        "target_percent": request.target, "clocks_within_us": request.clocks,
-    }  # fmt: skip
-
-
-def corrected_reaches(reached: Sequence[Mapping[str, Any]], known: Extent, results: Results) -> list[Reach]:
-    """How far each journal reaches, by the offsets of the clocks."""
-    offsets = {row["ns"]: row for row in plain_rows(results.frame("clock_offsets"))}
-    return [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
-
-
-class Stages:
-    """Says each stage once, when its first job begins."""
-
-    def __init__(self, say: Say) -> None:
-        self._say, self._left = say, dict(STAGES)
-
-    def __call__(self, job: Job) -> None:
-        text = self._left.pop(job.stage, None)
-        if text is not None:
-            self._say(_(text))
+    events = read_events(spark, stored, needed).unionByName(tail.events)
+    clocks = clocks_table(events, own, request.clocks, results, say)
+    offsets = last_day_of_each(plain_rows(clocks))
+    ends = [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
+    observation = observed(request.t0, request.t1, known.first, common_end(ends))
+    options = Options(request.min_window, request.groups, request.dead_days, request.clocks)
+    return observation, other_tables(events, files, observation, options, results, say)
 
 
 def report_again(spark: SparkSession, out: str) -> RunOutcome:
@@ -287,6 +187,5 @@ def shown(request: Request, observation: Observation, master: str) -> dict[str, 
         "min_window": f"{request.min_window / 1e6:g} s",
         "groups": ", ".join(map(str, request.groups)),
         "dead_days": str(request.dead_days),
-        "target": f"{request.target:g} %",
         "master": master,
     } | ({} if request.clocks is None else {"clocks": f"{request.clocks / 1e6:g} s"})

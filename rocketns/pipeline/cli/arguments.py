@@ -14,11 +14,9 @@ from rocketns.pipeline.cli.values import (
     day_count,
     duration,
     duration_or_folder,
-    event_count,
     folder,
     head,
     instant,
-    percent,
     setting,
 )
 from rocketns.pipeline.cli.wrapping import wrapped
@@ -39,7 +37,7 @@ For name servers of Java, 'rocketns collect' writes such journals from outside.
 EXAMPLES = """\
 Examples:
   rocketns audit demo
-      make the journal of a synthetic fleet with known faults, audit it, and compare the result with the truth
+      audit a recorded journal that has an incident of each kind
   rocketns audit run --journal /var/rocketns/journal --out /var/rocketns/audit
       read the journals, run every job, and write tables, summary.json and report.html below --out
   rocketns audit run --journal s3a://bucket/journal --out s3a://bucket/audit --master spark://spark:7077
@@ -105,8 +103,8 @@ JOURNAL = _option("--journal", required=True, type=folder, metavar="PATH",
 OUT = _option("--out", required=True, type=folder, metavar="PATH",
     help="folder to write to; it is created if absent. Each run replaces report.html, report.md, incidents.jsonl "
          "and summary.json. Kept are: in events/ all records that were read, also after the journal's files are "
-         "gone; in results/ the tables and pages of the last 3 runs; in earlier/ what runs computed of the last 8 "
-         "closed days. The folder belongs to its journal: another one is refused")  # fmt: skip
+         "gone; in results/ the tables and pages of the last 3 runs. The folder belongs to its journal: another one "
+         "is refused")  # fmt: skip
 SPARK = (
     _option("--master", metavar="MASTER",
         help="Spark master, such as spark://host:7077 (default: local[*], or the master of spark-submit)"),
@@ -145,11 +143,8 @@ RUN = (
         help="end of the observation, exclusive (default: what the journals of all live name servers have "
              "reached)"),
     _option("--days", type=day_count, metavar="N",
-        help="audit only the last N days, and up to 6 more: the observation begins at a midnight that moves once a "
-             "week. So a run each night costs the same after a year as after a month (default: all)"),
-    _option("--whole", action="store_true",
-        help="compute everything again. Without it a run takes over what earlier runs computed of days that have not "
-             "changed since; the results are the same. So is a run with --from or --to"),
+        help="audit only the last N days. So a run each night costs the same after a year as after a month "
+             "(default: all)"),
     MIN_WINDOW,
     CLOCKS,
     _option("--groups", type=counts, default=defaults.GROUP_SIZES, metavar="N,N",
@@ -158,9 +153,6 @@ RUN = (
              "journals name are computed as they really were, whatever their size"),
     _option("--dead-days", type=day_count, default=defaults.DEAD_DAYS, metavar="DAYS",
         help=f"days without a lookup after which a topic is called dead (default: {defaults.DEAD_DAYS})"),
-    _option("--target", type=percent, default=defaults.TARGET_PERCENT, metavar="PERCENT",
-        help="how much of the time brokers should be listed; the rest is their error budget "
-             f"(default: {defaults.TARGET_PERCENT})"),
     _option("--csv", action="store_true", help="also write every result table as CSV, beside the Parquet"),
     *SPARK,
 )  # fmt: skip
@@ -201,9 +193,7 @@ EXPLAIN = (
 )  # fmt: skip
 DEMO = (
     _option("--out", default="rocketns-demo", type=folder, metavar="PATH",
-        help="folder for the journal, the truth about it and the report (default: rocketns-demo)"),
-    _option("--events", type=event_count, metavar="N", help="about how many records to make"),
-    _option("--seed", type=int, default=1, metavar="N", help="another seed makes other faults (default: 1)"),
+        help="folder for the journal and the report (default: rocketns-demo)"),
     *SPARK,
 )  # fmt: skip
 
@@ -232,9 +222,9 @@ COMMANDS = {
     "explain": ("the route of a topic at a moment, on each name server",
                 "Print what each name server would have answered for TOPIC at a past moment, and which record caused "
                 "it.", EXPLAIN),
-    "demo": ("audit a synthetic fleet with known faults",
-             "Make the journal of a synthetic fleet with seeded faults, audit it, and compare the result with the "
-             "truth.\nExit status 0: every fault was found, and nothing else.", DEMO),
+    "demo": ("audit a recorded journal with known incidents",
+             "Audit a small recorded journal that has an incident of each kind, and compare the result with what is in "
+             "it.\nExit status 0: every incident was found, and no other.", DEMO),
     "verify": ("check that no line of the journals was changed or removed",
                "Check the chain of hashes through each name server's journal, and print its head. Keep heads on "
                "another\nmachine: with --head a later check shows that what they covered is unchanged. Needs no "

@@ -116,7 +116,7 @@ def _demo(options: argparse.Namespace, say: Progress) -> int:
     spark = session(options, say, short=True)
     from rocketns.pipeline.cli.demo import demo
 
-    shown = demo(spark, options.out, options.events, options.seed, say)
+    shown = demo(spark, options.out, say)
     print("\n".join(shown.lines))
     return EXIT_NOTHING if shown.right else EXIT_FINDINGS
 

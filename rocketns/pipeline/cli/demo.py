@@ -1,12 +1,18 @@
-"""`rocketns audit demo`: a synthetic fleet with known faults → its audit → comparison with the truth."""
+"""`rocketns audit demo`: a recorded journal with an incident of each kind → its audit → the incidents that are in it.
+
+tests/pipeline/synthetic/demo.py made the record.
+"""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from zipfile import ZipFile
 
 from pyspark.sql import SparkSession
 
@@ -14,91 +20,45 @@ from rocketns.pipeline.batch.findings import RunOutcome
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES, Results
-from rocketns.pipeline.synthetic import FleetSpec, Truth, make_fleet
-from rocketns.pipeline.synthetic.cards_compared import card_verdicts
-from rocketns.pipeline.synthetic.make import save_truth
-from rocketns.pipeline.synthetic.scenario.spec import DEMO_EVENTS
-from rocketns.pipeline.synthetic.truth import COLUMNS, compare, summary
-from rocketns.pipeline.synthetic.verdicts import Verdict
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, LINES
 
 Say = Callable[[str], None]
 
-JOURNAL, TRUTH = "journal", "truth.json"
+# The recorded journal, and which incidents are in it: [kind, brokers, name servers] each.
+RECORD, EXPECTED, JOURNAL = "demo.zip", "incidents.json", "journal"
 
 
 class Demo(NamedTuple):
-    """``lines`` are for standard output."""
+    """``lines`` are for standard output; ``right``: every incident was found, and no other."""
 
     outcome: RunOutcome
-    verdicts: list[Verdict]
     lines: list[str]
-
-    @property
-    def right(self) -> bool:
-        """Whether every fault was found, and nothing else."""
-        return all(verdict.good for verdict in self.verdicts)
+    right: bool
 
 
-def demo(spark: SparkSession, out: str, events: int | None, seed: int, say: Say) -> Demo:
-    """Everything below ``out``: the journal, the truth and the report. BadInput if the folder holds something else."""
+def demo(spark: SparkSession, out: str, say: Say) -> Demo:
+    """Everything below ``out``: the journal and the report. BadInput if the folder holds something else."""
     folder = Path(out)
     _make_room(folder)
-    spec = _spec(DEMO_EVENTS if events is None else events, seed)
-    fleet = {"servers": spec.name_servers, "brokers": spec.brokers, "topics": spec.topics}
-    said = _("a synthetic fleet: %(servers)s name servers, %(brokers)s brokers, %(topics)s topics, %(days)s days")
-    say(said % (fleet | {"days": f"{spec.seconds / 86_400:.1f}"}))
-    truth = make_fleet(spec, folder / JOURNAL, say)
-    save_truth(truth, folder / TRUTH)
-    asked = Request(str(folder / JOURNAL), out, truth["t0"], truth["t1"], truth["min_window"])
-    outcome = audit(spark, asked, say)
-    say(_("comparing with the truth"))
-    verdicts = compared(spark, out, truth)
-    return Demo(outcome, verdicts, [*outcome.lines, "", *judgement(truth, verdicts)])
-
-
-def compared(spark: SparkSession, out: str, truth: Truth) -> list[Verdict]:
-    """The tables and the incidents of the run that counts, with what is to be found."""
-    return [*compare(truth, result_tables(spark, out)), *card_verdicts(truth, listed(spark, out))]
-
-
-def result_tables(spark: SparkSession, out: str) -> dict[str, list[Mapping[str, Any]]]:
-    """The columns of the result tables that are compared."""
-    results = Results.published(spark, folder_at(spark, out))
-    return {
-        name: [row.asDict() for row in results.frame(name).select(*columns).collect()]
-        for name, columns in COLUMNS.items()
-    }
-
-
-def listed(spark: SparkSession, out: str) -> list[Mapping[str, Any]]:
-    """The incidents of the page."""
-    return [json.loads(line) for line in folder_at(spark, out).read(LINES).splitlines()]
-
-
-def judgement(truth: Mapping[str, Any], verdicts: list[Verdict]) -> list[str]:
-    """The wrong verdicts, one a line, and how many were right."""
-    wrong = [f"{verdict.outcome}: {verdict.fault}: {verdict.detail}" for verdict in verdicts if not verdict.good]
-    seeded = len(truth["faults"])
-    if wrong:
-        return [*wrong, _("compared with the truth: %(summary)s") % {"summary": summary(verdicts)}]
-    all_found = _("All %(n)s seeded faults were found as they are, and nothing else (%(summary)s).")
-    return [all_found % {"n": seeded, "summary": summary(verdicts)}]
+    with ZipFile(io.BytesIO(files(__package__).joinpath(RECORD).read_bytes())) as record:
+        record.extractall(folder)
+    outcome = audit(spark, Request(str(folder / JOURNAL), out), say)
+    expected = json.loads((folder / EXPECTED).read_text("utf-8"))
+    found = [json.loads(line) for line in (folder / LINES).read_text("utf-8").splitlines()]
+    named = sorted([one["kind"], one["brokers"], one["ns"]] for one in found)
+    if named == sorted(expected):
+        said = _("All %(n)s recorded incidents were found as they are, and nothing else.") % {"n": len(expected)}
+        return Demo(outcome, [*outcome.lines, "", said], True)
+    missed = [f"missed: {one}" for one in expected if one not in named]
+    invented = [f"invented: {one}" for one in named if one not in expected]
+    return Demo(outcome, [*outcome.lines, "", *missed, *invented], False)
 
 
 def _make_room(folder: Path) -> None:
     """Remove an earlier demo's journal; refuse a folder that holds something else."""
     if not folder.exists():
         folder.mkdir(parents=True)
-    elif any(folder.iterdir()) and not (folder / TRUTH).is_file():
+    elif any(folder.iterdir()) and not (folder / EXPECTED).is_file():
         raise BadInput(_("--out %(folder)s holds something else: name an empty or absent folder") % {"folder": folder})
     for name in (JOURNAL, EVENTS_FOLDER):
         rmtree(folder / name, ignore_errors=True)
-
-
-def _spec(events: int, seed: int) -> FleetSpec:
-    try:
-        return FleetSpec.of_events(events, seed)
-    except ValueError as error:
-        raise BadInput(f"--events {events}: {error}") from error

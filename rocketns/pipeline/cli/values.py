@@ -12,7 +12,6 @@ from rocketns.pipeline.saying import _
 
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
 DAYS_MAX = 36_500  # as journalRetentionDays
-EVENTS_MAX = 100_000_000  # of a demo
 TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times before 10000, and some are added to it
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
@@ -81,19 +80,6 @@ def setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def percent(text: str) -> float:
-    """A target in per cent, above 0 and at most 100."""
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 100:
-        raise argparse.ArgumentTypeError(
-            _("%(text)r: write per cent above 0 and up to 100, such as 99.9") % {"text": text}
-        )
-    return number
-
-
 def folder(text: str) -> str:
     """A path. Empty text is refused: an unset variable would name the root of the file system."""
     if not text.strip():
@@ -109,15 +95,6 @@ def head(text: str) -> Head:
             _("%(text)r is no head: write one as 'rocketns audit verify' prints it") % {"text": text}
         )
     return found
-
-
-def event_count(text: str) -> int:
-    """About how many records, from 1 to EVENTS_MAX."""
-    if not text.isdecimal() or len(text) > len(str(EVENTS_MAX)) or not 1 <= int(text) <= EVENTS_MAX:
-        raise argparse.ArgumentTypeError(
-            _("%(text)r: write a number from 1 to %(n)s") % {"text": text, "n": EVENTS_MAX}
-        )
-    return int(text)
 
 
 def day_count(text: str) -> int:

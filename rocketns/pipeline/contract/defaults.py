@@ -11,8 +11,6 @@ MIN_WINDOW_US = 5_000_000
 GROUP_SIZES = (2, 3, 4)
 # Days without a lookup after which a topic is called dead.
 DEAD_DAYS = 7
-# The part of the time, in per cent, that brokers should be listed; the rest is the error budget.
-TARGET_PERCENT = 99.9
 # A run takes a name server without a stop record to be up until the end of the observation if its last record is not
 # older than this. Brokers send heartbeats every 30 s, so after a longer silence the server or its files are gone.
 SILENT_AFTER_US = 120_000_000

@@ -60,12 +60,6 @@ LOST = Meaning(
     "next whole snapshot. None of these windows is counted as a disagreement.",
     ("Some of them may be real. While one lasts, the name servers' own tables show it. Later nothing does.",),
 )
-DOUBTS = Meaning(
-    "Where a name server's queues of a topic on a broker may be out of date: from a hole in its journal until the "
-    "journal names the topic on that broker again. If a whole snapshot shows the same queues as before the hole, "
-    "no change was lost, and there is no row.",
-    ("Windows that rest on such a value have the doubt “lost records”. The page does not list this table.",),
-)
 SEGMENTS = Meaning(
     "The time of all windows of a topic, cut wherever a name server's view of the topic changes. Within a segment "
     "each name server shows one route.",
@@ -133,20 +127,16 @@ IMBALANCE = Meaning(
     ),
 )
 BROKERS = Meaning(
-    "One row per broker address and name server. Availability: time registered divided by the time that the name "
-    "server was up. Failure: heartbeats stopped or the connection ended. Graceful: the broker unregistered. Flap: "
-    "a failure followed by a new registration within 10 minutes. MTBF: time up per failure. Cause not visible: it "
-    "went as seen from outside, which is none of these.",
+    "One row per broker address and name server. Availability: time registered divided by that time and the time that "
+    "it was away after a failure. Failure: heartbeats stopped or the connection ended. Graceful: the broker "
+    "unregistered. Flap: a failure followed by a new registration within 10 minutes. MTBF: time up per failure. Cause "
+    "not visible: it went as seen from outside, which is none of these. Planned: away after it unregistered.",
     (
         "This is the name server's view. A broken network between the two counts as a failure of the broker.",
         "A stop or start of the name server itself is neither a failure nor graceful. Its down time does not count.",
-        "A broker that first registers in the middle of the observation counts as unavailable before.",
+        "Time before a broker first registers, and time after a name server's own start, count neither way. So does "
+        "the time from the last heartbeat until a silent broker is dropped, because it may have been well.",
     ),
-)
-LOAD = Meaning(
-    "What is at stake if a broker goes: its user topics and their read queues, each topic with the largest number "
-    "that it had in the observation.",
-    ("A topic may have queues on other brokers too, which go on. Topics that were removed in the meantime count.",),
 )
 GAPS = Meaning(
     "Time between two heartbeats of one broker address at one name server. Brokers send a heartbeat every 30 s. "
@@ -159,17 +149,22 @@ DEPARTURES = Meaning(
     "stopped at all of them. Partition: some lost it while another still received its heartbeats. Observed: only "
     "seen from outside, where causes are not visible. Unclear: none of these holds at all name servers. “Asked, "
     "it”: what the broker itself said when it was asked then: answered (it lived), refused (its process was "
-    "gone), silent. “Stalled” names those that did not run themselves when they lost it, or up to 30 s before.",
+    "gone), silent. Topics and queues: what it had at any time, of users. “Stalled” names those that did not run "
+    "themselves when they lost it, or up to 30 s before.",
     ("The kind follows from what name servers saw, not from the broker's host. A crash may be a pulled cable.",),
 )
-INVENTORY = Meaning(
-    "Topics with their brokers and queues. Created: the first registration in the observation. Removed: the last "
-    "registration ended before the observation did. System, %RETRY% and %DLQ% topics have a table of their own.",
-    ("A topic that existed before the journal counts as created when the journal begins.",),
-)
-TOPIC_DAYS = Meaning(
-    "How many topics and read queues existed at any time of each UTC day.",
-    ("A broker's queues of a topic count once, with their largest number of the day.",),
+TOPICS = Meaning(
+    "Each topic that a broker had or a client asked for. Served by: the brokers that producers could send it to at the "
+    "end, those with a master and writable queues. If it is one, the topic stands still when that broker is taken out. "
+    "Queues: read queues at the end. Skew: the most on one broker divided by the mean of its brokers; 1 is even. "
+    "Lookups: how often clients asked for its route, all name servers together. System, %RETRY% and %DLQ% topics are "
+    "listed last.",
+    (
+        "It says which routes remain, not whether the remaining brokers can carry the load.",
+        "Lookups are not messages: ten idle consumers count as much as ten busy ones. A client that asks a name server "
+        "without a journal is not seen.",
+        "A topic that existed before the journal counts as first seen when the journal begins.",
+    ),
 )
 DEAD = Meaning(
     "Topics that were registered and that nobody looked up for the number of days of the option dead_days.",
@@ -177,18 +172,6 @@ DEAD = Meaning(
         "Clients look up a topic every 30 s while they use it. A client that knows its brokers without a name "
         "server, or asks a name server without a journal, is not seen.",
     ),
-)
-UNCOVERED = Meaning(
-    "Name servers and days without a journalled lookup. While there is such a day, no topic is called dead.",
-    ("A name server that was up for less than an hour of a day is not expected to journal lookups on it.",),
-)
-SKEW = Meaning(
-    "The largest number of read queues on one broker divided by the mean of the topic's brokers: 1 is even.",
-    ("Only brokers that have the topic count.",),
-)
-LOOKUPS = Meaning(
-    "How often clients asked for a topic's route, all name servers together: a measure of how many clients use it.",
-    ("It counts route lookups, not messages: ten idle consumers count as much as ten busy ones.",),
 )
 MISSING = Meaning(
     "Hours in which clients asked unusually often for a topic that no broker had: at least 20 times, and more "
@@ -206,72 +189,6 @@ CLIENTS = Meaning(
         "A client is a connection: a process that connects again counts twice. Without journalLookupClients=true "
         "one row stands for all clients of a language and version, and how often each polls is not known.",
     ),
-)
-CENSUS = Meaning(
-    "Languages and versions of the clients. Fast: clients that ask more often than every 15 s, which is half of "
-    "RocketMQ's default.",
-    ("The version is what the client states. Clients that are not written in Java may state any number.",),
-)
-ASKERS = Meaning(
-    "Who asked for topics that did not exist, and how often.",
-    ("A topic that was created during the observation is listed with its lookups from before.",),
-)
-AVAILABILITY = Meaning(
-    "How long brokers, broker groups and clusters were listed, against the target of the option target. Failed: "
-    "gone after heartbeats stopped or the connection ended. Budget: the failed time that the target allows. Left: "
-    "the part of the budget that is left; below 0 %, it is used up. Times are summed over name servers, and for a "
-    "cluster over its groups. Master: whether the group had a master, without which nothing can be sent to it.",
-    (
-        "This is the name servers' view. A broken network between the two counts as a failure of the broker.",
-        "Unheard: listed, but without heartbeats until it was dropped. It does not count as failed.",
-        "Cause not visible: gone as seen from outside. It may be a failure or planned, and does not count.",
-        "Planned time, after the broker unregistered, and time after a name server's own start do not count.",
-    ),
-)
-SOLE_TOPICS = Meaning(
-    "Topics that lose every master or every write queue if one broker, or one zone, goes.",
-    ("The state at the end of the observation. An acting master does not count: nothing can be sent to it.",),
-)
-BLAST = Meaning(
-    "What the loss of one broker or one zone takes with it: user topics without a master, and those to which "
-    "nothing can be sent.",
-    (
-        "It says which routes remain, not whether the remaining brokers can carry the load.",
-        "Zones are as brokers state them. A broker without a zone survives the loss of each zone.",
-    ),
-)
-STORMS = Meaning(
-    "At least five brokers registered with one name server, each within 30 s of the one before. Start: the name "
-    "server had just started. Return: most had been listed before. New: most had not. Changed topics: what the "
-    "registrations put into the routes.",
-    (
-        "Bytes are an estimate from the names of the topics: the journal has no sizes.",
-        "Registrations that change nothing are heartbeats in the journal and do not count.",
-    ),
-)
-STORM_REGISTRATIONS = Meaning(
-    "The registrations of all storms in their order. Away: how long the name server had not listed the address.",
-    ("Registrations of the same ms are in the order of their names.",),
-)
-ORDERED = Meaning(
-    "Producers that keep an order send a key to queue hash modulo n of the route's n write queues. When the "
-    "number or the order of the queues changes, keys move, and messages of one key may be consumed out of order. "
-    "Moved: the part of all keys that the worst change moved. A change counts once a list held for 30 s before "
-    "and another one after.",
-    (
-        "The journal does not say which topics are used in order. “Ordered” means that the topic has an order "
-        "configuration in the KV store. If name servers send it, keys of this topic stay.",
-        "Only hash modulo n is modelled. Consistent hashing and static topics move fewer keys.",
-    ),
-)
-GROWTH = Meaning(
-    "Topics, routes (one for each topic and broker) and the largest frames at the end of each UTC day.",
-    ("Bytes are an estimate of uncompressed JSON, as 5.x brokers send it, without attributes and static topics.",),
-)
-LIMITS = Meaning(
-    "When the largest registration of a broker, and the list of all topics, reach 16 MiB. A larger frame is "
-    "refused, and its sender is disconnected.",
-    ("A straight line through the last days, at most 90. With fewer than three days there is none.",),
 )
 CLOCKS = Meaning(
     "How far each name server's clock is ahead of the reference, from how many samples that was estimated, and by "

@@ -33,21 +33,21 @@ FILES = columns(
 
 LONGS = ArrayType(LongType())
 
-# offset: a name server's clock minus the reference's, us. method: reference (offset 0) | versions | heartbeats |
-# observed (the clock of the observer, which all observed ones share) | given (the option --clocks bounds it) | none
-# (offset 0, without any sample); spread: median deviation of the samples, us; uncertainty: by how much the offset may
-# be wrong, us, null if nothing bounds it.
-OFFSETS = columns("ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long")
-# The same for each UTC day of the journal's folders (day: "2025-01-31").
-CLOCK_DAYS = StructType([*columns("day:string").fields, *OFFSETS.fields])
+# Of each UTC day of the journal's folders (day: "2025-01-31"). offset: a name server's clock minus the reference's, us.
+# method: reference (offset 0) | versions | heartbeats | observed (the clock of the observer, which all observed ones
+# share) | given (the option --clocks bounds it) | none (offset 0, without any sample); spread: median deviation of the
+# samples, us; uncertainty: by how much the offset may be wrong, us, null if nothing bounds it.
+CLOCK_DAYS = columns(
+    "day:string ns:string offset:long samples:long spread:long method:string reference:string uncertainty:long"
+)
 
 # What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
 QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
 
-# What was read of each name server. clock: the method of OFFSETS; uncertainty_us: its uncertainty. observed: it was
-# watched from outside; members_early and topics_early: the longest time between the looks that a change of brokers, of
-# topics, came between, us.
+# What was read of each name server. clock: the method of CLOCK_DAYS on its last day; uncertainty_us: its uncertainty.
+# observed: it was watched from outside; members_early and topics_early: the longest time between the looks that a
+# change of brokers, of topics, came between, us.
 SOURCES = columns(
     "ns:string files:long events:long first:long last:long offset_us:long corrupt:long lost:long "
     "clock:string uncertainty_us:long observed:boolean members_early:long topics_early:long"
@@ -86,8 +86,8 @@ TOPIC_INTERVALS = columns(
 TOPIC_DOUBTS = columns("ns:string topic:string broker:string t1:long t2:long")
 
 # values: sorted by ns, of the window's first constant stretch; a name server that was down is left out.
-# kind: see TOPIC_DAYS. doubt: lost_records (without the values in doubt, the others agree) | clocks (clocks alone may
-# explain it) | null; what is in doubt is not counted as a finding.
+# kind, here and below: user | system | retry (%RETRY%) | dlq (%DLQ%). doubt: lost_records (without the values in doubt,
+# the others agree) | clocks (clocks alone may explain it) | null; what is in doubt is not counted as a finding.
 NS_VALUE = columns("ns:string present:boolean r:int w:int p:int")
 KEY_WINDOWS = columns(
     "topic:string broker:string t1:long t2:long cause:string opened_by:string gap:long values:values "
@@ -115,22 +115,21 @@ IMBALANCE = columns(
     "topic:string t1:long t2:long broker:string share:double fair:double tvd:double peak:double no_share_ns:strings"
 )
 
-# gap_*: quantiles of heartbeat gaps in ms; gaps: how many there were.
+# up_s: time listed; failed_s, planned_s: time away after a failure, and after an unregistration, while the name server
+# was up; availability: up_s / (up_s + failed_s). gap_*: quantiles of heartbeat gaps in ms; gaps: how many there were.
 BROKER_STATS = columns(
     "ns:string broker:string bid:int addr:string up_s:double availability:double failures:long graceful:long "
-    "flaps:long mtbf_s:double gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long observed:long"
+    "flaps:long mtbf_s:double failed_s:double planned_s:double "
+    "gap_p50:double gap_p95:double gap_p99:double gap_max:double gaps:long observed:long"
 )
-
-# What a broker had at any time of the observation. topics: all; user_topics: those of users; queues: their read queues,
-# each topic with its largest number; topic_sample: their first names.
-BROKER_LOAD = columns("broker:string topics:long user_topics:long queues:long topic_sample:strings")
 
 # kind: graceful | crash | silent | partition | observed (only seen from outside, which shows no cause) | unclear (no
 # other kind fits); asked: what its addresses said, where they were asked; ns: the name servers that lost it;
-# stalled: those of them that did not run themselves at that time, or had just not run.
+# stalled: those of them that did not run themselves at that time, or had just not run. topics: user topics that it had
+# at any time, queues: their read queues, topic_sample: their first names; null if no topic of it is known.
 DEPARTURES = columns(
     "broker:string cluster:string t1:long t2:long kind:string ns:strings bids:bids stalled:strings t1_early:long "
-    "asked:strings",
+    "asked:strings topics:long queues:long topic_sample:strings",
     bids=ArrayType(IntegerType()),
 )
 
@@ -148,80 +147,28 @@ INCIDENTS = columns(
 # client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.
 GROUP_MEMBERS = columns("group:string topic:string ns:string client:string t1:long t2:long")
 
-# kind, here and below: user | system | retry (%RETRY%) | dlq (%DLQ%).
-# Of each UTC day (day: "2025-01-31"): topics present at any time of it, and their read queues.
-TOPIC_DAYS = columns("day:string kind:string topics:long queues:long")
-
-# created: first seen; removed: null if it was there at the end or the last name server that had it stopped.
-TOPIC_INVENTORY = columns("topic:string kind:string brokers:long queues:long created:long removed:long")
+# queues: read queues at the end, each broker's largest number at any name server; skew: the most on a broker divided by
+# the mean of the brokers that have it (1 is even); served: how many brokers producers can send it to at the end: those
+# with a master and writable queues; brokers: their first names; created: first seen; removed: null if it was there at
+# the end or the last name server that had it stopped; both null of a topic that no broker had. n, miss: lookups, and
+# those answered "topic not exist".
+TOPICS = columns(
+    "topic:string kind:string served:int brokers:strings queues:long skew:double created:long removed:long n:long "
+    "miss:long last_lookup:long"
+)
 DEAD_TOPICS = columns("topic:string kind:string queues:long created:long last_lookup:long days:int")
-HOT_TOPICS = columns("topic:string kind:string rank:int n:long miss:long share:double per_s:double")
-
-# Of the read queues that each broker has at the end.
-SKEW = columns("topic:string kind:string brokers:long r_min:int r_max:int r_mean:double skew:double")
-
-# A day without a journalled lookup: how many days before the end, and at which name server; ns is null for a day on
-# which no name server was up.
-UNCOVERED_DAYS = columns("ns:string ago:long")
-
 # hour: its start; miss of n lookups; kind: new (the first such hour with little history) | anomaly; ns: which name
 # servers were asked; median and mad (median absolute deviation) of the misses in the ``hours`` of history; bound: what
-# miss exceeds; topic_kind: see TOPIC_DAYS.
+# miss exceeds; topic_kind: the kind of the topic.
 MISSING_TOPICS = columns(
     "topic:string hour:long kind:string miss:long n:long ns:strings hours:int median:double mad:double bound:double "
     "topic_kind:string"
 )
 
-# The tables below are defined in docs/audit-definitions.md, a section each.
 # client: ip:port at the name server; null for all clients of the language and version that the journal does not name.
 CLIENTS = columns(
     "client:string lang:string cv:int ns:strings topics:long n:long miss:long poll_s:double t1:long t2:long"
 )
-CLIENT_CENSUS = columns(
-    "lang:string cv:int release:string clients:long hosts:long n:long miss:long share:double poll_p50:double fast:long"
-)
-MISSING_ASKERS = columns(
-    "topic:string kind:string client:string lang:string cv:int ns:strings n:long miss:long t1:long t2:long"
-)
-
-# level: broker (an address) | group | master (of a group) | cluster; bid and addr are null but for an address. *_s and
-# failures: sums over name servers. left: the part of the error budget that is left, below 0 if more was used.
-AVAILABILITY = columns(
-    "level:string cluster:string broker:string bid:int addr:string name_servers:long listed_s:double failed_s:double "
-    "planned_s:double unheard_s:double failures:long availability:double target:double budget_s:double left:double "
-    "observed_s:double"
-)
-
-# scope: broker | zone; name: the one whose loss the topic does not survive.
-SOLE_TOPICS = columns(
-    "scope:string name:string topic:string kind:string loses_masters:boolean loses_writes:boolean queues:long"
-)
-BLAST_RADIUS = columns("scope:string name:string no_master:long no_write:long queues:long sample:strings")
-
-# storm: t of its first registration; trigger: start | return | new; away_s: since the address was last listed; topics:
-# changed ones; bytes: an estimate, null if the broker had no topics at the end of the day.
-STORM_REGISTRATIONS = columns(
-    "ns:string storm:long trigger:string place:int t:long cluster:string broker:string bid:int addr:string "
-    "away_s:double topics:long bytes:long"
-)
-STORMS = columns(
-    "ns:string t1:long t2:long trigger:string registrations:long brokers:long topics:long bytes:long peak_s:long "
-    "first:string last:string"
-)
-
-# moved_max: part of all keys; at, n_before, n_after, broker: of that step; t1, t2: first and last step.
-ORDERED_KEYS = columns(
-    "topic:string kind:string ordered:boolean steps:long ns:strings moved_max:double at:long n_before:long "
-    "n_after:long broker:string t1:long t2:long"
-)
-
-# At the end of the day; registration_bytes and list_bytes are estimates.
-GROWTH = columns(
-    "day:string topics:long entries:long brokers:long registration_bytes:long broker:string list_bytes:long"
-)
-# measure: registration | topic_list; reached: us, null if the line does not get there in ten years.
-GROWTH_LIMITS = columns("measure:string now:long limit:long used:double per_day:double reached:long")
-
 # t: when; n: requests of the row; host, client: the sender's host, and its ip:port; what: the fields as name=value.
 ADMIN_CHANGES = columns(
     "ns:string t:long code:int result:int n:long host:string client:string principal:string access_key:string "

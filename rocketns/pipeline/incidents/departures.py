@@ -34,7 +34,7 @@ def _loss(row: Row, kind: Kind, facts: Facts) -> Incident:
     t1, gone = int(row["t1"]), int(row["t2"])
     back, back_early = _back(row, kind, gone, facts)
     until = facts.t1 if back is None else back
-    harm = harm_of_loss(broker, bids, facts)
+    harm = harm_of_loss(row)
     return Incident(
         kind, t1, until, back is None, ns=tuple(row.get("ns") or ()), brokers=(broker,), bids=bids,
         cause=_cause(broker, t1, gone, facts), away_us=until - t1, harm=harm, topic=to_ask_about(harm.sample),

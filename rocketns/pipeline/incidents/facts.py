@@ -65,14 +65,9 @@ class Facts:
         return _grouped(self.rows("impact"), "topic")
 
     @cached_property
-    def load(self) -> Mapping[str, Row]:
-        """BROKER_LOAD by broker."""
-        return {str(row["broker"]): row for row in self.rows("broker_load")}
-
-    @cached_property
     def kinds(self) -> Mapping[str, str]:
         """user, system, retry or dlq, by topic."""
-        rows = (*self.rows("topic_inventory"), *self.rows("key_windows"))
+        rows = (*self.rows("topics"), *self.rows("key_windows"))
         return {str(row["topic"]): str(row["kind"]) for row in rows if row.get("kind")}
 
     @cached_property

@@ -32,16 +32,16 @@ def harm_of_rows(rows: Sequence[Row], facts: Facts) -> Harm:
     return Harm(topics, sample, sum(int(row.get("queues") or 0) for row in rows), orphaned, twice)
 
 
-def harm_of_loss(broker: str, bids: Iterable[int], facts: Facts) -> Harm:
-    """Harm of a broker that is nowhere. Without its master (id 0) nobody can send; without a slave nothing is lost."""
-    ids = set(bids)
+def harm_of_loss(departure: Row) -> Harm:
+    """Harm of a broker that is nowhere, by its row of DEPARTURES. Without its master (id 0) nobody can send; without a
+    slave nothing is lost."""
+    ids = set(departure.get("bids") or ())
     if ids and 0 not in ids:
         return Harm()
-    row = facts.load.get(broker)
-    if row is None:
+    if departure.get("topics") is None:
         return Harm(known=False)
-    sample = tuple(str(name) for name in row.get("topic_sample") or ())
-    return Harm(int(row.get("user_topics") or 0), sample, int(row.get("queues") or 0))
+    sample = tuple(str(name) for name in departure.get("topic_sample") or ())
+    return Harm(int(departure["topics"]), sample, int(departure.get("queues") or 0))
 
 
 def joined(harms: Sequence[Harm]) -> Harm:

@@ -1,6 +1,7 @@
 """How steadily each name server saw each broker.
 
-One row per (ns, broker, bid, addr): time up, availability, failures, flaps, time between failures, heartbeat gaps.
+One row per (ns, broker, bid, addr): time up and away, availability, failures, flaps, time between failures, heartbeat
+gaps.
 """
 
 from __future__ import annotations
@@ -21,31 +22,26 @@ QUANTILES = (0.5, 0.95, 0.99)
 def broker_stats(
     broker_intervals: DataFrame, gaps: DataFrame, ns_uptime: DataFrame, observation: Observation
 ) -> DataFrame:
-    """BROKER_STATS. ``gaps``: GAPS of the observation. Availability counts only the time that the name server was up;
-    it is null if that is 0."""
+    """BROKER_STATS. ``gaps``: GAPS of the observation. Times are those in which the name server was up; availability is
+    null if the broker was neither listed nor away after a failure."""
     up = broker_uptime(broker_intervals, ns_uptime, observation)
     ends = broker_ends(broker_intervals, observation)
     quantiles = heartbeat_gaps(gaps)
-    known = ns_seconds(ns_uptime, observation)
-    frame = ends.join(up, KEY, "left").join(quantiles, KEY, "left").join(F.broadcast(known), "ns", "left")
-    up_s = F.coalesce(F.col("up_s"), F.lit(0.0))
+    away = broker_away(broker_intervals, ns_uptime, observation)
+    frame = ends.join(up, KEY, "left").join(away, KEY, "left").join(quantiles, KEY, "left")
+    up_s, failed_s, planned_s = (F.coalesce(name, F.lit(0.0)) for name in ("up_s", "failed_s", "planned_s"))
     return conform(
         frame.withColumns(
             {
                 "up_s": up_s,
-                "availability": F.when(F.col("ns_s") > 0, up_s / F.col("ns_s")),
+                "failed_s": failed_s,
+                "planned_s": planned_s,
+                "availability": F.try_divide(up_s, up_s + failed_s),
                 "mtbf_s": F.when(F.col("failures") > 0, up_s / F.col("failures")),
                 "gaps": F.coalesce(F.col("gaps"), F.lit(0)),
             }
         ),
         BROKER_STATS,
-    )
-
-
-def ns_seconds(ns_uptime: DataFrame, observation: Observation) -> DataFrame:
-    """ns, ns_s: how long each name server was up within the observation."""
-    return ns_uptime.groupBy("ns").agg(
-        F.sum(_overlap_s(_clip(observation, "t1"), _clip(observation, "t2"))).alias("ns_s")
     )
 
 
@@ -56,6 +52,26 @@ def broker_uptime(broker_intervals: DataFrame, ns_uptime: DataFrame, observation
     start = F.greatest(_clip(observation, "t1"), _clip(observation, "up1"))
     end = F.least(_clip(observation, "t2"), _clip(observation, "up2"))
     return broker_intervals.join(boots, "ns", "inner").groupBy(*KEY).agg(F.sum(_overlap_s(start, end)).alias("up_s"))
+
+
+def broker_away(broker_intervals: DataFrame, ns_uptime: DataFrame, observation: Observation) -> DataFrame:
+    """KEY, failed_s, planned_s: from an end until the next interval of the address, or the end of the observation,
+    while the name server was up. After its own start nothing counts until the broker is back."""
+    boots = F.broadcast(ns_uptime.select("ns", F.col("t1").alias("up1"), F.col("t2").alias("up2")))
+    in_order = Window.partitionBy(*KEY).orderBy("t1")
+    back = F.coalesce(F.lead("t1").over(in_order), F.lit(observation.t1))
+    away = broker_intervals.withColumn("back", back).where(F.col("end_cause").isin(*FAILURES, *GRACEFUL))
+    start = F.greatest(_clip(observation, "t2"), _clip(observation, "up1"))
+    end = F.least(_clip(observation, "back"), _clip(observation, "up2"))
+
+    def seconds(*causes: str) -> Column:
+        return F.sum(F.when(F.col("end_cause").isin(*causes), _overlap_s(start, end)).otherwise(0.0))
+
+    return (
+        away.join(boots, "ns", "inner")
+        .groupBy(*KEY)
+        .agg(seconds(*FAILURES).alias("failed_s"), seconds(*GRACEFUL).alias("planned_s"))
+    )
 
 
 def broker_ends(broker_intervals: DataFrame, observation: Observation) -> DataFrame:

@@ -76,7 +76,7 @@ def _unproven(
     observed may have been shown earlier than its point, and the value before it only up to then."""
     keys = F.broadcast(suspects.select(*TOPIC).distinct())
     doubts = None if topic_doubts is None else topic_doubts.join(keys, [*TOPIC], "left_semi")
-    points = points_of(topic_intervals.join(keys, [*TOPIC], "left_semi"), ns_uptime, topic_doubts=doubts)
+    points = points_of(topic_intervals.join(keys, [*TOPIC], "left_semi"), ns_uptime, doubts)
     in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t")
     until, surely_until = F.lead("t").over(in_order), F.lead(F.col("t") - F.col("early")).over(in_order)
     shown = points.select(

@@ -18,10 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEFUL, NOTICED_LATE, OBSERVED, SILENT
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
-from rocketns.pipeline.contract.earlier import HEARD
-from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.frames import Observation, columns, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
-from rocketns.pipeline.jobs.earlier.tallies import NEVER
 from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
 from rocketns.pipeline.jobs.history.unsure import between, off_by_day, off_of, unknown
 
@@ -30,6 +28,8 @@ BIN_US = 300_000_000
 HEARD_US = 3_600_000_000
 TIMEOUT_MAX_MS = 86_400_000
 BROKER = ["cluster", "broker"]
+# The first heartbeat of a broker and id at a name server (by) after the departure that began at d1.
+HEARD = columns("cluster:string broker:string by:string bid:int d1:long ts:long")
 DEPARTED = (*GRACEFUL, *FAILURES, *OBSERVED)
 
 
@@ -37,32 +37,40 @@ def departures(
     broker_intervals: DataFrame,
     events: DataFrame,
     observation: Observation,
-    heard: DataFrame | None = None,
     clock_days: DataFrame | None = None,
+    user_topics_of_brokers: DataFrame | None = None,
 ) -> DataFrame:
-    """DEPARTURES. ``heard``: HEARD of these departures, by default from the events. Without CLOCK_DAYS the clocks are
-    exact. ``t1`` is the first down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if
-    nobody but observers saw it, who see no causes; otherwise it is that of the others. It is ``unclear`` if no other
-    kind fits all name servers: causes are mixed, or a name server that still listed the broker neither received a
-    heartbeat nor dropped it."""
+    """DEPARTURES. Without CLOCK_DAYS the clocks are
+    exact. Without ``user_topics_of_brokers`` (topics.user_topics_of_brokers) no topic is known. ``t1`` is the first
+    down, ``t2`` the last; ``bids``: the broker ids that went. ``kind`` is ``observed`` if nobody but observers saw it,
+    who see no causes; otherwise it is that of the others. It is ``unclear`` if no other kind fits all name servers:
+    causes are mixed, or a name server that still listed the broker neither received a heartbeat nor dropped it."""
     downs = grouped_downs(broker_intervals, observation, clock_days)
     groups = _groups(downs)
     stayed = who_stayed(groups, downs, broker_intervals)
     key = [*BROKER, "departure"]
-    beats = heard if heard is not None else first_heard(broker_intervals, events, observation, clock_days=clock_days)
+    beats = first_heard(groups, broker_intervals, events, observation)
     in_time = (F.col("ts") <= F.col("d1") + F.col("horizon")) & (F.col("ts") < F.col("until"))
     heard_by = stayed.join(beats, [*BROKER, "by", "bid", "d1"], "inner").where(in_time)
     heard = heard_by.select(*key, F.lit(True).alias("heard")).distinct()
     stalled = stalled_at(downs.select(*key, F.col("t2").alias("t"), "ns"), events, key)
     stayed_on = stayed.select(*key, F.lit(True).alias("stayed")).distinct()
     return conform(
-        groups.join(stayed_on, key, "left")
+        _with_topics(groups, user_topics_of_brokers)
+        .join(stayed_on, key, "left")
         .join(heard, key, "left")
         .join(stalled, key, "left")
         .withColumns({"kind": _kind(), "t1": F.col("d1"), "t2": F.col("d2")})
         .withColumn("stalled", F.coalesce("stalled", nobody())),
         DEPARTURES,
     )
+
+
+def _with_topics(groups: DataFrame, of_brokers: DataFrame | None) -> DataFrame:
+    """``topics``, ``queues`` and ``topic_sample`` of the broker; null where no topic of it is known."""
+    if of_brokers is not None:
+        return groups.join(F.broadcast(of_brokers), "broker", "left")
+    return groups.withColumns({name: F.lit(None) for name in ("topics", "queues", "topic_sample")})
 
 
 def grouped_downs(
@@ -135,29 +143,22 @@ def who_stayed(groups: DataFrame, downs: DataFrame, broker_intervals: DataFrame)
 
 
 def first_heard(
-    broker_intervals: DataFrame,
-    events: DataFrame,
-    observation: Observation,
-    closing: str = NEVER,
-    since: int = 0,
-    clock_days: DataFrame | None = None,
+    groups: DataFrame, broker_intervals: DataFrame, events: DataFrame, observation: Observation
 ) -> DataFrame:
     """HEARD, of every name server that listed the broker when the departure began, with any id: a later down may still
-    join the departure. Heartbeats count up to HEARD_US after it, or timeout and scan if that is longer. Those of days
-    up to ``closing`` have rows of their own. Departures whose heartbeats are all before ``since`` (us) are passed over.
+    join the departure. Heartbeats count up to HEARD_US after it, or timeout and scan if that is longer.
     Joining by time bins compares each heartbeat only with the departures near it."""
-    listed = _listing(_groups(grouped_downs(broker_intervals, observation, clock_days)), broker_intervals)
+    listed = _listing(groups, broker_intervals)
     reach = F.greatest("horizon", F.lit(HEARD_US))
     bins = F.explode(F.sequence(F.expr(f"d1 div {BIN_US}"), F.expr(f"(d1 + reach) div {BIN_US}")))
-    asked = listed.select(*BROKER, "by", "bid", "d1", reach.alias("reach")).where(F.col("d1") + reach >= since)
+    asked = listed.select(*BROKER, "by", "bid", "d1", reach.alias("reach"))
     near = F.broadcast(asked.distinct().withColumn("bin", bins))
     beats = events.where(
         (F.col("ev") == "hb") & (F.col("ts") >= observation.t0) & (F.col("ts") < observation.t1)
-    ).select(*BROKER, F.col("ns").alias("by"), "bid", "ts", "dt", F.expr(f"ts div {BIN_US}").alias("bin"))
+    ).select(*BROKER, F.col("ns").alias("by"), "bid", "ts", F.expr(f"ts div {BIN_US}").alias("bin"))
     after = (F.col("ts") > F.col("d1")) & (F.col("ts") <= F.col("d1") + F.col("reach"))
-    closed = F.coalesce(F.col("dt") <= closing, F.lit(False)).alias("closed")
     found = beats.join(near, [*BROKER, "by", "bid", "bin"], "inner").where(after)
-    return conform(found.groupBy(*BROKER, "by", "bid", "d1", closed).agg(F.min("ts").alias("ts")), HEARD)
+    return conform(found.groupBy(*BROKER, "by", "bid", "d1").agg(F.min("ts").alias("ts")), HEARD)
 
 
 def _wait_us() -> Column:

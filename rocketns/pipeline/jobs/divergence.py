@@ -17,7 +17,6 @@ from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform, each
 from rocketns.pipeline.contract.schema import KEY_WINDOWS
 from rocketns.pipeline.jobs.certainty import with_clocks
-from rocketns.pipeline.jobs.earlier.settled import Settled
 from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.points import knowing_topics, points_of
 from rocketns.pipeline.jobs.topics import with_kind
@@ -40,24 +39,20 @@ def key_windows(
     topic_doubts: DataFrame | None = None,
     clock_days: DataFrame | None = None,
     system_topics: DataFrame | None = None,
-    settled: Settled | None = None,
 ) -> DataFrame:
     """KEY_WINDOWS of at least ``min_window_us``. A window is cut where doubt begins or ends. Without the broker
-    intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``.
-    ``settled``: windows that need not be found again."""
-    recent = topic_intervals if settled is None else settled.recent(topic_intervals)
-    points = points_of(recent, ns_uptime, settled, topic_doubts)
+    intervals ``gap`` is null, without the doubts and the clocks ``doubt``, without the system topics ``kind``."""
+    points = points_of(topic_intervals, ns_uptime, topic_doubts)
     found = _stretches_of_difference(points).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
-    windows = _with_values(keep(found), recent, ns_uptime)
+    windows = _with_values(keep(found), topic_intervals, ns_uptime)
     windows = (
         _with_gap(windows, broker_intervals) if broker_intervals is not None else windows.withColumn("gap", F.lit(None))
     )
     if clock_days is not None:
         windows = with_clocks(windows, clock_days, topic_intervals, ns_uptime, topic_doubts, keep, min_window_us)
     windows = conform(windows.withColumn("kind", F.lit(None)), KEY_WINDOWS)
-    windows = windows if settled is None else windows.unionByName(settled.windows)
     return windows if system_topics is None else conform(with_kind(windows, system_topics), KEY_WINDOWS)
 
 

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import MISSING_TOPICS
 from rocketns.pipeline.contract.times import HOUR_US
-from rocketns.pipeline.jobs.earlier.tallies import joined
 from rocketns.pipeline.jobs.topics import with_kind
 
 HISTORY_HOURS = 168
@@ -47,8 +46,7 @@ def hourly_misses(hours: DataFrame) -> DataFrame:
     """topic, hour, miss, n, ns. Only topics with an hour of MISSES_MIN misses are kept, since no other can be
     flagged."""
     most = F.max("miss").over(Window.partitionBy("topic"))
-    once = joined("hours", hours.withColumn("closed", F.lit(True))).drop("closed")
-    return once.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
+    return hours.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
 
 
 def with_history(hours: DataFrame) -> DataFrame:

@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import LOST_RECORDS, STARTED, WATCHED
-from rocketns.pipeline.jobs.earlier.settled import Settled
 from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
 
 VALUE_TYPE = "struct<r:int,w:int,p:int>"
@@ -19,24 +18,20 @@ END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
 def points_of(
     topic_intervals: DataFrame,
     ns_uptime: DataFrame,
-    settled: Settled | None = None,
     topic_doubts: DataFrame | None = None,
 ) -> DataFrame:
     """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
     those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
     come, us); one row per time and name server.
 
-    ``settled``: points before its cuts are not needed. With ``topic_doubts``, doubt that begins or ends is a point too.
+    With ``topic_doubts``, doubt that begins or ends is a point too.
     """
-    if settled is not None:
-        ns_uptime = ns_uptime.where(F.col("t2") >= settled.first)
     points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, knowing_topics(ns_uptime)))
     if topic_doubts is not None:
         points = points.unionByName(_of_doubts(topic_doubts))
     # The windows by key come first: then what is sorted by key is not sent around again for each name server.
     numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy(*TOPIC).orderBy("value")).cast("long"))
-    applying = _filled(numbered).where("next_t is null or next_t > t")
-    found = applying if settled is None else settled.clipped(applying)
+    found = _filled(numbered).where("next_t is null or next_t > t")
     known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
     sure = known & ~F.coalesce("doubt", F.lit(False))
     return found.select(

@@ -8,8 +8,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
 from rocketns.pipeline.contract.schema import TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.certainty import certain
-from rocketns.pipeline.jobs.covers import covers
-from rocketns.pipeline.jobs.earlier.settled import Settled
 from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.points import points_of
 
@@ -20,19 +18,28 @@ def topic_segments(
     key_windows: DataFrame,
     observation: Observation,
     keep: Keep = as_it_is,
-    *,
-    settled: Settled | None = None,
 ) -> DataFrame:
-    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes.
-    ``settled``: segments that need not be found again."""
+    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
     windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
-    if settled is not None:
-        windows, topic_intervals = settled.recent(windows), settled.recent(topic_intervals)
     diverging = windows.select("topic").distinct()
-    all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime, settled)
+    all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
     points = keep(all_points.select(*TOPIC, "ns", "t", "known", "value"))
-    found = conform(_merged(_views(points, _pieces(points, covers(windows)))), TOPIC_SEGMENTS)
-    return found if settled is None else found.unionByName(settled.segments)
+    return conform(_merged(_views(points, _pieces(points, _covers(windows)))), TOPIC_SEGMENTS)
+
+
+def _covers(windows: DataFrame) -> DataFrame:
+    """The union of a topic's windows: topic, t1, t2. No cover begins where another one ends."""
+    in_order = Window.partitionBy("topic").orderBy("t1", "t2")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
+    return (
+        windows.select("topic", "t1", "t2")
+        .withColumn("begins", begins)
+        .withColumn("cover", F.sum("begins").over(so_far))
+        .groupBy("topic", "cover")
+        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
+    )
 
 
 def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:

@@ -1,19 +1,19 @@
-"""Topics and their queues: day by day, at the end, dead topics, hot topics, uneven topics.
+"""Topics: their queues and the brokers that serve them, who asks for them, and which are dead.
 
 Every frame has ``kind``: user, system, retry (``%RETRY%``) or dlq (``%DLQ%``). The report lists the last three apart.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.defaults import DEAD_DAYS
-from rocketns.pipeline.contract.frames import Observation, conform
-from rocketns.pipeline.contract.schema import DEAD_TOPICS, HOT_TOPICS, SKEW, TOPIC_DAYS, TOPIC_INVENTORY, UNCOVERED_DAYS
+from rocketns.pipeline.contract.frames import Observation, conform, each
+from rocketns.pipeline.contract.schema import DEAD_TOPICS, TOPICS
 from rocketns.pipeline.contract.times import DAY_US
-from rocketns.pipeline.jobs.earlier.tallies import named
+from rocketns.pipeline.jobs.tallies import named
 
 # A name server that was up for less time of a day is not expected to journal lookups on that day.
 COVERED_US = 3_600_000_000
@@ -26,6 +26,8 @@ SYSTEM_TOPICS = [
     "TRANS_CHECK_MAX_TIME_TOPIC", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT", "CHECKPOINT_TOPIC",
 ]  # fmt: skip
 SYSTEM_PREFIX = "rmq_sys_"
+WRITE = 2  # the bit of ``p`` without which nothing can be sent
+BROKERS_MAX, SAMPLE_MAX = 16, 5  # names of a row
 
 
 def system_topics(broker_intervals: DataFrame) -> DataFrame:
@@ -49,86 +51,67 @@ def with_kind(frame: DataFrame, system_topics: DataFrame) -> DataFrame:
     return frame.join(own, "topic", "left").withColumn("kind", _kind(F.col("topic"), F.col("own"))).drop("own")
 
 
-def topic_days(topic_intervals: DataFrame, system_topics: DataFrame) -> DataFrame:
-    """TOPIC_DAYS. A broker's queues of a topic count once, with the day's largest number at any name server."""
-    day = F.explode(F.sequence(F.expr(f"t1 div {DAY_US}"), F.expr(f"(t2 - 1) div {DAY_US}")))
-    of_topic = (
-        topic_intervals.where(F.col("t2") > F.col("t1"))
-        .select("topic", "broker", "r", day.alias("days"))
-        .groupBy("days", "topic", "broker")
-        .agg(F.max("r").alias("r"))
-        .groupBy("days", "topic")
-        .agg(F.sum("r").alias("r"))
-    )
-    counted = (
-        with_kind(of_topic, system_topics)
-        .groupBy("days", "kind")
-        .agg(F.count("r").alias("topics"), F.sum("r").alias("queues"))
-    )
-    date = F.date_format(F.date_from_unix_date(F.col("days").cast("int")), "yyyy-MM-dd")
-    return conform(counted.withColumn("day", date), TOPIC_DAYS)
-
-
-def topic_inventory(
-    topic_intervals: DataFrame, ns_uptime: DataFrame, system_topics: DataFrame, observation: Observation
+def topics(
+    topic_intervals: DataFrame,
+    broker_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    callers: DataFrame,
+    system_topics: DataFrame,
+    observation: Observation,
 ) -> DataFrame:
-    """TOPIC_INVENTORY. Brokers and queues are those at the end of the observation, 0 if there are none."""
+    """TOPICS: each topic that a broker had or a client asked for. ``callers``: CALLERS.
+
+    Queues and brokers are those at the end, at name servers that were up then; the largest number where they differ."""
     last, last_unknown = F.max("t2"), F.max(F.when(F.col("end_cause").isin(*NS_ENDINGS), F.col("t2")))
     gone = (last < observation.t1) & (last_unknown.isNull() | (last > last_unknown))
     lives = topic_intervals.groupBy("topic").agg(F.min("t1").alias("created"), F.when(gone, last).alias("removed"))
-    now = (
-        present_at_end(topic_intervals, ns_uptime)
-        .groupBy("topic")
-        .agg(F.count("broker").alias("brokers"), F.sum("r").alias("queues"))
-    )
-    frame = with_kind(lives.join(now, "topic", "left"), system_topics)
-    return conform(
-        frame.withColumns({"brokers": F.coalesce("brokers", F.lit(0)), "queues": F.coalesce("queues", F.lit(0))}),
-        TOPIC_INVENTORY,
-    )
+    asked = named(callers).groupBy("topic").agg(*each(F.sum, "n", "miss"), F.max("t2").alias("last_lookup"))
+    now = _at_the_end(topic_intervals, broker_intervals, ns_uptime)
+    every = lives.join(now, "topic", "left").join(asked, "topic", "full")
+    counts = {name: F.coalesce(name, F.lit(0)) for name in ("queues", "served", "n", "miss")}
+    brokers = F.coalesce("brokers", F.array().cast("array<string>"))
+    return conform(with_kind(every, system_topics).withColumns({**counts, "brokers": brokers}), TOPICS)
 
 
-def present_at_end(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
-    """topic, broker, r: the queues at name servers that were up to the end; the largest r where they differ."""
+def _at_the_end(topic_intervals: DataFrame, broker_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
+    """topic, queues, skew, served, brokers: a broker serves a topic if it has a master (id 0) and queues that may be
+    written to. An acting master cannot be sent to."""
     end = F.broadcast(ns_uptime.agg(F.max("t2").alias("end")))
-    return (
-        topic_intervals.join(end, F.col("t2") >= F.col("end"), "inner")
+    still = F.col("t2") >= F.col("end")
+    masters = F.broadcast(broker_intervals.where("bid = 0").join(end, still, "inner").select("broker").distinct())
+    writable = F.when(F.col("p").bitwiseAND(WRITE) != 0, F.col("w")).otherwise(0)
+    on_brokers = (
+        topic_intervals.join(end, still, "inner")
         .groupBy("topic", "broker")
-        .agg(F.max("r").alias("r"))
+        .agg(F.max("r").alias("r"), F.max(writable).alias("w"))
+        .join(masters.withColumn("master", F.lit(True)), "broker", "left")
+    )
+    serves = F.col("master") & (F.col("w") > 0)
+    return on_brokers.groupBy("topic").agg(
+        F.sum("r").alias("queues"),
+        F.try_divide(F.max("r"), F.avg("r")).alias("skew"),
+        F.count_if(serves).alias("served"),
+        F.slice(F.sort_array(F.collect_list(F.when(serves, F.col("broker")))), 1, BROKERS_MAX).alias("brokers"),
     )
 
 
 def dead_topics(
-    topic_intervals: DataFrame,
-    callers: DataFrame,
-    covered: DataFrame,
-    ns_uptime: DataFrame,
-    system_topics: DataFrame,
-    observation: Observation,
-    dead_days: int = DEAD_DAYS,
+    topics: DataFrame, uncovered: DataFrame, observation: Observation, dead_days: int = DEAD_DAYS
 ) -> DataFrame:
     """DEAD_TOPICS: present for the last ``dead_days`` days, and never looked up. Empty if a name server that was up on
-    one of these days journalled no lookup on it: then it is unknown which topics were looked up. ``callers``: CALLERS,
-    ``covered``: COVERED."""
+    one of these days journalled no lookup on it (``uncovered``): then it is unknown which topics were looked up."""
     since = observation.t1 - dead_days * DAY_US
-    asked = named(callers).groupBy("topic").agg(F.max("t2").alias("last_lookup"))
-    there = topic_inventory(topic_intervals, ns_uptime, system_topics, observation).where(
-        (F.col("queues") > 0) & (F.col("created") <= since)
-    )
     quiet = F.col("last_lookup").isNull() | (F.col("last_lookup") < since)
-    uncovered = F.broadcast(uncovered_days(covered, ns_uptime, observation, dead_days).select(F.lit(1)).limit(1))
-    return conform(
-        there.join(asked, "topic", "left")
-        .where(quiet)
-        .join(uncovered, F.lit(True), "left_anti")
-        .withColumn("days", F.lit(dead_days)),
-        DEAD_TOPICS,
-    )
+    there = topics.where((F.col("queues") > 0) & (F.col("created") <= since) & quiet)
+    unknown = F.broadcast(uncovered.select(F.lit(1)).limit(1))
+    found = there.join(unknown, F.lit(True), "left_anti").withColumn("days", F.lit(dead_days))
+    return conform(found, DEAD_TOPICS)
 
 
-def uncovered_days(covered: DataFrame, ns_uptime: DataFrame, observation: Observation, dead_days: int) -> DataFrame:
-    """UNCOVERED_DAYS: which name server journalled no lookup on which of the last ``dead_days`` 24-hour days before the
-    end, although it was up for at least COVERED_US of it."""
+def uncovered(covered: DataFrame, ns_uptime: DataFrame, observation: Observation, dead_days: int) -> DataFrame:
+    """ns, ago: which name server journalled no lookup on which of the last ``dead_days`` 24-hour days before the end,
+    although it was up for at least COVERED_US of it. ns is null for a day on which no name server was up. ``covered``:
+    COVERED."""
     ago = F.explode(F.sequence(F.lit(0), F.lit(dead_days - 1)))
     day = ns_uptime.select("ns", "t1", "t2", ago.alias("ago"))
     end = F.lit(observation.t1) - F.col("ago") * DAY_US
@@ -141,43 +124,30 @@ def uncovered_days(covered: DataFrame, ns_uptime: DataFrame, observation: Observ
     wrote = covered.select("ns", ends).select("ns", before_end.alias("ago")).distinct()
     all_days = expected.sparkSession.range(dead_days).select(F.col("id").alias("ago"))
     nobody = all_days.join(expected, "ago", "left_anti").select(F.lit(None).cast("string").alias("ns"), "ago")
-    return conform(
-        expected.join(wrote, ["ns", "ago"], "left_anti").select("ns", "ago").unionByName(nobody), UNCOVERED_DAYS
+    return expected.join(wrote, ["ns", "ago"], "left_anti").select("ns", "ago").unionByName(nobody)
+
+
+def user_topics_of_brokers(topic_intervals: DataFrame, system_topics: DataFrame, observation: Observation) -> DataFrame:
+    """broker, topics, queues, topic_sample: the user topics that each broker had at any time, their read queues, each
+    topic with its largest number, and their first names. What is at stake if it goes.
+    A broker without any topic has no row."""
+    had = (
+        topic_intervals.where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
+        .groupBy("broker", "topic")
+        .agg(F.max("r").alias("r"))
     )
-
-
-def hot_topics(callers: DataFrame, system_topics: DataFrame, observation: Observation) -> DataFrame:
-    """HOT_TOPICS: ranked by lookups within their kind; ``share`` of all lookups."""
-    asked = named(callers).groupBy("topic").agg(F.sum("n").alias("n"), F.sum("miss").alias("miss"))
-    order = Window.partitionBy("kind").orderBy(F.col("n").desc(), "topic")
-    total = F.broadcast(asked.agg(F.sum("n").alias("total")))
-    return conform(
-        with_kind(asked, system_topics)
-        .crossJoin(total)
-        .withColumns(
-            {
-                "rank": F.row_number().over(order),
-                "share": F.try_divide("n", "total"),
-                "per_s": F.col("n") / F.lit((observation.t1 - observation.t0) / 1e6),
-            }
-        ),
-        HOT_TOPICS,
-    )
-
-
-def skew(topic_intervals: DataFrame, ns_uptime: DataFrame, system_topics: DataFrame) -> DataFrame:
-    """SKEW: the most read queues on a broker divided by their mean; 1 is even, null without read queues."""
-    of_topic = (
-        present_at_end(topic_intervals, ns_uptime)
-        .groupBy("topic")
+    is_user = F.col("kind") == "user"
+    names = F.sort_array(F.collect_list(F.when(is_user, F.col("topic"))))
+    of_users = F.coalesce(F.sum(F.when(is_user, F.col("r"))), F.lit(0))
+    return (
+        with_kind(had, system_topics)
+        .groupBy("broker")
         .agg(
-            F.count("broker").alias("brokers"),
-            F.min("r").alias("r_min"),
-            F.max("r").alias("r_max"),
-            F.avg("r").alias("r_mean"),
+            F.count_if(is_user).alias("topics"),
+            of_users.alias("queues"),
+            F.slice(names, 1, SAMPLE_MAX).alias("topic_sample"),
         )
     )
-    return conform(with_kind(of_topic, system_topics).withColumn("skew", F.try_divide("r_max", "r_mean")), SKEW)
 
 
 def _kind(topic: Column, own: Column) -> Column:

@@ -15,7 +15,6 @@ from rocketns.pipeline.saying import _
 
 ROWS_OPEN = 10  # in the page as HTML; the rest is data that the page's script shows
 ROWS_MAX = 2_000  # the page ends here; the whole table is beside the page
-TOPICS_MAX = 10_000
 NOTHING: tuple[Any, ...] = (None, [], ())
 CELL_MAX = 600  # characters of one cell
 

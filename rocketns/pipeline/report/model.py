@@ -31,11 +31,11 @@ class ReportInput:
     incomplete: Sequence[str] = ()
     # Option to value, as given on the command line or by default: journal, groups, min_window, master ...
     options: Mapping[str, str] = field(default_factory=dict)
-    # Figures of the whole run: events, files, name_servers, brokers, topics, dead_topics, uneven_topics, ordered_topics
-    # (user topics), missing_hours (not of system topics), incidents and windows that count, lost_incidents,
-    # clock_incidents, lost_windows, clock_windows (by their doubt), seconds (the run's), and for each strategy s in
-    # (averagely, circle): orphaned_qs_mean_<s>, orphaned_qs_max_<s>, dup_qs_mean_<s>, dup_qs_max_<s>. A missing figure
-    # is not shown.
+    # Figures of the whole run: events, files, name_servers, brokers, topics, dead_topics, uneven_topics, sole_topics
+    # (served by one broker; user topics), missing_hours (not of system topics), incidents and windows that count,
+    # lost_incidents, clock_incidents, lost_windows, clock_windows (by their doubt), seconds (the run's), and for each
+    # strategy s in (averagely, circle): orphaned_qs_mean_<s>, orphaned_qs_max_<s>, dup_qs_mean_<s>, dup_qs_max_<s>. A
+    # missing figure is not shown.
     figures: Mapping[str, float] = field(default_factory=dict)
     # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]};
     # and about clocks.
@@ -59,6 +59,12 @@ class ReportInput:
     def lists_all(self) -> bool:
         """Whether the incidents come from all rows."""
         return all(self[name].is_whole for name in INCIDENT_TABLES)
+
+    @cached_property
+    def name_servers(self) -> Sequence[str]:
+        """All name servers that the tables know, sorted."""
+        tables = (self["ns_uptime"], self["sources"], self["broker_intervals"])
+        return sorted({str(row["ns"]) for table in tables for row in table.rows if row.get("ns") is not None})
 
     def __getitem__(self, name: str) -> Table:
         return self.tables.get(BY_NAME[name].name, NO_ROWS)

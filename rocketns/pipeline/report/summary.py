@@ -9,7 +9,7 @@ from typing import Any
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract.causes import CLOCKS
-from rocketns.pipeline.contract.exits import STATUS, Verdict
+from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page, when
@@ -100,8 +100,7 @@ def summary(data: ReportInput) -> Summary:
         counts=counts(data),
         others=[_other(name, incident, data) for name, incident in others[:OTHERS_SHOWN]],
         more_others=len(others[OTHERS_SHOWN:]),
-        verdict=_("%(verdict)s · exit status %(status)s")
-        % {"verdict": _(_verdict(data)), "status": STATUS[data.verdict]},
+        verdict=_(_verdict(data)),
         incomplete=data.incomplete,
         clocks=data.notes.get(CLOCKS, ()),
         tiles=[Tile(text.number(data.figures[key]), _(label)) for key, label in TILES if key in data.figures],

@@ -4,7 +4,7 @@ shows any part of it in detail, to the second."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ class Timeline:
     begins: str
     ends: str
     data: Mapping[str, Any]
+    remarks: Sequence[str]
 
 
 def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
@@ -50,7 +51,17 @@ def timeline(data: ReportInput, servers: Sequence[str]) -> Timeline:
     lanes += [_lane(ns, down_spans(data, ns), "down", data) for ns in shown]
     groups = [_incidents(data), *(_server(data, ns) for ns in shown)]
     chart = {"t0": data.t0 // 1000, "t1": data.t1 // 1000, "groups": groups}
-    return Timeline(lanes, text.moment(data.t0), text.moment(data.t1), chart)
+    return Timeline(lanes, text.moment(data.t0), text.moment(data.t1), chart, list(_remarks(data, len(servers))))
+
+
+def _remarks(data: ReportInput, servers: int) -> Iterator[str]:
+    more, intervals = servers - NAME_SERVERS_MAX, data["broker_intervals"]
+    if more > 0:
+        said = _.plural("%(n)s more name server is not drawn.", "%(n)s more name servers are not drawn.", more)
+        yield said % {"n": f"{more:,}"}
+    if not intervals.is_whole:
+        said = _("Drawn from a part of all broker intervals; the whole table is in %(path)s.")
+        yield said % {"path": intervals.path}
 
 
 def _lane(label: str, spans: Iterable[Span], state: str, data: ReportInput) -> OverviewLane:

@@ -22,14 +22,14 @@ from interop.harness.process import Process
 from interop.harness.rocketmq.maven import jars
 from interop.harness.wire import eventually
 from rocketns.pipeline.batch.run import Request, audit
-from rocketns.pipeline.cli.demo import compared, result_tables
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
-from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
-from rocketns.pipeline.synthetic.truth import compare
-from rocketns.pipeline.synthetic.verdicts import FaultOutcome
 from tests.pipeline.batch.runs import PERIOD
+from tests.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
+from tests.pipeline.synthetic.audited import compared, result_tables
+from tests.pipeline.synthetic.truth import compare
+from tests.pipeline.synthetic.verdicts import FaultOutcome
 from tests.pipeline.tables import rounded, tables_in
 from tests.support.spark import FEWER_PROCESSES, LESS_PLANNING
 

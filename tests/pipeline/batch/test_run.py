@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.effects import counted
 from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
-from rocketns.pipeline.contract.catalogue import LISTED
+from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind
 from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.results import CSV, Results
 from tests.pipeline.batch.runs import Whole
 from tests.pipeline.journals import SECOND, Journals, Record, worked_example
 
@@ -96,25 +96,32 @@ def test_impact(example: Path) -> None:
 
 def test_the_broker_that_one_name_server_lost_has_a_failure_and_a_departure(example: Path) -> None:
     stats = table(example, "broker_stats", "ns", "broker", "up_s", "availability", "failures", "mtbf_s", "gap_max")
-    assert stats[3] == ("n2", "broker-b", 281, 0.7025, 1, 281, 30_000)
+    assert stats[3] == ("n2", "broker-b", 281, 281 / (281 + 117), 1, 281, 30_000)
     assert [row[-1] for row in stats] == [30_000] * 4
     more = table(example, "broker_stats", "ns", "broker", "mtbf_s", "graceful", "flaps", "gaps")
     assert (more[0], more[3]) == (("n1", "broker-a", None, 0, 0, 13), ("n2", "broker-b", 281, 0, 1, 2 + 3))
     gaps = [row[2:] for row in table(example, "broker_stats", "ns", "broker", "gap_p50", "gap_p95", "gap_p99")]
     assert gaps == [(30_000,) * 3] * 4
-    load = table(example, "broker_load", "broker", "topics", "user_topics", "queues", "topic_sample")
-    assert load == [(f"broker-{name}", 1, 1, 4, ["order_topic"]) for name in "ab"]
+    of_topics = table(example, "topics", "topic", "kind", "served", "brokers", "queues", "skew")
+    assert of_topics == [("order_topic", "user", 2, ["broker-a", "broker-b"], 8, 1.0)]
     read = table(example, "sources", "ns", "files", "corrupt", "lost", "offset_us", "clock")
     assert read == [("n1", 1, 0, 0, 0, "reference"), ("n2", 1, 0, 0, 0, "versions")]
-    departures = table(example, "departures", "broker", "cluster", "kind", "ns", "t1", "t2", "bids", "stalled")
-    assert departures == [("broker-b", "c", "partition", ["n2"], 185, 185, [0], [])]
+    departures = table(
+        example, "departures", "broker", "cluster", "kind", "ns", "t1", "t2", "bids", "stalled", "topics"
+    )
+    assert departures == [("broker-b", "c", "partition", ["n2"], 185, 185, [0], [], 1)]
+
+
+def test_the_run_makes_every_table_of_the_catalogue(example: Path) -> None:
+    made = {path.name for path in place(example).iterdir() if path.is_dir()}
+    assert made - {CSV} == set(BY_NAME)
 
 
 def test_the_summary_says_what_was_found(example: Path) -> None:
     summary = json.loads((example / "out" / "summary.json").read_text("utf-8"))
     assert (summary["verdict"], summary["exit_status"], summary["incomplete"]) == ("findings", 1, [])
     assert summary["findings"] == {
-        "incidents": 1, "departures": 1, "flaps": 1, "killed": 0, "missing_topics": 0, "budgets": 1,
+        "incidents": 1, "departures": 1, "flaps": 1, "killed": 0, "missing_topics": 0,
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)

@@ -1,36 +1,23 @@
-"""Every row of the catalogue is complete. A failing test names the next step for whoever added a job."""
+"""Every row of the catalogue is complete. A failing test names the next step for whoever added a table."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from graphlib import TopologicalSorter
 
 import pytest
 
 from rocketns.journal import record
-from rocketns.pipeline.batch.inputs import MAKERS, function_of, inputs_of
 from rocketns.pipeline.contract import schema
-from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
-from rocketns.pipeline.contract.job import CLOCKS, INPUTS, SECTIONS, STAGES, Job
-from rocketns.pipeline.report.page import BUILDERS
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, LISTED
+from rocketns.pipeline.contract.job import SECTIONS, Job
+from rocketns.pipeline.report.columns import COLUMNS, VIEWS, columns_of
+from rocketns.pipeline.report.sections import ANSWERS
 from tests.pipeline.contract import tables_page
-
-CATALOGUE = "rocketns/pipeline/contract/catalogue.py"
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
-def test_every_job_has_a_function_a_schema_and_a_meaning(job: Job) -> None:
-    try:
-        function_of(job)
-    except (ImportError, AttributeError):
-        pytest.fail(f"write rocketns.pipeline.jobs.{job.function}, or correct its name in {CATALOGUE}")
-    unknown = [name for name in inputs_of(job) if name not in BY_NAME and name not in INPUTS]
-    assert not unknown, f"describe {unknown} in INPUTS (contract/job.py) and make them in batch/inputs.py"
-    late = [name for name in inputs_of(job) if name in BY_NAME and BY_NAME[name].stage != CLOCKS]
-    assert job.stage != CLOCKS or not late, f"{job.name} comes before {late}, which need corrected times"
+def test_every_table_has_a_section_and_a_meaning(job: Job) -> None:
     assert job.section in SECTIONS, f"give {job.name} a section of SECTIONS (contract/job.py), or add one there"
-    assert job.stage in STAGES, f"give {job.name} a stage of STAGES (contract/job.py), or add one there"
     step = f"write what {job.name} means in contract/meanings.py, and at least one limit: what it does not say"
     assert job.meaning.text, step
     assert job.meaning.limits, step
@@ -38,16 +25,20 @@ def test_every_job_has_a_function_a_schema_and_a_meaning(job: Job) -> None:
     assert sorted_by <= {*job.schema.names, "if"}, f"sort {job.name} by its own columns"
 
 
-def test_nothing_is_left_without_a_job() -> None:
+def test_nothing_is_left_without_a_table() -> None:
     assert len(BY_NAME) == len(JOBS)
-    assert set(BUILDERS) == set(SECTIONS), "write the section in report/sections, and add it to BUILDERS of page.py"
+    assert set(ANSWERS) == set(SECTIONS), "write the answer of the section in report/sections.py"
+    drawn = {"broker_intervals"}
+    assert set(VIEWS) == set(LISTED) - drawn, "say in VIEWS (report/columns.py) how the page lists the table"
 
 
-def test_no_table_and_no_input_follows_from_itself() -> None:
-    asked = {job.name: inputs_of(job) for job in JOBS}
-    asked |= {name: re.findall(r'self\["(\w+)"\]', inspect.getsource(make)) for name, make in MAKERS.items()}
-    assert asked["hours"], "inputs of batch/inputs.py ask as self[...]"
-    TopologicalSorter(asked).prepare()
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_page_lists_columns_that_the_table_has(name: str) -> None:
+    assert {column.key for column in columns_of(name)} <= {*BY_NAME[name].schema.names}
+
+
+def test_no_column_of_the_page_is_left_without_a_table() -> None:
+    assert {name for view in VIEWS.values() for name in view.columns.split()} == set(COLUMNS)
 
 
 def test_readers_know_every_column_of_the_journal() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.earlier import GAPS
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, CLOCK_DAYS, EVENTS, NS_UPTIME
 from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.departures import departures
+from rocketns.pipeline.jobs.tallies import GAPS
 from tests.pipeline.frames import Row, frame
 from tests.pipeline.journals import SECOND
 
@@ -27,7 +27,8 @@ def interval(t1: int, t2: int, end_cause: str) -> Row:
 FIGURES: dict[str, tuple[list[Row], list[Row], Row]] = {
     "failures and farewells are counted apart, and a name server's end is neither": (
         UP, [interval(0, 100, "expired"), interval(800, 900, "unregister"), interval(950, 960, "stop")],
-        {"failures": 1, "graceful": 1, "up_s": 210.0, "mtbf_s": 210.0},
+        {"failures": 1, "graceful": 1, "up_s": 210.0, "mtbf_s": 210.0, "failed_s": 700.0, "planned_s": 50.0,
+         "availability": 210 / 910},
     ),
     "a flap is a failure with a registration within 600 s": (
         UP, [interval(0, 100, "channel_close"), interval(700, 1000, "open")], {"failures": 1, "flaps": 1},
@@ -35,9 +36,14 @@ FIGURES: dict[str, tuple[list[Row], list[Row], Row]] = {
     "a registration later than that": (
         UP, [interval(0, 100, "channel_close"), interval(701, 1000, "open")], {"failures": 1, "flaps": 0},
     ),
-    "availability leaves out the time that the name server was down": (
+    "a name server's own end and start count neither way": (
         [{**UP[0], "t2": 400 * SECOND, "end_cause": "stop"}, {**UP[0], "boot": 2, "t1": 600 * SECOND}],
-        [interval(0, 400, "stop"), interval(700, 1000, "open")], {"up_s": 700.0, "availability": 700 / 800},
+        [interval(0, 400, "stop"), interval(700, 1000, "open")], {"up_s": 700.0, "failed_s": 0.0, "availability": 1.0},
+    ),
+    "time away counts while the name server is up, and up to the end": (
+        [{**UP[0], "t2": 400 * SECOND, "end_cause": "stop"}, {**UP[0], "boot": 2, "t1": 600 * SECOND}],
+        [interval(100, 300, "expired"), interval(800, 900, "channel_close")],
+        {"up_s": 300.0, "failed_s": 100.0 + 200.0 + 100.0, "planned_s": 0.0},
     ),
     "an interval whose name server was killed counts up to its last record": (
         [{**UP[0], "t2": 400 * SECOND, "end_cause": "lost"}], [interval(0, 500, "start")], {"up_s": 400.0},

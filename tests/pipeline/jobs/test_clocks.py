@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
 from rocketns.journal.reading.clocks import estimates as plain_estimates
-from rocketns.pipeline.contract.schema import EVENTS, OFFSETS
-from rocketns.pipeline.jobs.history.clocks import clock_days, clock_offsets, corrected, estimates
+from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.jobs.history.clocks import clock_days, corrected, estimates
 from tests.pipeline.frames import cut, rows
 from tests.pipeline.journals import (
     DAY_START,
@@ -183,10 +183,6 @@ def test_the_jobs_find_the_clocks_of_the_plain_reader_and_correct_times_by_them(
     for within in (SECOND, None):
         days = cut(clock_days(made, clocks_within_us=within))
         assert rows(days) == days_of(together, within)
-    offsets = clock_offsets(days)
-    assert offsets.schema.simpleString() == OFFSETS.simpleString()
-    last = max(row[0] for row in rows(days))
-    assert rows(offsets) == [row[1:] for row in rows(days) if row[0] == last]
 
     shifted = cut(corrected(events, days))
     assert shifted.schema.simpleString() == EVENTS.simpleString()

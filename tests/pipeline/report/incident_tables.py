@@ -69,14 +69,9 @@ def window(
 def departure(
     broker: str, kind: str, t1: int, t2: int, ns: Sequence[str] = SERVERS, bids: Sequence[int] = (0,)
 ) -> dict[str, Any]:
-    """A row of DEPARTURES."""
+    """A row of DEPARTURES. The broker had two user topics with eight queues."""
     return {"broker": broker, "cluster": "c", "t1": t1 * S, "t2": t2 * S, "kind": kind, "ns": list(ns),
-            "bids": list(bids)}  # fmt: skip
-
-
-def load(broker: str, topics: int = 2, queues: int = 8) -> dict[str, Any]:
-    """A row of BROKER_LOAD."""
-    return {"broker": broker, "topics": topics + 3, "user_topics": topics, "queues": queues, "topic_sample": ["orders"]}
+            "bids": list(bids), "topics": 2, "queues": 8, "topic_sample": ["orders"]}  # fmt: skip
 
 
 def misses(topic: str, hour: int, miss: int = 40) -> dict[str, Any]:

@@ -39,15 +39,11 @@ def sample() -> ReportInput:
             "incidents": Table.of(incident_rows(), path="tables/incidents.parquet"),
             "impact": Table.of(impact(), path="tables/impact.parquet"),
             "imbalance": Table.of(imbalance(), path="tables/imbalance.parquet"),
-            "broker_load": Table.of(load()),
             "broker_stats": Table.of(stats(), path="tables/broker_stats.parquet"),
-            "topic_inventory": Table.of([topic(i) for i in range(30)], 5_000, "tables/topic_inventory.parquet"),
-            "topic_days": Table.of([{"day": "2026-08-03", "kind": "user", "topics": 4_200, "queues": 134_400}]),
+            "topics": Table.of([*looked_up(), *[topic(i) for i in range(30)]], 5_000, "tables/topics.parquet"),
             "dead_topics": Table.of(
                 [{"topic": "legacy_topic", "kind": "user", "last_lookup": T0 - 9 * 24 * HOUR, "days": 9}]
             ),
-            "hot_topics": Table.of(hot()),
-            "skew": Table.of([uneven("order_topic", 16), uneven("even_topic", 4)]),
             "missing_topics": Table.of(missing()),
             "departures": Table.of(departures(), path="tables/departures.parquet"),
             "sources": Table.of([source(ns) for ns in SERVERS]),
@@ -79,7 +75,7 @@ def clean() -> ReportInput:
     return ReportInput(
         t0=T0, t1=T1, verdict=Verdict.NOTHING, options=full.options,
         tables={
-            "ns_uptime": up, "broker_intervals": steady, "topic_inventory": full["topic_inventory"],
+            "ns_uptime": up, "broker_intervals": steady, "topics": full["topics"],
             "sources": full["sources"],
         },
     )  # fmt: skip
@@ -241,17 +237,11 @@ def stats() -> Rows:
         rows.append({
             "ns": row["ns"], "broker": row["broker"], "bid": 0, "addr": row["addr"], "up_s": up_s,
             "availability": 1 - lost, "failures": failures, "graceful": int(row["broker"] == "broker-d"), "flaps": 0,
+            "failed_s": 86_340 * lost, "planned_s": 0.0,
             "mtbf_s": up_s / failures if failures else None, "gap_p50": 30_000.0, "gap_p95": 30_020.0,
             "gap_p99": 30_450.0, "gap_max": 61_200.0 if failures else 31_050.0, "gaps": 2_871,
         })  # fmt: skip
     return sorted(rows, key=lambda row: float(row["availability"]))
-
-
-def load() -> Rows:
-    """Every broker has 640 user topics."""
-    sample = ["audit_topic", "cart_topic", "click_topic"]
-    return [{"broker": broker, "topics": 645, "user_topics": 640, "queues": 2_560, "topic_sample": sample}
-            for broker in BROKERS]  # fmt: skip
 
 
 def missing() -> Rows:
@@ -264,7 +254,8 @@ def missing() -> Rows:
 
 def departures() -> Rows:
     """One of each kind but silent."""
-    base = {"cluster": "shop", "bids": [0], "ns": list(SERVERS)}
+    had = {"topics": 640, "queues": 2_560, "topic_sample": ["audit_topic", "cart_topic", "click_topic"]}
+    base = {"cluster": "shop", "bids": [0], "ns": list(SERVERS)} | had
     times = ((4, "broker-d", "graceful"), (9, "broker-b", "partition"), (13, "broker-c", "crash"),
              (20, "broker-c", "crash"))  # fmt: skip
     rows = [
@@ -275,23 +266,22 @@ def departures() -> Rows:
     return rows
 
 
-def hot() -> Rows:
-    """Eight topics of users and what two consumer groups ask for."""
-    users = [{"topic": f"hot_topic_{i}", "kind": "user", "rank": i, "n": 90_000 // i, "miss": 0} for i in range(1, 9)]
-    groups = [{"topic": f"%RETRY%group-{i}", "kind": "retry", "rank": i, "n": 700, "miss": 700} for i in (1, 2)]
+def looked_up() -> Rows:
+    """Eight topics of users, the last one uneven and on one broker, and what two consumer groups ask for."""
+    users: Rows = [
+        {"topic": f"hot_topic_{i}", "kind": "user", "served": 4, "brokers": ["broker-a", "broker-b"], "queues": 16,
+         "skew": 1.0, "created": T0, "n": 90_000 // i, "miss": 0}
+        for i in range(1, 9)
+    ]  # fmt: skip
+    users[-1] |= {"served": 1, "brokers": ["broker-a"], "skew": 2.0}
+    groups = [{"topic": f"%RETRY%group-{i}", "kind": "retry", "n": 700, "miss": 700} for i in (1, 2)]
     return [*users, *groups]
-
-
-def uneven(name: str, most: int) -> dict[str, Any]:
-    """A topic on four brokers, three of which have 4 queues and one ``most``."""
-    mean = (12 + most) / 4
-    return {"topic": name, "kind": "user", "brokers": 4, "r_min": 4, "r_max": most, "r_mean": mean, "skew": most / mean}
 
 
 def topic(index: int) -> dict[str, Any]:
     """One line of the inventory."""
-    return {"topic": f"topic_{index:04}", "kind": "user", "brokers": 8, "queues": 32, "created": T0 + MINUTE,
-            "removed": None}  # fmt: skip
+    return {"topic": f"topic_{index:04}", "kind": "user", "served": 8, "brokers": ["broker-a"], "queues": 32,
+            "created": T0 + MINUTE, "removed": None}  # fmt: skip
 
 
 def source(ns: str) -> dict[str, Any]:
@@ -324,23 +314,8 @@ def fleet_tables() -> dict[str, Table]:
     """A row or two of each."""
     java = {"lang": "JAVA", "cv": 495, "n": 5_000, "miss": 12}
     asker = {"client": "10.0.0.7:40001", "ns": ["n1"], "t1": T0, "t2": T0 + HOUR} | java
-    storm = {"ns": "n2", "trigger": "start", "topics": 640, "bytes": 107_520}
-    lost = {"scope": "zone", "name": "east", "queues": 16}
-    group = {"level": "group", "cluster": "shop", "broker": "broker-b", "failed_s": 2_340.0, "budget_s": 259.2,
-             "left": -8.03, "availability": 0.991, "failures": 1, "listed_s": 256_860.0}  # fmt: skip
     return {
-        "client_census": Table.of([java | {"release": "5.4.1", "clients": 40, "hosts": 12, "poll_p50": 30.0}]),
         "clients": Table.of([asker | {"poll_s": 3.0, "topics": 4}]),
-        "missing_askers": Table.of([asker | {"topic": "order_topci", "kind": "user"}]),
-        "availability": Table.of([group, group | {"level": "cluster", "broker": None, "left": 0.4}]),
-        "sole_topics": Table.of([lost | {"topic": "log_topic", "kind": "user", "loses_writes": True}]),
-        "blast_radius": Table.of([lost | {"no_write": 3, "no_master": 2, "sample": ["log_topic"]}]),
-        "storms": Table.of([storm | {"t1": T0, "t2": T0 + 9_000_000, "registrations": 8, "brokers": 8, "peak_s": 3}]),
-        "storm_registrations": Table.of([storm | {"storm": T0, "t": T0, "place": 1, "broker": "broker-c"}]),
-        "ordered_keys": Table.of(
-            [{"topic": "order_topic", "kind": "user", "ordered": True, "steps": 2, "moved_max": 0.75, "at": T0}]
-        ),
-        "growth": Table.of([{"day": "2026-08-03", "topics": 5_000, "entries": 40_000, "registration_bytes": 900_000}]),
         "admin_changes": Table.of([{
             "t": T0, "host": "10.0.0.9", "principal": "ops", "code": 100, "what": "key=k", "before": "v", "after": "w",
             "result": 0, "n": 1, "ns": "n1",
@@ -352,8 +327,5 @@ def fleet_tables() -> dict[str, Table]:
         "new_addresses": Table.of([{
             "t": T0, "cluster": "c", "broker": "broker-c", "bid": 0, "host": "10.0.0.7", "before": "10.0.0.3",
             "hosts": 1, "addr": "10.0.0.7:10911", "ns": "n2",
-        }]),
-        "growth_limits": Table.of([{
-            "measure": "registration", "now": 900_000, "limit": 16_777_216, "used": 0.054, "reached": T0 + 999 * HOUR,
         }]),
     }  # fmt: skip

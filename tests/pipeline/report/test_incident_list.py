@@ -16,7 +16,6 @@ from tests.pipeline.report.incident_tables import (
     departure,
     differ,
     listed,
-    load,
     misses,
     up,
     window,
@@ -37,7 +36,8 @@ def span(one: Incident) -> tuple[int, int, bool]:
 
 def test_a_broker_that_one_name_server_lacks_is_one_incident_though_two_tables_show_it() -> None:
     gone = [departure("b", "partition", 1_000, 1_000, ["n2"])]
-    bare = only(listed(broker_intervals=PARTED, departures=gone))
+    unknown = [{**gone[0], "topics": None, "queues": None, "topic_sample": None}]
+    bare = only(listed(broker_intervals=PARTED, departures=unknown))
     assert (bare.kind, span(bare), bare.harm.known) == (Kind.MISSING, (*CUT, False), False)  # it has no topics
     one = only(listed(broker_intervals=PARTED, incidents=[differ("b", *CUT)], departures=gone))
     assert (one.kind, one.brokers, one.ns, one.cause, span(one)) == (
@@ -81,7 +81,7 @@ def test_a_broker_lost_everywhere_is_away_until_it_registers_anywhere(kind: str,
         for ns, back in (("n1", 2_000), ("n2", 2_010), ("n3", 2_010))
         for row in broken(ns, "b", (1_000, back), cause=cause)
     ]
-    one = only(listed(broker_intervals=gone, departures=[departure("b", kind, 1_000, 1_000)], broker_load=[load("b")]))
+    one = only(listed(broker_intervals=gone, departures=[departure("b", kind, 1_000, 1_000)]))
     assert (one.kind, one.cause, span(one)) == (expected, cause, (1_000, 2_000, False))
     assert (one.harm.topics, one.harm.queues, one.topic, one.level) == (2, 8, "orders", Level.MAJOR)
 
@@ -91,7 +91,6 @@ def test_a_broker_that_is_still_lost_is_the_worst_of_all() -> None:
     first, _ = listed(
         broker_intervals=[*gone, *broken("n2", "c", (1_000, 9_990))],
         departures=[departure("b", "crash", 9_000, 9_000)],
-        broker_load=[load("b")],
         incidents=[differ("c", 1_000, 9_990)],
     )
     assert (first.kind, span(first), first.level) == (Kind.CRASH, (9_000, END, True), Level.SEVERE)

@@ -16,20 +16,18 @@ import pytest
 
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.job import SECTIONS
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.report.beside.markdown import markdown
-from rocketns.pipeline.report.blocks import Block
 from rocketns.pipeline.report.grid import ROWS_MAX, ROWS_OPEN
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
-from rocketns.pipeline.report.sections.divergence import divergence_section
+from rocketns.pipeline.report.sections import Block, Section, sections
 from rocketns.pipeline.report.summary import summary
 from tests.pipeline.report.incident_tables import END, SERVERS, S, boot, differ, up
 from tests.pipeline.report.sample import clean, going_on, hostile, huge, incomplete, nothing, sample
 
 PAGES = (sample, going_on, clean, nothing, incomplete, hostile)
-SECTIONS = ("divergence", "timeline", "impact", "imbalance", "availability", "brokers", "departures",
-            "topics", "lookups", "clients", "blast", "storms", "ordered", "growth", "access", "quality")  # fmt: skip
 VOID = {"meta", "br", "link", "img", "input", "hr", "use", "path"}
 MB = 1_000_000
 
@@ -130,7 +128,7 @@ def test_no_answer_from_incomplete_input_stands_as_the_whole_truth(pages: dict[s
     shown = Page(pages["incomplete"]).text
     for fact in ("412 records of n2", "1 line of n3 does not parse", "broker-b 0-3"):
         assert fact in shown
-    answers = re.findall(r'<p class="answer">([^<]*)</p>', pages["nothing"])
+    answers = re.findall(r'<span class="answer">([^<]*)</span>', pages["nothing"])
     assert len(answers) == len(SECTIONS)
     careful = [answer for answer in answers if answer.startswith("In what was read: ")]
     assert len(careful) == len(SECTIONS) - 1
@@ -144,8 +142,6 @@ def test_hostile_names_are_text_and_nothing_else(pages: dict[str, str]) -> None:
     assert "$\\frac{1}{0}$" in page.text
     assert "\\u202e\\x00\\n" in page.text
     assert not set("\u202e\x00") & set(pages["hostile"])
-    # a name that holds a placeholder of the figures' colours keeps it
-    assert "#0b1d01" in page.text
 
 
 @pytest.mark.slow
@@ -184,9 +180,13 @@ def data_of(*rows: dict[str, Any], verdict: Verdict = Verdict.INCOMPLETE) -> Rep
     return ReportInput(0, END * S, verdict, tables=tables)
 
 
+def divergence(data: ReportInput) -> Section:
+    return next(section for section in sections(data) if section.name == "divergence")
+
+
 def brokers_in(block: Block) -> list[str]:
     """The brokers of the rows of a block."""
-    return [broker for broker in ("broker-a", "broker-z") if broker in repr(block.grids)]
+    return [broker for broker in ("broker-a", "broker-z") if broker in repr(block.grid)]
 
 
 CLOCK = differ("broker-z", 3_000, 3_029) | {"doubt": CLOCKS}
@@ -203,15 +203,15 @@ NOTE = "The clock of n2 is known only up to a multiple of 30 s."
 def test_doubtful_divergence_has_a_table_of_its_own_and_is_not_counted(
     row: dict[str, Any], verdict: Verdict, title: str, because: str
 ) -> None:
-    section = divergence_section(data_of(CERTAIN, row, verdict=verdict))
-    certain, doubtful, _ = section.blocks
+    section = divergence(data_of(CERTAIN, row, verdict=verdict))
+    certain, doubtful = section.blocks
     assert (certain.title, brokers_in(certain)) == ("Divergence of brokers", ["broker-a"])
     assert (doubtful.title, brokers_in(doubtful)) == (title, ["broker-z"])
-    assert section.answer.startswith("1 divergence with ")
+    assert "1 divergence with " in section.answer
     assert section.answer.endswith(because)
     assert [one.brokers for one in data_of(CERTAIN, row).incidents] == [("broker-a",)]
-    without = divergence_section(data_of(CERTAIN, verdict=verdict))
-    assert [block.title for block in without.blocks] == ["Divergence of brokers", "Windows"]
+    without = divergence(data_of(CERTAIN, verdict=verdict))
+    assert [block.title for block in without.blocks] == ["Divergence of brokers"]
     assert summary(data_of(LOST)).headline.startswith("Nothing was found, but records are missing")
 
 
@@ -219,6 +219,6 @@ def test_a_page_with_only_doubtful_differences_does_not_say_that_all_is_well() -
     data = replace(data_of(CLOCK, verdict=Verdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
     said = summary(data)
     assert said.headline.startswith("Nothing was found for certain")
-    assert said.verdict.endswith("exit status 0")
+    assert said.verdict == "All input was read, and there is no finding"
     for page in (render(data), markdown(data)):
         assert NOTE in page

@@ -1,4 +1,4 @@
-"""Files here and elsewhere, and what is kept in them: results, the memory of the stream, closed days, small tables."""
+"""Files here and elsewhere, and what is kept in them: results, the memory of the stream, small tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.storage import results as storing
-from rocketns.pipeline.storage.earlier import EARLIER, META, VERSION, fitting, write
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.files.hadoop import Hadoop
 from rocketns.pipeline.storage.paths import folder_at
@@ -61,7 +60,7 @@ def test_files_are_written_in_one_step_read_listed_and_deleted(
 def run_of(spark: SparkSession, out: Path, name: str) -> Results:
     """A run with one table, which is not published."""
     results = Results(spark, folder_at(spark, str(out)), f"20260101T000000-{name:0>8}")
-    results.save("skew", spark.range(int(name, 16)))
+    results.save("topics", spark.range(int(name, 16)))
     return results
 
 
@@ -79,7 +78,7 @@ def test_a_run_that_crashes_leaves_the_results_of_the_run_before(spark: SparkSes
     publish(run_of(spark, tmp_path, "1"))
     run_of(spark, tmp_path, "2")
     found = Results.published(spark, folder_at(spark, str(tmp_path)))
-    assert (found.run[-1], found.frame("skew").count()) == ("1", 1)
+    assert (found.run[-1], found.frame("topics").count()) == ("1", 1)
 
 
 def test_two_runs_at_once_show_the_page_of_the_one_that_counts(
@@ -146,34 +145,3 @@ def test_a_table_that_did_not_change_is_not_written_again_and_not_forgotten(
     assert written == [(0, "busy"), (0, "steady"), (3, "busy"), (4, "busy"), (5, "busy")]
     again = StateStore(spark, str(tmp_path), schemas).last()
     assert [row["n"] for name in ("steady", "busy") for row in again.tables[name].collect()] == [1, 5]
-
-
-DAYS = {"2026-01-01": "a", "2026-01-02": "b"}
-META_OF = {"t0": 1, "last": 2, "stray_from": None, "clocks": None, "mark": ""}
-
-
-@pytest.fixture
-def out(tmp_path: Path) -> Folder:
-    """A folder with the output of a run that closed both days."""
-    folder = folder_at(None, str(tmp_path))
-    write(folder, {}, day="2026-01-02", days=DAYS, **META_OF)
-    return folder
-
-
-def test_the_one_with_most_days_comes_first(out: Folder) -> None:
-    write(out, {}, day="2026-01-01", days={"2026-01-01": "a"}, **META_OF)
-    assert [kept.day for kept in fitting(out, DAYS | {"2026-01-03": "c"})] == ["2026-01-02", "2026-01-01"]
-
-
-@pytest.mark.parametrize("day", ["2025-12-31", *DAYS])
-def test_other_records_of_a_closed_day_are_not_gone_on_from(out: Folder, day: str) -> None:
-    """Late files of the last day or of one before it, or of a day that had none."""
-    assert fitting(out, DAYS | {day: "late"}) == []
-
-
-@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1, None])
-def test_a_folder_of_another_version_is_left_alone(out: Folder, version: int | None) -> None:
-    """After an upgrade, and after going back to an older rocketns."""
-    [place] = [f"{EARLIER}/{name}/{META}" for name in out.names(EARLIER)]
-    out.write(place, json.dumps({**json.loads(out.read(place)), "version": version}).encode())
-    assert fitting(out, DAYS) == []

@@ -12,13 +12,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rocketns.pipeline.batch.run import Request, audit
-from rocketns.pipeline.cli.demo import compared
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import Results
-from rocketns.pipeline.synthetic import FleetSpec, make_fleet
-from rocketns.pipeline.synthetic.scenario.spec import NO_FAULTS
+from tests.pipeline.synthetic import FleetSpec, make_fleet
+from tests.pipeline.synthetic.audited import compared
+from tests.pipeline.synthetic.scenario.spec import NO_FAULTS
 
 # Three heartbeat periods, and a tenth of a second.
 AHEAD_S, PERIOD_S = 90, 30

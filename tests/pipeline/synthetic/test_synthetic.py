@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
-from rocketns.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 from tests.pipeline.journals import utc_date
+from tests.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 
 Record = dict[str, Any]
 

@@ -25,8 +25,6 @@ by the time between two of them. Nothing bounds an offset without samples, but a
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -45,7 +43,7 @@ from rocketns.journal.reading.clocks import (
 from rocketns.journal.reading.looks import AGREE_US, FAR_US
 from rocketns.journal.record import DATA_VERSION, MEMBER
 from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform, frame_of
-from rocketns.pipeline.contract.schema import CLOCK_DAYS, LONGS, OFFSETS
+from rocketns.pipeline.contract.schema import CLOCK_DAYS, LONGS
 from rocketns.pipeline.jobs.history.looks import looks, met
 
 DAY = "dt"
@@ -97,22 +95,11 @@ def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
     return left.unionByName(references)
 
 
-def clock_days(
-    estimates: DataFrame, earlier_clocks: Clocks | None = None, clocks_within_us: int | None = None
-) -> DataFrame:
-    """CLOCK_DAYS of ESTIMATES, after those of earlier days. ``clocks_within_us``: by how much they differ at most, as
-    the operator says."""
+def clock_days(estimates: DataFrame, clocks_within_us: int | None = None) -> DataFrame:
+    """CLOCK_DAYS of ESTIMATES. ``clocks_within_us``: by how much they differ at most, as the operator says."""
     rows = [row.asDict() for row in estimates.collect()]
-    days = bounded_days(chained(rows, earlier_clocks or Clocks()).days, clocks_within_us)
+    days = bounded_days(chained(rows, Clocks()).days, clocks_within_us)
     return frame_of(estimates.sparkSession, days, CLOCK_DAYS)
-
-
-def clock_offsets(clock_days: DataFrame) -> DataFrame:
-    """OFFSETS: those of the last day of each name server."""
-    latest: dict[str, tuple[Any, ...]] = {}
-    for row in sorted(map(tuple, clock_days.collect())):
-        latest[row[1]] = row[1:]
-    return frame_of(clock_days.sparkSession, list(latest.values()), OFFSETS)
 
 
 def corrected(events: DataFrame, clock_days: DataFrame) -> DataFrame:

@@ -7,13 +7,21 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.earlier import RUNS, SNAPSHOT_PARTS
-from rocketns.pipeline.contract.frames import conform, each
+from rocketns.pipeline.contract.frames import columns, conform, each
 from rocketns.pipeline.contract.schema import HOLES, SNAPSHOTS
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
 # hole, so only the other stretches are sorted.
 STRETCH = 4096
+# A stretch of one boot's records without a missing number, as far as one day's folder holds them: first and last
+# number, their times, and the smallest and largest time; start and stop records in it (of an observer's stop its last
+# look); observed: it is an observer's; no_topics: one that could not know topics.
+RUNS = columns(
+    "ns:string boot:long dt:string low:long high:long low_ts:long high_ts:long min_ts:long max_ts:long start_ts:long "
+    "stop_ts:long restored:boolean observed:boolean no_topics:boolean"
+)
+# What one day's folder holds of a snapshot.
+SNAPSHOT_PARTS = columns("ns:string boot:long dt:string snap:long first_part:int end_seq:long end_ts:long")
 BOOT = ("ns", "boot")
 PIECE = (*BOOT, "dt", "stretch")
 
@@ -57,26 +65,6 @@ def _summed() -> Sequence[Column]:
         F.max(watched | F.col("since").isNotNull()).alias("observed"),
         F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
     )  # fmt: skip
-
-
-def joined_runs(runs: DataFrame) -> DataFrame:
-    """RUNS without a hole between two of them as one, in the folder of the last day."""
-    in_order = Window.partitionBy(*BOOT).orderBy("low", "high")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    reached = F.max("high").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
-    begins = F.coalesce(F.col("low") > reached + 1, F.lit(True)).cast("int")
-    joined = (
-        runs.withColumn("begins", begins)
-        .withColumn("piece", F.sum("begins").over(so_far))
-        .groupBy(*BOOT, "piece")
-        .agg(
-            F.min_by("low_ts", "low").alias("low_ts"),
-            F.max_by("high_ts", "high").alias("high_ts"),
-            *each(F.min, "low", "min_ts", "start_ts"),
-            *each(F.max, "dt", "high", "max_ts", "stop_ts", "restored", "observed", "no_topics"),
-        )
-    )
-    return conform(joined, RUNS)
 
 
 def boots(runs: DataFrame) -> DataFrame:

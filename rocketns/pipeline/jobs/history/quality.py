@@ -31,12 +31,13 @@ def quality(events: DataFrame, files: DataFrame, base: Base, observation: Observ
     return reduce(DataFrame.unionByName, parts)
 
 
-def sources(counts: DataFrame, files: DataFrame, clock_offsets: DataFrame) -> DataFrame:
+def sources(counts: DataFrame, files: DataFrame, clock_days: DataFrame) -> DataFrame:
     """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation."""
     of_events = counts.groupBy("ns").agg(*each(F.sum, "events", "lost"), *each(F.min, "first"), *each(F.max, *LAST))
     of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
-    clocks = clock_offsets.select(
-        "ns", "offset", F.col("method").alias("clock"), F.col("uncertainty").alias("uncertainty_us")
+    latest = clock_days.groupBy("ns").agg(F.max_by(F.struct("offset", "method", "uncertainty"), "day").alias("of"))
+    clocks = latest.select(
+        "ns", "of.offset", F.col("of.method").alias("clock"), F.col("of.uncertainty").alias("uncertainty_us")
     )
     joined = of_files.join(of_events, "ns", "full").join(clocks, "ns", "left")
     return conform(

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.causes import UNWATCHED
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.earlier import Earlier
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
 from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.history.holes import (
@@ -37,34 +36,26 @@ ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
 
 class Base(NamedTuple):
     """The small frames that all state is built on: NS_UPTIME; the SNAPSHOTS at which state begins; HOLES; the frame of
-    ``holes.boots``; RUNS and SNAPSHOT_PARTS."""
+    ``holes.boots``."""
 
     uptime: DataFrame
     snapshots: DataFrame
     holes: DataFrame
     boots: DataFrame
-    runs: DataFrame
-    parts: DataFrame
 
 
-def base(events: DataFrame, observation: Observation, keep: Keep = as_it_is, earlier: Earlier | None = None) -> Base:
+def base(events: DataFrame, observation: Observation, keep: Keep = as_it_is) -> Base:
     """From all events before the end of the observation. Those before its beginning give the state at the beginning.
 
-    ``keep`` is called on each small frame that others are built on. ``earlier``: what is known of closed days; events
-    of these days are passed over.
+    ``keep`` is called on each small frame that others are built on.
     """
     before_end = events.where(F.col("ts") < observation.t1)
-    if earlier is not None:
-        before_end = before_end.where(F.col("dt") > earlier.day)
-    pieces, parts = runs(before_end, keep(stretches(before_end))), snapshot_parts(before_end)
-    if earlier is not None:
-        pieces = pieces.unionByName(earlier.frames["runs"])
-        parts = parts.unionByName(earlier.frames["snapshot_parts"])
-    pieces, parts = keep(pieces), keep(parts)
+    pieces = keep(runs(before_end, keep(stretches(before_end))))
+    parts = keep(snapshot_parts(before_end))
     lost, started = keep(holes(pieces)), keep(boots(pieces))
     snapshots = keep(needed_snapshots(started, whole_snapshots(parts, lost), lost))
     uptime = keep(_uptime(started, snapshots, observation))
-    return Base(uptime, snapshots, lost, started, pieces, parts)
+    return Base(uptime, snapshots, lost, started)
 
 
 def ns_uptime(base: Base) -> DataFrame:

@@ -25,7 +25,7 @@ Off = tuple[int, bool]  # off, shared
 
 
 def off_by() -> Column:
-    """A struct of rows of CLOCK_DAYS or OFFSETS. ``off``: by how much the clock may be off, us. Heartbeats show an
+    """A struct of rows of CLOCK_DAYS. ``off``: by how much the clock may be off, us. Heartbeats show an
     offset up to a multiple of their period. ``shared``: it is the observer's."""
     loosely = F.when(F.col("method") == OBSERVED, CLOCK_DOUBT_US).otherwise(F.lit(FAR_US))
     off = F.when(F.col("method") == HEARTBEATS, CLOCK_DOUBT_US).otherwise(F.coalesce("uncertainty", loosely))

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F  # noqa: N812  (the name under which ever
 
 from rocketns.pipeline.contract.frames import conform
 from rocketns.pipeline.contract.schema import IMBALANCE
-from rocketns.pipeline.jobs.earlier.settled import Settled
 
 WRITE = 2  # the bit of ``p`` without which a producer leaves a broker's queues out
 MASTER = 0
@@ -19,19 +18,9 @@ SEGMENT = ["topic", "t1", "t2"]
 PIECE = [*SEGMENT, "p1", "p2"]
 
 
-def imbalance(read_segments: DataFrame, broker_intervals: DataFrame, settled: Settled | None = None) -> DataFrame:
+def imbalance(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
     """IMBALANCE of TOPIC_SEGMENTS, with the masters from BROKER_INTERVALS. A segment is cut where a master comes or
-    goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null. ``settled``:
-    rows that need not be computed again."""
-    if settled is None:
-        return _compared(read_segments, broker_intervals)
-    read = F.broadcast(read_segments.select("topic").distinct())
-    done = settled.imbalance.join(read, "topic", "left_semi")
-    found = _compared(settled.open_or_new(read_segments, done), broker_intervals)
-    return found.unionByName(done)
-
-
-def _compared(read_segments: DataFrame, broker_intervals: DataFrame) -> DataFrame:
+    goes, and each piece has rows of its own. Where no view has a writable queue, all figures are null."""
     shares = _shares(writable(read_segments, broker_intervals))
     brokers = shares.groupBy(*PIECE, "broker").agg(
         F.sum("weighted").alias("weighted"), F.max("w").alias("w"), F.first("no_share_ns").alias("no_share_ns")

@@ -7,6 +7,8 @@ const anchorOf = (hash) => { try { return decodeURIComponent(hash.slice(1)); } c
 const follow = () => {
   const anchor = anchorOf(location.hash);
   const [, table, number] = anchor.match(/^(t-.*)-(\d+)$/) ?? [];
+  const section = document.getElementById(rows.has(table) ? table : anchor)?.closest("details.section");
+  if (section) section.open = true;
   return cards(anchor) || (rows.has(table) && rows.get(table)(Number(number) - 1));
 };
 addEventListener("hashchange", follow);

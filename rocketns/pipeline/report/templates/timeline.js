@@ -129,5 +129,6 @@ const timeline = (place) => {
     event.preventDefault();
   });
   addEventListener("resize", draw);
+  place.closest("details")?.addEventListener("toggle", draw);  // while it is closed nothing has a width
   draw();
 };

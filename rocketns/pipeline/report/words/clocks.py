@@ -48,7 +48,8 @@ def clock_notes(offsets: Iterable[Mapping[str, Any]], within: int | None = None)
 
 
 def given_notes(offsets: Iterable[Mapping[str, Any]], within: int | None) -> list[str]:
-    """A note that names the clocks of which --clocks (us) alone says how far they are off; rows: those of OFFSETS."""
+    """A note that names the clocks of which --clocks (us) alone says how far they are off; rows: those of
+    CLOCK_DAYS."""
     named = sorted(str(row["ns"]) for row in offsets if _is_given(row)) if within is not None else []
     if not named:
         return []

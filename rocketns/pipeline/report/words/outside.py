@@ -19,20 +19,8 @@ SAID = {
     "refused": N_("The broker's address refused a connection then: its process was gone."),
     "silent": N_("The broker did not answer when it was asked then."),
 }
-# By section of the page: what is not computed of name servers that were watched from outside. ``of``: their names.
-UNKNOWN = {
-    "departures": N_("%(of)s: how brokers went is not visible from outside. Such a departure has the kind observed."),
-    "brokers": N_("%(of)s: what went there is neither a failure nor graceful, since causes are not visible from "
-                  "outside. There are no heartbeats and no flaps of it."),
-    "availability": N_("%(of)s: time without a broker counts as observed, and not for the budget, since causes are not "
-                       "visible from outside."),
-    "topics": N_("%(of)s: no lookup is visible from outside, so no topic is called dead."),
-    "lookups": N_("%(of)s: no lookup is visible from outside."),
-    "clients": N_("%(of)s: no client is visible from outside."),
-    "impact": N_("%(of)s: no consumer is visible from outside. The model says what differing routes do to any group."),
-}  # fmt: skip
 # Sections that say so where topics of a name server are not known.
-COMPARING = ("divergence", "topics", "quality")
+COMPARING = ("divergence", "topics")
 
 
 def begun_and_ended(incident: Incident) -> str:
@@ -66,11 +54,10 @@ def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, li
     if not watched:
         return {}
     of = text.names([str(row["ns"]) for row in watched])
-    found = {section: [_(sentence) % {"of": of}] for section, sentence in UNKNOWN.items()}
     boots = [row for row in uptime if row.get("observed")]
     gaps, hidden = _gaps(boots), _without_topics(boots)
-    found["quality"] = [*(_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched), _nobody_knows(of)]
-    return found | {name: [*found.get(name, ()), *hidden] for name in COMPARING if hidden}
+    quality = [*(_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched), _nobody_knows(of)]
+    return {"quality": [*quality, *hidden]} | {name: hidden for name in COMPARING if hidden}
 
 
 def _looks(row: Row, unwatched: int) -> str:

@@ -29,16 +29,14 @@ def read_events(
     observation: Observation | None = None,
     *,
     days: Sequence[str] | None = None,
-    after: str = "",
 ) -> DataFrame:
-    """The ingested EVENTS, of all days, these (``dt``), or those later than the day ``after``.
-    With an observation only what it needs: from the day before,
+    """The ingested EVENTS, of all days or these (``dt``). With an observation only what it needs: from the day before,
     which has hourly snapshots, to its last day."""
     manifest = Manifest(spark, out)
     parts = manifest.state().parts
     if observation is not None:
         parts = [part for part in parts if _is_needed(part, observation)]
-    wanted = [part.path for part in parts if (days is None or part.dt in days) and part.dt > after]
+    wanted = [part.path for part in parts if days is None or part.dt in days]
     return read_parts(spark, manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
 
 

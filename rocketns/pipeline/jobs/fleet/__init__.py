@@ -1,1 +1,0 @@
-"""The fleet as its operators plan it: clients, error budgets, single points of failure, storms, growth."""

@@ -1,9 +1,0 @@
-"""A synthetic fleet: journals of any size with seeded faults, as real name servers would write them, and the truth.
-
-The same FleetSpec makes the same bytes.
-"""
-
-from rocketns.pipeline.synthetic.make import Truth, make_fleet, save_truth
-from rocketns.pipeline.synthetic.scenario.spec import Faults, FleetSpec
-
-__all__ = ["Faults", "FleetSpec", "Truth", "make_fleet", "save_truth"]
