@@ -49,10 +49,11 @@ def describe(certificate: bytes | None) -> str:
     key = found.public_key()
     kind = f"RSA {key.key_size}" if isinstance(key, rsa.RSAPublicKey) else type(key).__name__
     hashed = found.signature_hash_algorithm.name if found.signature_hash_algorithm else "none"
-    age = (datetime.datetime.now(datetime.UTC) - found.not_valid_before_utc) // DAY
-    end = found.not_valid_after_utc.date()
+    begin, end = found.not_valid_before_utc, found.not_valid_after_utc
+    age = (datetime.datetime.now(datetime.UTC) - begin) // DAY
+    lasts = f"until {end.date()}" if end.year == datetime.MAXYEAR else f"for {(end - begin) // DAY} days"
     subject, issuer = found.subject.rfc4514_string(), found.issuer.rfc4514_string()
-    return f"{subject} by {issuer}, {kind}, {hashed}, from {age} days ago until {end}"
+    return f"{subject} by {issuer}, {kind}, {hashed}, from {age} days ago {lasts}"
 
 
 HOME = "HOME"
