@@ -39,7 +39,7 @@ static inline void keep(struct stream *s, const char *from, size_t size) {
 /* Read once; the bytes of the whole answers among it, each of which was given to ``take``. */
 static inline size_t read_answers(struct stream *s, take_answer_fn *take) {
     if (s->have) memcpy(buffer, s->rest, s->have);
-    ssize_t got = read(s->fd, buffer + s->have, BUFFER - s->have);
+    ssize_t got = socket_read(s->fd, buffer + s->have, BUFFER - s->have);
     if (got == 0 || (got < 0 && errno != EAGAIN)) fail("the server closed a connection");
     if (got < 0) return 0;
     size_t have = s->have + got, taken = take_answers(s, buffer, have, take);

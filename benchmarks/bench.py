@@ -50,10 +50,11 @@ class Bench:
             yield number, servers[begins:] + servers[:begins]
 
     @contextmanager
-    def registered(self, record: Record, keys: Sequence[str], shape: Shape, body: bytes = b"x") -> Iterator[Found]:
+    def registered(self, record: Record, keys: Sequence[str], shape: Shape, body: bytes = b"x", *,
+                   tls: bool = False) -> Iterator[Found]:  # fmt: skip
         """Start servers of these kinds and register the shape's brokers with each; all are ended afterwards."""
         with (
-            running(self.choose(*keys), self.folder, Needs(body), record.failed) as servers,
+            running(self.choose(*keys), self.folder, Needs(body, tls=tls), record.failed) as servers,
             with_brokers(servers, shape, self.plan.register_s, failing(record)) as found,
         ):
             yield found
@@ -78,12 +79,13 @@ def add_memory(record: Record, servers: list[Server], what: str) -> None:
 
 
 def measure_lookups(cell: Cell, brokers: Brokers, *, connections: int, depth: int, encoding: str, topics: int,
-                    seconds: float) -> Lookups:  # fmt: skip
+                    seconds: float, tls: bool = False) -> Lookups:  # fmt: skip
     """One run of nsload against the brokers' server. All its figures go into the cell."""
     server = brokers.server
     server.check_alive()
     brokers.keep_alive()
-    load = lookups(server, connections=connections, depth=depth, encoding=encoding, topics=topics, seconds=seconds)
+    load = lookups(server, connections=connections, depth=depth, encoding=encoding, topics=topics, seconds=seconds,
+                   tls=tls)  # fmt: skip
     add_figures(cell, load)
     settle(server.pid)
     return load

@@ -1,12 +1,13 @@
 /* cns: a simple C server that answers route requests and holds no routes. It shows what sockets alone cost.
  *
- *   cns PORT BODY_FILE
+ *   cns PORT BODY_FILE [PAIR.pem]
  *
  * One thread, edge-triggered epoll. Each read and each write covers all requests that are there. The answers are
  * prepared: a block of equal answers with their bodies is in memory, and only the opaques are written before they are
  * sent. A request of the same form as the last one is recognised by comparing some bytes, without a search. The body
  * of each answer is the file. Any request other than GET_ROUTEINFO_BY_TOPIC gets a success without body once all its
- * bytes have been received; they are discarded. Listens on 127.0.0.1 until it is killed.
+ * bytes have been received; they are discarded. Listens on 127.0.0.1 until it is killed. Compiled with -DTLS it answers
+ * TLS, too.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -21,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "sockets.h"
 
 enum { FRAME_MAX = 16 << 20, IN = 1 << 20, SCRATCH = 256 << 10, BODY_MAX = 1 << 20, BLOCK_MAX = 4 << 20 };
 enum { CONNECTIONS_MAX = 65536, DIGITS_MAX = 11, HEAD_MAX = 65536, REPEATS_MAX = 512, ROUTE = 1, BINARY = 2 };
@@ -94,7 +96,7 @@ static void read_request(struct request *r, const char *frame) {
 
 static void send_all(int fd, const char *data, size_t size) {
     while (size) {
-        ssize_t sent = write(fd, data, size);
+        ssize_t sent = socket_write(fd, data, size);
         if (sent < 0 && errno != EAGAIN) return;                       /* the next read reports that it is closed */
         struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (sent < 0 && poll(&writable, 1, 10000) < 1) return;
@@ -141,13 +143,13 @@ static void answer_waiting(int fd, struct connection *c) {
 static void end(int fd) {
     free(connections[fd].rest);
     connections[fd] = (struct connection){0};
-    close(fd);
+    socket_close(fd);
 }
 
 /* 0 if nothing is left to read. */
 static int drop_some(int fd, struct connection *c) {
     size_t wanted = c->drop < SCRATCH ? c->drop : SCRATCH;
-    ssize_t got = read(fd, scratch, wanted);
+    ssize_t got = socket_read(fd, scratch, wanted);
     if (got < 0 && errno == EAGAIN) return 0;
     if (got <= 0) { end(fd); return 0; }
     if (!(c->drop -= got)) answer_waiting(fd, c);
@@ -161,7 +163,7 @@ static int is_frame(const char *data, size_t have) {
 
 static int read_some(int fd, struct connection *c) {
     if (c->have) memcpy(in, c->rest, c->have);
-    ssize_t got = read(fd, in + c->have, IN);
+    ssize_t got = socket_read(fd, in + c->have, IN);
     if (got < 0 && errno == EAGAIN) return 0;
     if (got <= 0 || !is_frame(in, c->have + got)) { end(fd); return 0; }
     size_t have = c->have + got, taken = answer_all(fd, c, in, have);
@@ -200,8 +202,11 @@ static void take_connection(int listener, int poller) {
 }
 
 int main(int count, char **words) {
-    FILE *file = count == 3 ? fopen(words[2], "rb") : NULL;
-    if (!file) fail("usage: cns PORT BODY_FILE");
+    FILE *file = count >= 3 ? fopen(words[2], "rb") : NULL;
+    if (!file) fail("usage: cns PORT BODY_FILE [PAIR.pem]");
+#ifdef TLS
+    if (count != 4 || !use_pair(words[3])) fail("a key and a certificate are needed");
+#endif
     body_size = fread(body, 1, sizeof body, file);
     signal(SIGPIPE, SIG_IGN);                                          /* a client that is gone must not end the server */
     for (int kind = 0; kind < 4; kind++) prepare(&blocks[kind], kind, kind & BINARY ? 4 : 9);

@@ -16,8 +16,6 @@ MANY_TOPICS = 10_000
 # Paced lookups: clients, topics of each client, and how often a client asks for each (pollNameServerInterval).
 CLIENTS, CLIENT_TOPICS, POLL_EVERY_S = 100_000, 10, 30
 CLIENTS_RATE = CLIENTS * CLIENT_TOPICS / POLL_EVERY_S
-# One reactor is compared with the default at these shares of what it can answer.
-LOADS = (0.05, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -27,11 +25,8 @@ class Plan:
     name: str
     starts: int
     rounds: int
-    # One measurement of route lookups; one of the default beside one reactor, and its warm-up before it.
+    # One measurement of route lookups.
     route_s: float
-    default_s: float
-    default_warm_s: float
-    default_rounds: int
     # Load before the first measurement: at most this long with each encoding, in slices.
     warm_up_s: float
     warm_up_slice_s: float
@@ -61,17 +56,17 @@ class Plan:
 
 
 PART_S: dict[str, float] = {
-    "start": 40, "lookups": 370, "paced": 150, "default": 215, "reactors": 25, "registering": 70, "storm": 230,
+    "start": 40, "lookups": 370, "tls": 110, "paced": 150, "reactors": 25, "registering": 70, "storm": 230,
     "memory": 50, "wide": 115, "topics": 120, "connections": 105,
 }  # fmt: skip
 FULL = Plan(
-    "full", starts=5, rounds=5, route_s=0.6, default_s=0.5, default_warm_s=0.3, default_rounds=7, warm_up_s=12.0,
+    "full", starts=5, rounds=5, route_s=0.6, warm_up_s=12.0,
     warm_up_slice_s=0.8, registrations=20, registration_rounds=7, warm_up_registration_rounds=8, storm_s=0.8,
     storm_rounds=5, memory_topics=(1000, 100_000), wide_brokers=300, growing_topics=(1000, 100_000, 1_000_000),
     growing_connections=(10, 1000, 10_000), growing_rounds=3, register_s=25.0, part_s=PART_S,
 )  # fmt: skip
 QUICK = Plan(
-    "quick", starts=1, rounds=2, route_s=0.15, default_s=0.2, default_warm_s=0.2, default_rounds=2, warm_up_s=2.0,
+    "quick", starts=1, rounds=2, route_s=0.15, warm_up_s=2.0,
     warm_up_slice_s=0.2, registrations=4, registration_rounds=2, warm_up_registration_rounds=2, storm_s=0.6,
     storm_rounds=1, memory_topics=(1000, 10_000), wide_brokers=30, growing_topics=(1000, 10_000),
     growing_connections=(10, 1000), growing_rounds=1, register_s=5.0,
@@ -79,7 +74,7 @@ QUICK = Plan(
 )  # fmt: skip
 # A few seconds a part: shows that everything works, not what it costs.
 SMOKE = Plan(
-    "smoke", starts=1, rounds=1, route_s=0.05, default_s=0.05, default_warm_s=0.05, default_rounds=1, warm_up_s=0.1,
+    "smoke", starts=1, rounds=1, route_s=0.05, warm_up_s=0.1,
     warm_up_slice_s=0.1, registrations=1, registration_rounds=1, warm_up_registration_rounds=1, storm_s=0.2,
     storm_rounds=1, memory_topics=(1000,), wide_brokers=4, growing_topics=(1000,), growing_connections=(10,),
     growing_rounds=1, register_s=5.0, part_s=dict.fromkeys(PART_S, 5.0),

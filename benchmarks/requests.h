@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "sockets.h"
 
 enum { TOPICS_MAX = 1000000, CONNECTIONS_MAX = 16384, DEPTH_MAX = 64, SECONDS_MAX = 60, SILENCE_MAX_MS = 10000 };
 enum { REQUEST_MAX = 320, ANSWER_MAX = 16 << 20, TOPIC_DIGITS = 6, OPAQUE_DIGITS = 9 };
@@ -116,7 +117,7 @@ static inline int code_of(const char *frame) {
 
 static inline void send_all(int fd, const char *data, size_t size) {
     while (size) {
-        ssize_t sent = write(fd, data, size);
+        ssize_t sent = socket_write(fd, data, size);
         if (sent < 0 && errno != EAGAIN) fail("the server closed a connection");
         struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (sent < 0 && poll(&writable, 1, SILENCE_MAX_MS) < 1) fail("the server does not read for 10 s");
@@ -125,10 +126,13 @@ static inline void send_all(int fd, const char *data, size_t size) {
 }
 
 /* Wait for bytes and read some of them. */
-static inline size_t receive(int fd, char *into, size_t room, int flags) {
+static inline size_t receive(int fd, char *into, size_t room) {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
-    if (poll(&readable, 1, SILENCE_MAX_MS) < 1) fail("no answer for 10 s");
-    ssize_t got = recv(fd, into, room, flags);
+    ssize_t got;
+    do {
+        if (poll(&readable, 1, SILENCE_MAX_MS) < 1) fail("no answer for 10 s");
+        got = socket_read(fd, into, room);
+    } while (got < 0 && errno == EAGAIN);
     if (got <= 0) fail("the server closed a connection");
     return got;
 }
@@ -138,12 +142,12 @@ static inline size_t ask(int fd, uint32_t topic) {
     static char bytes[65536];
     size_t have = 0, head;
     send_all(fd, bytes, put_request(bytes, topic) - bytes);
-    do have += receive(fd, bytes + have, sizeof bytes - have, 0);
+    do have += receive(fd, bytes + have, sizeof bytes - have);
     while (have < 8 || have < (head = 8 + (get32(bytes + 4) & 0xffffff)));
     uint32_t length = get32(bytes);
     if (length > ANSWER_MAX || head > sizeof bytes) fail("an answer larger than 16 MiB");
     if (!is_route(bytes, length)) fail("the answer to a route request holds no route");
-    while (have < 4 + (size_t)length) have += receive(fd, bytes, sizeof bytes, 0);
+    while (have < 4 + (size_t)length) have += receive(fd, bytes, sizeof bytes);
     if (have > 4 + (size_t)length) fail("more bytes than an answer has");
     return have;
 }
@@ -154,6 +158,9 @@ static inline int connect_to(int port) {
     if (fd < 0) fail("no more file descriptors: see ulimit -n");
     if (connect(fd, (void *)&address, sizeof address)) fail("cannot connect");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+#ifdef TLS
+    if (!shake_hands(fd)) fail("the TLS handshake failed");
+#endif
     return fd;
 }
 

@@ -45,7 +45,7 @@ def said(label: str, what: str, costs: Sequence[float], unit: str) -> str:
 
 
 def warm_lookups(bench: Bench, record: Record, servers: list[Server], topics: int,
-                 encodings: Sequence[str] = ("json",)) -> None:  # fmt: skip
+                 encodings: Sequence[str] = ("json",), *, tls: bool = False) -> None:  # fmt: skip
     """Lookups, in slices, on every server. An error here occurs again in the measurement, which notes it."""
     plan = bench.plan
     for server in servers:
@@ -54,7 +54,7 @@ def warm_lookups(bench: Bench, record: Record, servers: list[Server], topics: in
 
             def one(server: Server = server, encoding: str = encoding) -> float:
                 return lookups(server, connections=32, depth=16, encoding=encoding, topics=topics,
-                               seconds=plan.warm_up_slice_s).cpu_us  # fmt: skip
+                               seconds=plan.warm_up_slice_s, tls=tls).cpu_us  # fmt: skip
 
             most = round(plan.warm_up_s / plan.warm_up_slice_s) if server.kind.compiles_itself else SLICES_OF_OTHERS
             with contextlib.suppress(*EXPECTED):

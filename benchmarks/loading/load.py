@@ -64,10 +64,11 @@ class Paced:
     own_cpu_us: float
 
 
-def lookups(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float) -> Lookups:
+def lookups(server: Server, *, connections: int, depth: int, encoding: str, topics: int, seconds: float,
+            tls: bool = False) -> Lookups:  # fmt: skip
     """Random lookups for ``seconds``; with 0, one lookup of each topic. CellFailed on any answer without a route."""
     words = (server.port, server.pid, connections, depth, encoding, topics, seconds)
-    load = Lookups(**_run(server, "nsload", *words))
+    load = Lookups(**_run(server, "nsload", *words, tls=tls))
     _check(load)
     if seconds and load.requests < connections * depth:
         raise CellFailed(f"too slow: {load.requests} answers in {WAITED} times the time, fewer than one a request")
@@ -113,8 +114,8 @@ def finish_paced(server: Server, load: subprocess.Popen[str]) -> Paced:
     return found
 
 
-def _run(server: Server, program: str, *words: object) -> dict[str, Any]:
-    command = [str(compiled(program)), *map(str, words)]
+def _run(server: Server, program: str, *words: object, tls: bool = False) -> dict[str, Any]:
+    command = [str(compiled(program, tls=tls)), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     return _report(server, done.returncode, done.stdout, done.stderr)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from benchmarks.parts import (
     connections,
-    default,
     lookups,
     memory,
     paced,
@@ -12,9 +11,10 @@ from benchmarks.parts import (
     registering,
     start,
     storm,
+    tls,
     topics,
     wide,
 )
 
-_MODULES = (start, lookups, paced, default, reactors, registering, storm, memory, wide, topics, connections)
+_MODULES = (start, lookups, tls, paced, reactors, registering, storm, memory, wide, topics, connections)
 PARTS = [module.PART for module in _MODULES]

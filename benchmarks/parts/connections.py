@@ -9,7 +9,7 @@ from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import TOPICS, Plan
 from benchmarks.record import Record
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST, C
 from benchmarks.warm import warm_lookups
 
 
@@ -26,7 +26,7 @@ def memory(connections: int) -> str:
 def run(bench: Bench, record: Record) -> None:
     """From few connections to many, with all servers in turn."""
     plan = bench.plan
-    with bench.registered(record, (DEFAULT, REACTORS_1, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+    with bench.registered(record, (DEFAULT, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
         servers = having(found)
         warm_lookups(bench, record, servers, TOPICS)
         for connections in plan.growing_connections:

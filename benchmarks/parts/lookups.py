@@ -9,7 +9,7 @@ from benchmarks.loading.brokers import Brokers, Shape
 from benchmarks.parts.part import Part
 from benchmarks.plan import BROKERS, DEPTHS, ENCODINGS, FEW, MANY, TOPICS, WIDTH, Plan
 from benchmarks.record import Cell, Record
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST, C
 from benchmarks.warm import warm_lookups
 
 SHAPE = Shape(BROKERS, TOPICS, WIDTH)
@@ -26,7 +26,7 @@ def name(connections: int, encoding: str, depth: int) -> str:
 def run(bench: Bench, record: Record) -> None:
     """All servers run at once. In each round every cell is measured on each of them."""
     plan = bench.plan
-    with bench.registered(record, (DEFAULT, REACTORS_1, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+    with bench.registered(record, (DEFAULT, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
         servers = having(found)
         warm_lookups(bench, record, servers, TOPICS, list(ENCODINGS))
         bench.measure(record, plan.rounds, found, {

@@ -9,7 +9,7 @@ from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import CLIENT_TOPICS, CLIENTS, CLIENTS_RATE, FEW, MANY, POLL_EVERY_S, TOPICS, Plan
 from benchmarks.record import Record
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST, C
 from benchmarks.warm import warm_lookups
 
 CELLS = [(connections, round(CLIENTS_RATE)) for connections in (FEW, MANY)]
@@ -24,7 +24,7 @@ def name(connections: int, rate: int) -> str:
 def run(bench: Bench, record: Record) -> None:
     """All servers run at once. In each round every cell is measured on each of them."""
     plan = bench.plan
-    with bench.registered(record, (DEFAULT, REACTORS_1, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
+    with bench.registered(record, (DEFAULT, *JAVAS, RUST, C), SHAPE, SHAPE.body()) as found:
         warm_lookups(bench, record, having(found), TOPICS)
         seconds, warm_s = plan.route_s, WARM_SHARE * plan.route_s
         bench.measure(record, plan.rounds, found, {

@@ -11,7 +11,7 @@ from benchmarks.parts.lookups import SHAPE
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, TOPICS, Plan
 from benchmarks.record import Cell, Record
-from benchmarks.servers.kinds import DEFAULT, REACTORS_1, REACTORS_2
+from benchmarks.servers.kinds import DEFAULT, REACTORS_2
 from benchmarks.servers.process import cpu_s, settle, thread_cpu_s
 
 DEPTH = 256
@@ -20,9 +20,9 @@ CAPACITY, WALL = "requests/s of the busiest thread's CPU", "requests/s by the cl
 
 
 def run(bench: Bench, record: Record) -> None:
-    """One reactor, two, and as many as the default uses, in turn."""
+    """One reactor, the default, and two, in turn."""
     plan = bench.plan
-    with bench.registered(record, (DEFAULT, REACTORS_1, REACTORS_2), SHAPE) as found:
+    with bench.registered(record, (DEFAULT, REACTORS_2), SHAPE) as found:
         bench.measure(record, plan.rounds, found, {WHAT: partial(_saturate, seconds=2 * plan.route_s)})
 
 

@@ -9,7 +9,7 @@ from benchmarks.loading.registrations import MANY_BROKER, ManyTopics
 from benchmarks.parts.part import Part
 from benchmarks.plan import MANY_TOPICS, Plan
 from benchmarks.record import Cell, Record, quantile
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST, C
 from benchmarks.servers.process import Spent, resident_mb
 from benchmarks.servers.running import Needs, Server, running
 from benchmarks.warm import is_warm, said, wait_until_gone
@@ -28,7 +28,7 @@ def run(bench: Bench, record: Record) -> None:
     plan = bench.plan
     bench.say("making the registrations")
     frames = ManyTopics.make(plan.registrations)
-    kinds = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C)
+    kinds = bench.choose(DEFAULT, *JAVAS, RUST, C)
     with running(kinds, bench.folder, Needs(), record.failed) as servers:
         for server in servers:
             bench.say(f"warming up {server.kind.label}")

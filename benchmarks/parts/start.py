@@ -6,7 +6,7 @@ from benchmarks.bench import Bench
 from benchmarks.parts.part import Part
 from benchmarks.plan import Plan
 from benchmarks.record import Record
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST, C
 from benchmarks.servers.process import cpu_s, resident_mb
 from benchmarks.servers.running import Needs, Server
 
@@ -16,7 +16,7 @@ MEMORY = "resident memory after the first answer"
 
 def run(bench: Bench, record: Record) -> None:
     """One start after the other, each with an empty home folder."""
-    kinds = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C)
+    kinds = bench.choose(DEFAULT, *JAVAS, RUST, C)
     for number in range(bench.plan.starts):
         bench.say(f"start {number + 1} of {bench.plan.starts}")
         for kind in kinds:

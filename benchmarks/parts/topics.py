@@ -7,7 +7,7 @@ from benchmarks.loading.brokers import Brokers, Shape, register_all
 from benchmarks.parts.part import Part
 from benchmarks.plan import DEPTHS, FEW, Plan
 from benchmarks.record import Record
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST
 from benchmarks.servers.process import settle
 from benchmarks.servers.running import Needs, running
 from benchmarks.warm import warm_lookups, warm_registrations
@@ -34,7 +34,7 @@ def memory(topics: int) -> str:
 
 def run(bench: Bench, record: Record) -> None:
     """The same servers at every size. At each size all brokers register again with all their topics."""
-    kinds = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST)
+    kinds = bench.choose(DEFAULT, *JAVAS, RUST)
     needs = Needs(java_heap_mb=JAVA_HEAP_MB)
     with running(kinds, bench.folder, needs, record.failed) as servers:
         warm_registrations(bench, record, servers, bench.plan.growing_topics[0])

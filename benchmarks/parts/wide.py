@@ -10,7 +10,7 @@ from benchmarks.loading.brokers import Brokers, Shape, with_brokers
 from benchmarks.parts.part import Part
 from benchmarks.plan import FEW, MANY_TOPICS, Plan
 from benchmarks.record import Record, quantile
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, RUST, C
 from benchmarks.servers.running import Needs, running
 from benchmarks.warm import warm_lookups, warm_registrations
 
@@ -42,7 +42,7 @@ def run(bench: Bench, record: Record) -> None:
     """Register all brokers with each server; then measure lookups in turns."""
     plan = bench.plan
     shape = Shape(plan.wide_brokers, MANY_TOPICS, plan.wide_brokers)
-    kinds = bench.choose(DEFAULT, REACTORS_1, *JAVAS, RUST, C)
+    kinds = bench.choose(DEFAULT, *JAVAS, RUST, C)
     bench.say(f"{plan.wide_brokers} brokers with {MANY_TOPICS:,} topics: registering with {len(kinds)} servers")
     with contextlib.ExitStack() as stack:
         needs = Needs(shape.body(), JAVA_HEAP_MB)

@@ -6,17 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.parts import default, lookups, reactors, registering, start, storm, wide
+from benchmarks.parts import lookups, reactors, registering, start, storm, tls, wide
 from benchmarks.parts.memory import name as memory_of
-from benchmarks.plan import FEW, FULL, TOPICS
+from benchmarks.plan import DEPTHS, FEW, FULL, TOPICS
 from benchmarks.record import Record
 from benchmarks.report.figures import NONE, best, best_java, figure, quartiles, spread, table
 from benchmarks.report.store import Results
-from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_1, REACTORS_2, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVAS, REACTORS_2, RUST, C
 
 ROCKETNS = (DEFAULT,)
-# "Never worse by more than 3 %", as a ratio of costs or of throughput.
-WORSE_MAX = 1.03
 YES, NO, UNSURE, UNMEASURED = "yes", "no", "not shown", "not measured"
 
 
@@ -78,15 +76,13 @@ def _lookup_aims() -> Iterator[Aim]:
             yield Aim(f"CPU of a route lookup, {of}: Rust / rocketns", *where, rust, (RUST,), ROCKETNS, at_least=True)
 
 
-def _default_aims() -> Iterator[Aim]:
-    """Throughput only at full load; at a lower load it is the given rate."""
-    for load in default.CELLS:
-        where, text = ("default", load.what), f"{load.what}: default / one reactor"
-        if load.share == 1:
-            yield Aim(f"requests/s, {text}", *where, "requests/s", round(1 / WORSE_MAX, 2), ROCKETNS, (REACTORS_1,),
-                      at_least=True)  # fmt: skip
-        for unit in ("p99 µs", "CPU µs"):
-            yield Aim(f"{unit.split()[0]}, {text}", *where, unit, WORSE_MAX, ROCKETNS, (REACTORS_1,))
+def _tls_aims() -> Iterator[Aim]:
+    for depth in DEPTHS:
+        where, text = ("tls", tls.name(depth)), f"of a route lookup over TLS, {depth} outstanding"
+        yield Aim(f"CPU {text}: rocketns / simple C server", *where, "CPU µs", 1.3, ROCKETNS, (C,))
+        yield Aim(f"CPU {text}: Java / rocketns", *where, "CPU µs", 4, JAVAS, ROCKETNS, at_least=True)
+    yield Aim(f"requests/s {text}: rocketns / Java", *where, "requests/s", 2, ROCKETNS, JAVAS, at_least=True)
+    yield Aim(f"p99 {text}: Java / rocketns", *where, "p99 µs", 2, JAVAS, ROCKETNS, at_least=True)
 
 
 def _registration_aims() -> Iterator[Aim]:
@@ -108,7 +104,7 @@ def _storm_aims() -> Iterator[Aim]:
 AIMS = [
     *_lookup_aims(),
     Aim("two reactors / one, where they have a core each", "reactors", reactors.WHAT, reactors.CAPACITY, 1.7,
-        (REACTORS_2,), (REACTORS_1,), at_least=True),
+        (REACTORS_2,), ROCKETNS, at_least=True),
     *_registration_aims(),
     *_storm_aims(),
     Aim("resident memory, 1,000 topics", "memory", memory_of(TOPICS), "MB", 40, ROCKETNS),
@@ -118,7 +114,7 @@ AIMS = [
     Aim("CPU of a route lookup of 300 brokers: Java / rocketns", "wide", wide.lookup(FULL.wide_brokers), "CPU µs", 10,
         JAVAS, ROCKETNS, at_least=True),
     Aim("start to first answer", "start", start.WHAT, "ms", 300, ROCKETNS),
-    *_default_aims(),
+    *_tls_aims(),
 ]  # fmt: skip
 
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.parts import lookups, paced, registering, start, storm, topics, wide
+from benchmarks.parts import lookups, paced, registering, start, storm, tls, topics, wide
 from benchmarks.parts.memory import name as memory_of
-from benchmarks.plan import CLIENTS, FEW, FULL, MANY, TOPICS
+from benchmarks.plan import CLIENTS, DEPTHS, FEW, FULL, MANY, TOPICS
 from benchmarks.record import Row
 from benchmarks.report import markdown
 from benchmarks.report.aims import AIMS, UNMEASURED, YES
 from benchmarks.report.figures import best_java, figure, table, times_better
 from benchmarks.report.short import short_table
 from benchmarks.report.store import MixedRun, Results
-from benchmarks.servers.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, REACTORS_1, RUST, C
+from benchmarks.servers.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, RUST, C
 
 PAGE = Path(__file__).parents[2] / "docs" / "costs.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
-SERVERS = (DEFAULT, REACTORS_1, JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C)
+SERVERS = (DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C)
 HEAD = ["", "unit", *(LABELS[key] for key in SERVERS), "better than Java"]
 LOOKUP_UNITS = ("requests/s", "p50 µs", "p99 µs", "CPU µs")
 STORM_UNITS = ("requests/s", "p50 µs", "p99 µs", "cores busy in the server")
@@ -45,6 +45,7 @@ class Line:
 def _lines() -> Iterator[Line]:
     yield from (Line("paced", paced.name(*cell), LOOKUP_UNITS) for cell in paced.CELLS)
     yield from (Line("lookups", lookups.name(*cell), LOOKUP_UNITS) for cell in lookups.CELLS)
+    yield from (Line("tls", tls.name(depth), LOOKUP_UNITS) for depth in DEPTHS)
     yield from (Line("registering", registering.name(kind), REGISTRATION_UNITS) for kind in registering.KINDS)
     for place in storm.PLACES:
         yield Line("storm", storm.name(storm.QUIET, place), STORM_UNITS)
@@ -75,8 +76,8 @@ quartile of the rounds. [full.md](../benchmarks/results/full.md) has all figures
 says what is missing and why.
 
 Not measured: a network (everything runs on loopback, and the load generators share the cores with the server), more
-than {cores} cores, {clients:,} connections (the rate of so many clients uses {few} and {many:,}), TLS, real brokers and
-clients, and more than some seconds of one load."""
+than {cores} cores, {clients:,} connections (the rate of so many clients uses {few} and {many:,}), TLS handshakes, real
+brokers and clients, and more than some seconds of one load."""
 
 
 def section(results: Results) -> str:

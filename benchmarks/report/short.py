@@ -1,10 +1,10 @@
-"""The table before the table of docs/costs.md: eight rows in the words of an operator, wins and losses."""
+"""The table before the table of docs/costs.md: nine rows in the words of an operator, wins and losses."""
 
 from __future__ import annotations
 
 from statistics import median
 
-from benchmarks.parts import lookups, paced, registering, start, storm, wide
+from benchmarks.parts import lookups, paced, registering, start, storm, tls, wide
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import FULL
 from benchmarks.record import Row
@@ -17,6 +17,7 @@ BROKERS, TOPICS = FULL.wide_brokers, FULL.memory_topics[0]
 # What it says, part, measurement, unit.
 ROWS = (
     ("CPU time of a route lookup", "lookups", lookups.name(*lookups.CELLS[0]), "CPU µs"),
+    ("CPU time of a route lookup over TLS", "tls", tls.name(1), "CPU µs"),
     ("99 % of lookups at the rate of 100,000 clients are answered within", "paced",
      paced.name(*paced.CELLS[0]), "p99 µs"),
     ("99 % of lookups while brokers register without a pause are answered within", "storm",

@@ -13,12 +13,14 @@ from benchmarks.failures import CellFailed
 from benchmarks.servers import programs
 from interop.harness.rocketmq.maven import missing_tools
 from interop.harness.servers import JavaNameServer
+from rocketns.config.tls import TlsConfig
+from rocketns.server.tls.context import read_pair
 
 # The benchmark's own pauses must not close the brokers' connections.
 IDLE_S = 3600
 # At times more requests are outstanding than the default capacity of 50,000. All servers have this setting.
 QUEUE, QUEUE_CAPACITY = "clientRequestThreadPoolQueueCapacity", 200_000
-DEFAULT, REACTORS_1, REACTORS_2 = "rocketns", "rocketns-1", "rocketns-2"
+DEFAULT, REACTORS_2 = "rocketns", "rocketns-2"
 JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C = "java", "java-g1", "java-script", "rust", "c"
 # In every part. rocketns is compared with the one that does best in the row.
 JAVAS = (JAVA, JAVA_G1, JAVA_SCRIPT)
@@ -37,7 +39,6 @@ SMALL_HEAP = ("-Xms64m", "-Xmx{heap}m")
 # The columns in order, with their titles.
 LABELS = {
     DEFAULT: "rocketns",
-    REACTORS_1: "rocketns, 1 reactor",
     REACTORS_2: "rocketns, 2 reactors",
     JAVA: "Java, small heap, serial",
     JAVA_G1: "Java, small heap, G1",
@@ -56,6 +57,8 @@ class Launch:
     java_heap_mb: int
     # The body of the C server's answers, as large as the real ones.
     body: bytes
+    # Whether the C server answers TLS, too, as the others do in any case.
+    tls: bool
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,12 @@ def _rust(launch: Launch) -> list[str]:
 def _c(launch: Launch) -> list[str]:
     path = launch.home / "body"
     path.write_bytes(launch.body)
-    return [str(programs.compiled("cns")), str(launch.port), str(path)]
+    command = [str(programs.compiled("cns", tls=launch.tls)), str(launch.port), str(path)]
+    if launch.tls:
+        pair = launch.home / "pair.pem"
+        pair.write_bytes(read_pair(TlsConfig.read({}, {})).pem())
+        command.append(str(pair))
+    return command
 
 
 def _prepare_java() -> None:
@@ -145,7 +153,6 @@ def all_kinds() -> dict[str, ServerKind]:
     """By key, in the order of the tables."""
     kinds = (
         _of_rocketns(DEFAULT),
-        _of_rocketns(REACTORS_1, "--reactors", "1"),
         _of_rocketns(REACTORS_2, "--reactors", "2"),
         *map(_of_java, JAVAS),
         ServerKind(RUST, _rust, programs.rust_name_server),

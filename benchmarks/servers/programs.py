@@ -18,19 +18,22 @@ CRATE, CRATE_VERSION, CRATE_PROGRAM = "rocketmq-namesrv", "1.0.0", "rocketmq-nam
 
 
 @functools.cache
-def compiled(name: str) -> Path:
-    """One of the C programs, compiled if its source or a header has changed. CellFailed without a compiler."""
+def compiled(name: str, *, tls: bool = False) -> Path:
+    """One of the C programs, compiled if its source or a header has changed. CellFailed without a compiler, or for
+    ``tls`` without the headers of OpenSSL."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise CellFailed("no C compiler: cc was not found on the PATH")
     source = SOURCES / f"{name}.c"
     read = b"".join(path.read_bytes() for path in (source, *sorted(SOURCES.glob("*.h"))))
     digest = hashlib.sha256(read).hexdigest()[:16]
-    program = cache_folder() / "benchmarks" / f"{name}-{digest}"
+    program = cache_folder() / "benchmarks" / f"{name}{'-tls' * tls}-{digest}"
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
         fresh = program.with_suffix(f".{os.getpid()}")
-        subprocess.run([compiler, "-O2", "-o", str(fresh), str(source), "-lm"], check=True, timeout=COMPILE_TIMEOUT_S)
+        words = ["-O2", "-o", str(fresh), str(source), "-lm", *(["-DTLS", "-lssl", "-lcrypto"] if tls else [])]
+        if subprocess.run([compiler, *words], check=False, timeout=COMPILE_TIMEOUT_S).returncode:
+            raise CellFailed(f"{name} does not compile{': is libssl-dev installed?' if tls else ''}")
         fresh.replace(program)  # atomic, because another run may build the same program
     return program
 

@@ -27,6 +27,7 @@ class Needs:
 
     body: bytes = b"x"
     java_heap_mb: int = JAVA_HEAP_MB
+    tls: bool = False
 
 
 class Server:
@@ -36,7 +37,7 @@ class Server:
         home.mkdir(parents=True)
         self.kind = kind
         self.port = free_port()
-        command = kind.command(Launch(home, self.port, needs.java_heap_mb, needs.body))
+        command = kind.command(Launch(home, self.port, needs.java_heap_mb, needs.body, needs.tls))
         began = time.perf_counter()
         self.process = Process(command, home / "output", {"ROCKETMQ_HOME": str(home), "HOME": str(home)}, cwd=home)
         try:

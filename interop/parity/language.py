@@ -178,10 +178,12 @@ class Settle(Step):
 class Handshake(Step):
     """Open TLS on the connection: the certificate shown, or that the server closes, is compared.
 
-    ``client`` names the certificate that the peer has. ``until`` a certificate of this name is shown, reconnecting.
+    ``client`` names the certificate that the peer has; ``version`` is the only one of TLS that it speaks. ``until`` a
+    certificate of this name is shown, reconnecting.
     """
 
     client: str = ""
+    version: str = ""
     until: str = ""
 
 

@@ -283,7 +283,7 @@ def _(step: language.HangUp, play: Play) -> None:
 @perform.register(language.Handshake)
 def _(step: language.Handshake, play: Play) -> None:
     def shake(side: Side) -> str:
-        return side.handshake(step.on, client_context(step.client, side.home))
+        return side.handshake(step.on, client_context(step.client, step.version, side.home))
 
     def again(side: Side) -> str:
         side.hang_up(step.on)

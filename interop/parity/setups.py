@@ -19,8 +19,10 @@ DAY = datetime.timedelta(days=1)
 
 @cache
 def identity(name: str) -> Identity:
-    """The certificate of a name. The authority signs the client's; all others are self-signed."""
-    return identity("authority").issue(name) if name == "client" else authority(name)
+    """The certificate of a name. The authority signs the client's and the expired one; all others are self-signed."""
+    if name in ("client", "expired"):
+        return identity("authority").issue(name, is_expired=name == "expired")
+    return authority(name)
 
 
 def pem(what: str) -> bytes:
@@ -31,9 +33,12 @@ def pem(what: str) -> bytes:
     return (found.certificate_pem() if kind == "crt" else found.key_pem()) + note.encode()
 
 
-def client_context(name: str, folder: Path) -> ssl.SSLContext:
+def client_context(name: str, version: str, folder: Path) -> ssl.SSLContext:
     """A peer that trusts everybody, and has the named certificate if one is named. The folder keeps its files."""
-    return any_server(Files.write(folder / name, identity(name)) if name else None)
+    context = any_server(Files.write(folder / name, identity(name)) if name else None)
+    if version:
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    return context
 
 
 def describe(certificate: bytes | None) -> str:
@@ -44,10 +49,11 @@ def describe(certificate: bytes | None) -> str:
     key = found.public_key()
     kind = f"RSA {key.key_size}" if isinstance(key, rsa.RSAPublicKey) else type(key).__name__
     hashed = found.signature_hash_algorithm.name if found.signature_hash_algorithm else "none"
-    age = (datetime.datetime.now(datetime.UTC) - found.not_valid_before_utc) // DAY
-    end = found.not_valid_after_utc.date()
+    begin, end = found.not_valid_before_utc, found.not_valid_after_utc
+    age = (datetime.datetime.now(datetime.UTC) - begin) // DAY
+    lasts = f"until {end.date()}" if end.year == datetime.MAXYEAR else f"for {(end - begin) // DAY} days"
     subject, issuer = found.subject.rfc4514_string(), found.issuer.rfc4514_string()
-    return f"{subject} by {issuer}, {kind}, {hashed}, from {age} days ago until {end}"
+    return f"{subject} by {issuer}, {kind}, {hashed}, from {age} days ago {lasts}"
 
 
 HOME = "HOME"

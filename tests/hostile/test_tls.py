@@ -7,7 +7,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import psutil
@@ -25,7 +25,7 @@ from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
 from tests.support.policies import whole
 from tests.support.proxyheaders import v1
-from tests.support.tlsclient import TlsClient, TlsPeer, any_server, only
+from tests.support.tlsclient import TlsClient, TlsPeer, Updating, any_server, only
 from tests.support.tlsfiles import tls_properties
 
 TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
@@ -196,10 +196,11 @@ def test_a_damaged_record_closes_the_connection(server: LiveServer, version: ssl
     eventually(lambda: ended(server, Ending.TLS_FAILED) == before + 1)
 
 
-def test_damaged_hellos(server: LiveServer) -> None:
+@pytest.mark.parametrize("rounds", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_damaged_hellos(server: LiveServer, rounds: int) -> None:
     """Each ends in an alert or with the connection, or is still a hello."""
-    rng, hello = random.Random(40), TlsPeer().shake_hands()
-    for _ in range(20):
+    rng, hello = random.Random(rounds), TlsPeer().shake_hands()
+    for _ in range(rounds):
         with ExitStack() as stack:
             for _ in range(50):
                 data = bytearray(hello)
@@ -212,12 +213,13 @@ def test_damaged_hellos(server: LiveServer) -> None:
                     client.send(bytes(data))
 
 
+@pytest.mark.parametrize("rounds", [20, pytest.param(1_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_end_in_every_state(server: LiveServer, version: ssl.TLSVersion, end: str) -> None:
+def test_an_end_in_every_state(server: LiveServer, version: ssl.TLSVersion, end: str, rounds: int) -> None:
     """No descriptor stays, and no memory is counted any more."""
     request = look_up(CLIENTS[0])
-    for _ in range(20):
+    for _ in range(rounds):
         peer = TlsPeer(only(version))
         hello = peer.shake_hands()
         for size in (1, 11, 12, len(hello) // 2, len(hello)):
@@ -240,9 +242,9 @@ def test_handshakes_that_stop_do_not_stop_others(server: LiveServer) -> None:
     """Others are served, whatever waits. Nothing of the stopped ones is left after their end."""
     hello = TlsPeer().shake_hands()
     with ExitStack() as stack:
-        for _ in range(200):
+        for _ in range(400):
             stack.enter_context(server.connect()).send(hello)
-        eventually(lambda: reactors_of(server).tls_bytes >= 200 * 16 * 1024)
+        eventually(lambda: reactors_of(server).tls_bytes >= 400 * 16 * 1024)
         with TlsClient(server.port) as client:
             assert is_answered(client)
 
@@ -298,6 +300,46 @@ def test_renegotiation_is_refused(server: LiveServer) -> None:
         assert client.renegotiate()
         with pytest.raises(SSL.Error):
             client.do_handshake()
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["the client's", "both sides'"])
+def test_keys_are_updated(server: LiveServer, both: bool) -> None:
+    """In TLS 1.3, before each request, and very often at once: nothing is sent back but one update."""
+    with server.connect() as client, closing(Updating(client)) as peer:
+        for updates in (*[1] * 50, 5_000, 1):
+            for _ in range(updates):
+                peer.update(both=both)
+            assert b'"opaque":7,' in peer.ask(look_up(CLIENTS[0]))
+        assert reactors_of(server).tls_bytes < 1 << 20
+
+
+def test_files_that_are_replaced_halfway(tmp_path: Path) -> None:
+    """The last whole pair is used until the next one is whole. Connections from before go on."""
+    ours = authority("ours")
+    first, second, folder = ours.issue("first"), ours.issue("second"), tmp_path / "files"
+    files = Files.write(folder, first)
+    with LiveServer(tmp_path, 1, **tls_properties(files)) as server, TlsClient(server.port) as before:
+        tls = server.controller.tls
+
+        def shown() -> bytes:
+            with TlsClient(server.port) as client:
+                assert is_answered(client)
+                return client.served_certificate
+
+        assert shown() == first.der
+        steps = [
+            (files.certificate, second.certificate_pem()[:300], 0), (files.key, second.key_pem()[:100], 1),
+            (files.certificate, second.certificate_pem(), 2),
+        ]  # fmt: skip
+        for path, content, failures in steps:
+            path.write_bytes(content)
+            server.call(tls.check_files)
+            eventually(lambda failures=failures: server.call(lambda: tls.load_failures) >= failures)
+            assert shown() == first.der
+            assert is_answered(before)
+        files.key.write_bytes(second.key_pem())
+        eventually(lambda: shown() == second.der)
+        assert is_answered(before)
 
 
 def test_a_client_certificate(tmp_path: Path) -> None:

@@ -40,10 +40,11 @@ class Identity:
         encryption = BestAvailableEncryption(password.encode()) if password else NoEncryption()
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
 
-    def issue(self, name: str, *, rsa_bits: int = 0) -> Identity:
+    def issue(self, name: str, *, rsa_bits: int = 0, is_expired: bool = False) -> Identity:
         """A certificate signed by this one."""
         key = _key(rsa_bits)
-        return Identity(builder_of(name, self.certificate.subject, key, ca=False).sign(self.key, hashes.SHA256()), key)
+        builder = builder_of(name, self.certificate.subject, key, ca=False, until=-0.5 if is_expired else 1)
+        return Identity(builder.sign(self.key, hashes.SHA256()), key)
 
 
 def authority(name: str) -> Identity:
@@ -78,12 +79,12 @@ def _name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def builder_of(name: str, issuer: x509.Name, key: Key, *, ca: bool) -> x509.CertificateBuilder:
-    """An unsigned certificate."""
+def builder_of(name: str, issuer: x509.Name, key: Key, *, ca: bool, until: float = 1) -> x509.CertificateBuilder:
+    """An unsigned certificate, valid from a day ago until so many days from now."""
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder(
         issuer_name=issuer, subject_name=_name(name), public_key=key.public_key(),
         serial_number=x509.random_serial_number(),
-        not_valid_before=now - timedelta(days=1), not_valid_after=now + timedelta(days=1),
+        not_valid_before=now - timedelta(days=1), not_valid_after=now + timedelta(days=until),
     )  # fmt: skip
     return builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import ctypes.util
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -131,6 +133,40 @@ class TlsPeer:
         client.send(self.shake_hands())
         while not self.handshaken:
             client.send(self.shake_hands(client.socket.recv(1 << 16)))
+
+
+class Updating:
+    """A TLS 1.3 connection on OpenSSL's own functions, because the standard library cannot ask for new keys.
+
+    Its constructor does the handshake on the client's socket, which waits. AssertionError if a function fails.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._library = library = ctypes.CDLL(ctypes.util.find_library("ssl"))
+        for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new"):
+            getattr(library, name).restype = ctypes.c_void_p
+        self._context = ctypes.c_void_p(library.SSL_CTX_new(ctypes.c_void_p(library.TLS_client_method())))
+        self._tls = ctypes.c_void_p(library.SSL_new(self._context))
+        client.socket.settimeout(None)
+        assert library.SSL_set_fd(self._tls, client.socket.fileno()) == 1
+        assert library.SSL_connect(self._tls) == 1
+        self._answer = ctypes.create_string_buffer(1 << 16)
+
+    def update(self, *, both: bool) -> None:
+        """Write with other keys from now on; ``both``: the server is asked to do so, too."""
+        assert self._library.SSL_key_update(self._tls, int(both)) == 1
+        assert self._library.SSL_do_handshake(self._tls) == 1
+
+    def ask(self, request: bytes) -> bytes:
+        """The next record of the answer."""
+        assert self._library.SSL_write(self._tls, request, len(request)) == len(request)
+        size = self._library.SSL_read(self._tls, self._answer, len(self._answer))
+        assert size > 0
+        return self._answer.raw[:size]
+
+    def close(self) -> None:
+        self._library.SSL_free(self._tls)
+        self._library.SSL_CTX_free(self._context)
 
 
 def answers(client: Client) -> bool:

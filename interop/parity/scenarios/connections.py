@@ -250,7 +250,7 @@ def _enforcing() -> Iterator[Scenario]:
                 f"client-certificates-{name}",
                 "B072 B073 B075",
                 *(Tls(client="client", on="before"), cluster_info(on="before"), *_now(name, mode, checked)),
-                *(step for client in ("", "client", "stranger") for step in _tried(client)),
+                *(step for client in ("", "client", "stranger", "expired") for step in _tried(client)),
                 cluster_info(on="before"),
             )
 
@@ -267,8 +267,10 @@ def _now(name: str, mode: str, checked: str) -> tuple[Step, ...]:
     )
 
 
-def _tried(client: str) -> tuple[Step, ...]:
-    return Tls(client=client, on=f"client {client}"), cluster_info(on=f"client {client}")
+def _tried(client: str) -> Iterator[Step]:
+    for version in ("TLSv1_2", "TLSv1_3"):
+        on = f"{version} {client}"
+        yield from (Tls(client=client, version=version, on=on), cluster_info(on=on))
 
 
 SCENARIOS = (
