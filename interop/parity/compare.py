@@ -47,12 +47,14 @@ _TIMESTAMP = re.compile(rb'"timestamp":(\d{13})\b')
 def settled(data: bytes, home: Path, ports: tuple[int, ...] = ()) -> bytes:
     """A frame without what depends on the machine and on the time."""
     kind, header, body = split(data)
+    return frame(numberless(header, ports), numberless(_settled_body(body, home), ports), kind)
+
+
+def _settled_body(body: bytes, home: Path) -> bytes:
     body = body.replace(str(home).encode(), b"HOME")
     if b"listenPort=" in body:
         body = re.sub(rb"(?m)^listenPort=[1-9]\d*$", b"listenPort=PORT", body)
-    if b'"timestamp":' in body:
-        body = _TIMESTAMP.sub(_without_now, body)
-    return frame(numberless(header, ports), numberless(body, ports), kind)
+    return _TIMESTAMP.sub(_without_now, body) if b'"timestamp":' in body else body
 
 
 def numberless(data: bytes, ports: tuple[int, ...]) -> bytes:
@@ -78,7 +80,7 @@ def differing(
 
 def file_text(content: bytes, home: Path) -> str:
     """A file's content without the machine in it: JSON with its members sorted, anything else as it is."""
-    _, _, body = split(settled(frame(b"", content), home))
+    body = _settled_body(content, home)
     try:
         return json.dumps(json.loads(body), sort_keys=True, ensure_ascii=False)
     except ValueError:

@@ -39,7 +39,7 @@ def receive(server: TimedServer, connection: ReactorConnection, data: bytes) -> 
     at = 0
     while at < len(data):
         size = next_frame(data, at, FRAME_BYTES_MAX)
-        server.controller.reactor_transport.frame(connection._number, data[at : at + size], False)
+        server.controller.reactor_transport.frame(connection._number, data[at : at + size], False, 0)
         at += size
 
 
