@@ -11,13 +11,11 @@ from pathlib import Path
 
 from rocketns.errors import StartupError
 from rocketns.logs import start_logging
-from rocketns.shadow.counting.kept import Samples
-from rocketns.shadow.counting.standing import Standing
-from rocketns.shadow.counting.summary import exit_status, summary
 from rocketns.shadow.options import parse
+from rocketns.shadow.page import report
 from rocketns.shadow.recording import Recorder
 from rocketns.shadow.running import Shadow
-from rocketns.shadow.status.page import report
+from rocketns.shadow.standing import Standing, summary
 from rocketns.tools.output import EXIT_UNREADABLE, complain, print_text
 
 WILDCARDS = ("0.0.0.0", "::", "")
@@ -44,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     print_text(summary(standing))
     if options.report is not None:
         return _write(Path(options.report), standing)
-    return exit_status(standing)
+    return standing.exit_status
 
 
 async def _run(shadow: Shadow) -> Standing:
@@ -59,7 +57,7 @@ def _write(path: Path, standing: Standing) -> int:
     except OSError as error:
         complain(f"rocketns shadow: the report cannot be written to {path}: {error.strerror}")
         return EXIT_UNREADABLE
-    return exit_status(standing)
+    return standing.exit_status
 
 
 def check_upstream(upstream: tuple[str, int], bind: str, port: int) -> None:
@@ -97,14 +95,11 @@ def write_report(path: Path, standing: Standing) -> list[Path]:
     path.write_text(report(standing), "utf-8")
     frames = path.with_name(path.name + FRAMES)
     frames.unlink(missing_ok=True)
-    if not any(kept.pair for kept in standing.counts.samples):
+    samples = sorted(standing.counts.samples, key=lambda kept: kept.at_ms)
+    if not any(kept.pair for kept in samples):
         return [path]
-    _write_frames(frames, standing.counts.samples)
-    return [path, frames]
-
-
-def _write_frames(path: Path, samples: Samples) -> None:
-    with Recorder(path, note="pairs that differ") as recorder:
+    with Recorder(frames, note="pairs that differ") as recorder:
         for kept in samples:
             if kept.pair is not None:
                 recorder.record(kept.pair, kept.outcome)
+    return [path, frames]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
-from rocketns.shadow.judge.starting import SETTLE_S
 from rocketns.tools.arguments import Parser, addr, address, number, seconds
 
 DEFAULT_PORT, PORT_MAX = 9876, 65_535
+# Brokers register every 30 s, and at most every 60 s: until then a name server that started has not heard of them.
+SETTLE_S = 60.0
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 TIME = re.compile(r"([0-9]{1,6})([smhd])")
 

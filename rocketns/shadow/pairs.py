@@ -1,33 +1,35 @@
-"""One request with its two answers, and the bytes in which the relay hands it to the judge.
-
-The relay counts pairs of equal frames itself and sends the others, and the first pair of every connection: of it the
-judge learns which clients there are, and counts it if it is equal.
-
-A packed pair is a length (of what follows) and the fields below; all numbers are big-endian. A length of -1 is a
-missing answer, and not-a-number a missing time. Frames are whole, with their own four bytes of length.
-"""
+"""Pairs of answers to one request: how each compares, their numbers, and the first ones that differ. All is bounded."""
 
 from __future__ import annotations
 
-import math
-import struct
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
+
+from rocketns.protocol.codes import request_name
 
 # Two answers of 16 MiB, the largest frame of Java's own decoder, and a request. A larger pair is skipped.
 PAIR_BYTES_MAX = 40 * 1024 * 1024
 PEER_BYTES_MAX = 255
 # An own answer that comes so long after the upstream's is `late`.
 LATE_MS = 1000.0
-
-_LENGTH = struct.Struct(">I")
-# connection, at_ms, upstream_ms, own_ms; bytes of peer, request, upstream's and own answer
-_FIELDS = struct.Struct(">qqddHiii")
-_NONE = -1
+# Names of clients and releases; all others are one. They are chosen by peers.
+NAMES_MAX = 100
+OTHERS = "others"
+KEPT_MAX = 100
+# Of the frames of all kept pairs. A pair whose frames find no room is kept without them.
+KEPT_BYTES_MAX = 16 * 1024 * 1024
+PAIR_KEPT_BYTES_MAX = 256 * 1024
+# What differs in one pair: so many members at the most.
+DIFFERENCES_MAX = 20
+SHOWN_CHARACTERS = 200
 
 
 class Outcome(StrEnum):
-    """One for each pair. Pairs for which the judge had no room were not compared: they are counted as skipped."""
+    """One for each pair, in the order in which reports list them. Pairs for which the judge had no room were not
+    compared: they are counted as skipped."""
 
     EQUAL = "equal"  # the same bytes
     ORDER = "order"  # equal but for the order of lists and maps, time stamps, and the numbers of releases and machines
@@ -57,92 +59,130 @@ class Pair(NamedTuple):
     upstream_ms: float | None
     own_ms: float | None
 
-
-# The connection of what is no pair, but a notice of the relay.
-NOTICE = -1
-
-
-def own_began(at_ms: int, addr: str) -> Pair:
-    """The relay's notice that its own half answers at ``host:port``, and since when: at the start, and again when the
-    half or the judge was started again."""
-    return Pair(NOTICE, addr, at_ms, b"", None, None, None, None)
+    @property
+    def frame_bytes(self) -> int:
+        """Of its frames."""
+        return len(self.request) + len(self.upstream or b"") + len(self.own or b"")
 
 
-def bounded(pair: Pair) -> bool:
-    """Whether the pair fits into a message; the relay counts others as skipped."""
-    return len(pair.request) + _size(pair.upstream) + _size(pair.own) <= PAIR_BYTES_MAX - _FIELDS.size - PEER_BYTES_MAX
+class Difference(NamedTuple):
+    """One member: its path, such as ``body.brokerDatas[a].cluster``, and its text on both sides, "" where it is not
+    there. Texts are cut to SHOWN_CHARACTERS."""
+
+    path: str
+    upstream: str
+    own: str
 
 
-def packed(pair: Pair) -> bytes:
-    """The message of a pair. ValueError if it is not `bounded`."""
-    if not bounded(pair):
-        raise ValueError(f"a pair of more than {PAIR_BYTES_MAX} bytes")
-    peer = pair.peer.encode("utf-8", "replace")[:PEER_BYTES_MAX]
-    upstream, own = pair.upstream, pair.own
-    fields = _FIELDS.pack(
-        pair.connection,
-        pair.at_ms,
-        _time(pair.upstream_ms),
-        _time(pair.own_ms),
-        len(peer),
-        len(pair.request),
-        _NONE if upstream is None else len(upstream),
-        _NONE if own is None else len(own),
-    )
-    size = len(fields) + len(peer) + len(pair.request) + _size(upstream) + _size(own)
-    return b"".join((_LENGTH.pack(size), fields, peer, pair.request, upstream or b"", own or b""))
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A pair that differs. ``question`` is the same for pairs that ask the same: a hash of the request without its
+    opaque. ``times`` counts them. ``pair`` is None if its frames found no room."""
+
+    question: str
+    at_ms: int
+    peer: str
+    client: str
+    request: str
+    outcome: Outcome
+    note: str
+    differences: tuple[Difference, ...]
+    pair: Pair | None = None
+    times: int = 1
 
 
-class Unpacking:
-    """Pairs from a stream of packed ones. It holds one unfinished message at most, which is below PAIR_BYTES_MAX."""
+class Samples:
+    """The first of each question, KEPT_MAX of them. ``more`` counts pairs of other questions, which found no room."""
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self.more = 0
+        self._kept: dict[str, Kept] = {}
+        self._bytes = 0
 
-    def feed(self, data: bytes) -> list[Pair]:
-        """The pairs that these bytes finish. ValueError for bytes that no relay sends: the stream is lost then."""
-        self._rest += data
-        found, start = [], 0
-        while (end := self._end(start)) is not None:
-            found.append(_unpacked(bytes(memoryview(self._rest)[start + _LENGTH.size : end])))
-            start = end
-        del self._rest[:start]
-        return found
+    def __iter__(self) -> Iterator[Kept]:
+        return iter(self._kept.values())
 
-    def _end(self, start: int) -> int | None:
-        """Where the message that starts here ends; None while it is not whole."""
-        if len(self._rest) < start + _LENGTH.size:
-            return None
-        (size,) = _LENGTH.unpack_from(self._rest, start)
-        if not _FIELDS.size <= size <= PAIR_BYTES_MAX:
-            raise ValueError(f"a pair of {size} bytes")
-        end = start + _LENGTH.size + int(size)
-        return end if end <= len(self._rest) else None
+    def __len__(self) -> int:
+        return len(self._kept)
 
-
-def _unpacked(data: bytes) -> Pair:
-    connection, at_ms, upstream_ms, own_ms, *sizes = _FIELDS.unpack_from(data)
-    if min(sizes[:2]) < 0 or min(sizes) < _NONE or _FIELDS.size + sum(max(size, 0) for size in sizes) != len(data):
-        raise ValueError("a pair whose lengths do not add up")
-    parts: list[bytes | None] = []
-    start = _FIELDS.size
-    for size in sizes:
-        parts.append(None if size == _NONE else data[start : start + size])
-        start += max(size, 0)
-    peer, request, upstream, own = parts
-    assert peer is not None
-    assert request is not None
-    shown = peer.decode("utf-8", "replace")
-    return Pair(connection, shown, at_ms, request, upstream, own, _known(upstream_ms), _known(own_ms))
+    def add(self, kept: Kept) -> None:
+        """Keep a pair, or count it."""
+        known = self._kept.get(kept.question)
+        if known is not None:
+            self._kept[kept.question] = replace(known, times=known.times + kept.times)
+            return
+        if len(self._kept) >= KEPT_MAX:
+            self.more += kept.times
+            return
+        size = 0 if kept.pair is None else kept.pair.frame_bytes
+        if size > PAIR_KEPT_BYTES_MAX or self._bytes + size > KEPT_BYTES_MAX:
+            kept, size = replace(kept, pair=None), 0
+        self._bytes += size
+        self._kept[kept.question] = kept
 
 
-def _size(answer: bytes | None) -> int:
-    return 0 if answer is None else len(answer)
+@dataclass(slots=True)
+class Counts:
+    """``outcomes`` has pairs by name of the request and outcome, ``listed`` by id of docs/differences.md.
+
+    ``clients`` are languages and versions of peers, ``releases`` those of the upstream's answers; both are counted in
+    pairs that were judged. ``skipped`` pairs found no room, or are too large. ``first_ms`` and ``last_ms`` are the wall
+    clock at the first and the last unwanted pair.
+    """
+
+    outcomes: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
+    listed: Counter[str] = field(default_factory=Counter)
+    clients: Counter[str] = field(default_factory=Counter)
+    releases: Counter[str] = field(default_factory=Counter)
+    skipped: int = 0
+    first_ms: int | None = None
+    last_ms: int | None = None
+    samples: Samples = field(default_factory=Samples)
+
+    def add(self, code: int, outcome: Outcome, number: int = 1) -> None:
+        """So many pairs of a request code."""
+        self.outcomes[request_name(code), outcome] += number
+
+    def add_unwanted(self, code: int, kept: Kept) -> None:
+        """Pairs that an operator should see."""
+        self.add(code, kept.outcome, kept.times)
+        self.first_ms = min(self.first_ms or kept.at_ms, kept.at_ms)
+        self.last_ms = max(self.last_ms or kept.at_ms, kept.at_ms)
+        self.samples.add(kept)
+
+    def add_client(self, name: str) -> None:
+        """A pair of such a client."""
+        _add(self.clients, name)
+
+    def add_release(self, name: str) -> None:
+        """An answer of an upstream of such a release."""
+        _add(self.releases, name)
+
+    def of(self, outcome: Outcome) -> int:
+        """Pairs of all requests with such an outcome."""
+        return sum(number for (_, one), number in self.outcomes.items() if one is outcome)
+
+    @property
+    def judged(self) -> int:
+        """Pairs that were compared and count: those while brokers still register do not."""
+        return self.outcomes.total() - self.of(Outcome.WARMING)
+
+    @property
+    def unwanted(self) -> int:
+        """Pairs that an operator should look at."""
+        return sum(self.of(outcome) for outcome in UNWANTED)
+
+    def by_request(self) -> list[tuple[str, dict[Outcome, int]]]:
+        """Each request with its numbers: those that differ most first, then the most frequent."""
+        names = {name for name, _ in self.outcomes}
+        rows = [(name, {one: self.outcomes[name, one] for one in Outcome}) for name in names]
+        return sorted(rows, key=_interest)
 
 
-def _time(value: float | None) -> float:
-    return math.nan if value is None else value
+def _interest(row: tuple[str, dict[Outcome, int]]) -> tuple[int, int, str]:
+    name, numbers = row
+    return -sum(numbers[one] for one in UNWANTED), -sum(numbers.values()), name
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _add(names: Counter[str], name: str) -> None:
+    names[name if name in names or len(names) < NAMES_MAX else OTHERS] += 1

@@ -26,11 +26,9 @@ from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import request_name
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.comparing.comparing import Comparing, Finding
-from rocketns.shadow.counting.counts import Counts
 from rocketns.shadow.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, parse_replay
-from rocketns.shadow.pairs import UNWANTED, Outcome, Pair
-from rocketns.shadow.recording import Recording
-from rocketns.shadow.secrets import clean_answer, decoded
+from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
+from rocketns.shadow.recording import Recording, clean_answer, decoded
 from rocketns.shadow.tree import UnreadableError
 from rocketns.tools.output import Report, TextTable, complain, print_json, print_report
 
@@ -115,7 +113,7 @@ class Shown(NamedTuple):
 
 @dataclass(slots=True)
 class Result(Counts):
-    """``number`` and ``unwanted`` are about pairs whose answers were compared. ``oneway`` requests have no answer;
+    """``judged`` and ``unwanted`` are about pairs whose answers were compared. ``oneway`` requests have no answer;
     ``unanswered`` ones had none when they were recorded. ``unsent`` may change something, or are unknown."""
 
     sent: int = 0
@@ -218,7 +216,7 @@ def main(arguments: Sequence[str]) -> int:
         print_json(as_json(result, options.to))
     else:
         print_report(report(result, options.to))
-    if not result.number:
+    if not result.judged:
         complain("rocketns replay: nothing was compared; --all sends requests that change something, too")
         return EXIT_UNUSABLE
     return EXIT_DIFFERENT if result.unwanted else EXIT_SAME
@@ -239,11 +237,11 @@ async def _run(options: Namespace) -> Result:
 
 def report(result: Result, addr: str) -> Report:
     """For people."""
-    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.number} answers compared."]
+    parts: Report = [f"{result.sent} requests were sent to {addr}, and {result.judged} answers compared."]
     parts += [f"{result.unsent} were not sent: they may change something."] if result.unsent else []
     parts += [f"{result.oneway} have no answer (oneway)."] if result.oneway else []
     parts += [f"{result.unanswered} had no recorded answer."] if result.unanswered else []
-    if result.number:
+    if result.judged:
         names = sorted({name for name, _ in result.outcomes})
         rows = [(name, *(str(result.outcomes[name, outcome]) for outcome in COLUMNS)) for name in names]
         parts.append(TextTable(("REQUEST", *(str(outcome).upper() for outcome in COLUMNS)), rows))
@@ -264,7 +262,7 @@ def _lines(shown: Shown) -> list[str]:
 def as_json(result: Result, addr: str) -> dict[str, Any]:
     """For programs."""
     return {
-        "to": addr, "sent": result.sent, "compared": result.number, "unsent": result.unsent, "oneway": result.oneway,
+        "to": addr, "sent": result.sent, "compared": result.judged, "unsent": result.unsent, "oneway": result.oneway,
         "unanswered": result.unanswered, "outcomes": {str(one): result.of(one) for one in COLUMNS},
         "listed": dict(result.listed),
         "differing": [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import importlib.util
 import logging
 import resource
 import signal
@@ -14,7 +13,6 @@ import time
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rocketns.addresses import with_port
 from rocketns.client.name_server import NameServer
@@ -26,18 +24,14 @@ from rocketns.errors import RocketnsError, StartupError
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.listening import bind
 from rocketns.server.tls.contexts import TlsContexts
-from rocketns.shadow.counting.counts import Counts
-from rocketns.shadow.counting.standing import Standing, duration
-from rocketns.shadow.counting.telling import Listening
-from rocketns.shadow.half.half import OwnHalf
-from rocketns.shadow.judge.starting import command
-from rocketns.shadow.judging import JudgeLink
-from rocketns.shadow.pairs import Outcome, own_began
+from rocketns.shadow.half import OwnHalf
+from rocketns.shadow.judge import Asker, Judging
+from rocketns.shadow.judging import Judge
+from rocketns.shadow.pairs import Outcome
 from rocketns.shadow.relay.client import EitherClient, PlainClient
 from rocketns.shadow.relay.relay import Relay, Upstream
-
-if TYPE_CHECKING:
-    from rocketns.shadow.status.server import StatusServer
+from rocketns.shadow.standing import Standing
+from rocketns.shadow.status import StatusPort
 
 log = logging.getLogger("rocketns.shadow")
 
@@ -49,17 +43,15 @@ FLUSH_EVERY_S = 1.0
 JUDGED_WITHIN_S = 10.0
 # At the end, for the other answer to requests that one server has answered.
 ANSWERED_WITHIN_S = 3.0
-STATUS_NEEDS = "--status needs aiohttp and prometheus-client: pip install 'rocketns[admin]'"
 
 
 class Shadow:
-    """`run` once. ``counts`` are the pairs by outcome, those of the relay are in ``relay.counts``."""
+    """`run` once."""
 
     def __init__(self, options: Namespace, folder: Path) -> None:
         """StartupError if the address or a file is not usable. ``folder`` is the own half's, and empty."""
         self.options = options
         self.upstream = Upstream(*options.upstream)
-        self.counts = Counts()
         self._given = _read(options.config_file)
         self._tls = TlsConfig.read(options.system, {})
         self._context: ssl.SSLContext | None = None
@@ -71,9 +63,7 @@ class Shadow:
         self.port = self._listening.address[1]
         self._folder = folder
         self._began_ms = _epoch_ms()
-        self._status = self._status_server()
-        self._told = Listening()
-        self.judge = JudgeLink(command(options), self.heard, self._judge_began)
+        self._status = None if options.status is None else StatusPort(options.status, self.standing)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop``, or the time is over."""
@@ -86,7 +76,7 @@ class Shadow:
         if self._status is not None:  # before there are processes to be ended if its port is in use
             await self._status.start()
         self.half.start()
-        self.judge.start()
+        self.judging.start()
         self.relay.start()
         server = await self._listening.serve(self._client)
         log.info("the shadow of %s listens at %s", self.upstream, with_port(*self._listening.address))
@@ -94,7 +84,7 @@ class Shadow:
             await asyncio.wait_for(self._until(stop), self.options.for_s)
         server.close()
         if self._status is not None:
-            await self._status.stop()
+            self._status.stop()
         await self.relay.wait_for_answers(ANSWERED_WITHIN_S)
         self.relay.stop()
         await self._end()
@@ -104,40 +94,31 @@ class Shadow:
         self._client_of_servers = RemotingClient(lambda: TlsConfig.read(options.system, {}), failures=logging.DEBUG)
         server = NameServer(self._client_of_servers, str(self.upstream), SerializeType.JSON)
         plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
-        self.half = OwnHalf(self._folder, server, plain, self._given, self._tell_began, journal=options.journal,
+        self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
                             ns=f"shadow_{self.port}", settle_s=options.settle_s)  # fmt: skip
+        reference = None if options.reference is None else with_port(*options.reference)
+        self.judge = Judge(options.settle_s)
+        self.judging = Judging(self.judge, Asker(str(self.upstream), reference, options.system), self._half_addr)
         self._make_upstream_context()
         upstream_tls = None if self._context is None else self._upstream_context
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
-            self.upstream, self.half, self.judge.send, frame_bytes_max=limits.frame_bytes_max,
+            self.upstream, self.half, self.judging.send, frame_bytes_max=limits.frame_bytes_max,
             connections_max=connections_max(), proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls,
             ends_tls=self._ends_tls,
         )  # fmt: skip
 
-    def _status_server(self) -> StatusServer | None:
-        if self.options.status is None:
-            return None
-        if any(importlib.util.find_spec(name) is None for name in ("aiohttp", "prometheus_client")):
-            raise StartupError(STATUS_NEEDS)
-        from rocketns.shadow.status.server import StatusServer
-
-        return StatusServer(self.options.status, self.standing)
-
     def standing(self) -> Standing:
         """How it stands now."""
         self.flush()
-        reference = None if self.options.reference is None else with_port(*self.options.reference)
-        return Standing(self.counts, str(self.upstream), self._began_ms, _epoch_ms(), reference, self._half_text(),
-                        self.relay.counts.items())  # fmt: skip
-
-    def _half_text(self) -> str:
-        if self.half.port is None:
-            return "its own half does not run"
-        if not self.half.is_settled:
-            return f"knows all brokers in {duration(self.half.settles_in_s * 1000)}"
-        return "runs"
+        options, half = self.options, self.half
+        return Standing(
+            self.judge.counts, str(self.upstream), with_port(*self._listening.address), self._began_ms, _epoch_ms(),
+            None if half.port is None else round(half.settles_in_s, 1),
+            None if options.reference is None else with_port(*options.reference),
+            self.upstream.trouble, self.relay.counts.items(),
+        )  # fmt: skip
 
     def _upstream_context(self) -> ssl.SSLContext | None:
         return self._context
@@ -178,36 +159,22 @@ class Shadow:
 
     async def _end(self) -> None:
         self._client_of_servers.close()
-        await self.judge.finish(JUDGED_WITHIN_S)  # it may still ask the half
+        await self.judging.finish(JUDGED_WITHIN_S)  # it may still ask the half
         await self.half.stop()
         self.flush()
-
-    # Pairs
-
-    def heard(self, data: bytes) -> None:
-        """What the judge says: counts since it last did."""
-        try:
-            for counts in self._told.feed(data):
-                self.judge.note_told(counts.number)
-                self.counts.merge(counts)
-        except ValueError as error:
-            log.error("the judge cannot be understood: %s", error)
-            self.judge.kill()
-
-    def _judge_began(self) -> None:
-        self._told = Listening()
-        self._tell_began()
 
     def flush(self) -> None:
         """Add what the relay counted by itself."""
         for code, number in self.relay.pairing.take_equal().items():
-            self.counts.add(code, Outcome.EQUAL, number)
-        self.counts.skipped += self.relay.take_skipped() + self.judge.take_lost()
+            self.judge.counts.add(code, Outcome.EQUAL, number)
+        self.judge.counts.skipped += self.relay.take_skipped()
 
-    def _tell_began(self) -> None:
-        """Both the half and the judge may be started again."""
+    def _half_changed(self) -> None:
         if self.half.port is not None:
-            self.judge.send(own_began(self.half.began_ms, f"127.0.0.1:{self.half.port}"))
+            self.judge.begin(self.half.began_ms)
+
+    def _half_addr(self) -> str | None:
+        return None if self.half.port is None else f"127.0.0.1:{self.half.port}"
 
 
 def _epoch_ms() -> int:

@@ -17,7 +17,8 @@ from rocketns.config.properties import OwnConfig
 from rocketns.config.system import SYSTEM_PROPERTIES, SystemProperty
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.server.control.measures import BOUNDS_S
-from rocketns.shadow.status.metrics import FAMILIES as OF_THE_SHADOW
+from rocketns.shadow.status import METRICS as OF_THE_SHADOW
+from rocketns.shadow.status import ShadowMetric
 from tests.check.source import ROOT
 
 PROPERTIES = f"""# Options and properties
@@ -75,7 +76,7 @@ start of the server and only where `rocketns.adminPort` is set.
 SHADOW = """
 ## The shadow
 
-`GET /metrics` of `rocketns shadow --status` has these instead of those above, and the first line of the next section.
+`GET /metrics` of `rocketns shadow --status` has these instead of those above.
 """
 
 PROCESS = """
@@ -164,10 +165,10 @@ def metrics_page() -> str:
     return f"{METRICS}{themes}\n{cut}{SHADOW}\n{_table(METRICS_HEAD, _rows(OF_THE_SHADOW))}\n{PROCESS}"
 
 
-def _rows(families: Iterable[Family]) -> Iterator[tuple[str, ...]]:
+def _rows(families: Iterable[Family | ShadowMetric]) -> Iterator[tuple[str, ...]]:
     for family in families:
         labels = "<br>".join(f"`{name}`: {values}" for name, values in family.labels.items())
-        yield f"`{family.name}`", family.kind.value, family.meaning, labels
+        yield f"`{family.name}`", str(family.kind), family.meaning, labels
 
 
 def folders_page() -> str:

@@ -14,9 +14,8 @@ import pytest
 from interop.harness.servers import NameServer
 from interop.traffic.corpus import CORPUS, play
 from rocketns.protocol.command import decode
-from rocketns.shadow.recording import Recording
+from rocketns.shadow.recording import SECRET_FIELDS, Recording
 from rocketns.shadow.replay import Result
-from rocketns.shadow.secrets import SECRET_FIELDS
 
 CLIENTS = (
     "broker-4.9.7", "broker-5.3.3", "broker-5.5.0", "go", "java-4.9.7", "java-5.5.0", "master-5.5.0", "mqadmin-5.5.0",
@@ -43,7 +42,7 @@ def test_every_client_gets_the_answers_that_java_gave(played: Result) -> None:
     assert played.shown == []
     assert (played.unanswered, played.listed) == (0, Counter())
     pairs = [recorded.pair for recorded in Recording(CORPUS).pairs()]
-    assert (played.sent, played.number) == (len(pairs), sum(pair.upstream is not None for pair in pairs))
+    assert (played.sent, played.judged) == (len(pairs), sum(pair.upstream is not None for pair in pairs))
     assert {pair.peer for pair in pairs} == set(CLIENTS)
     assert {decode(pair.request).code for pair in pairs} == ASKED
 

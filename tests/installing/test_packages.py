@@ -254,7 +254,7 @@ def compiled() -> set[str]:
 
 
 def others() -> set[str]:
-    shown = ["pipeline/report/templates", "admin/page/static", "shadow/status/static"]
+    shown = ["pipeline/report/templates", "admin/page/static", "shadow/static"]
     folders = [ROOT / "rocketns" / folder for folder in shown]
     found = {path for folder in folders for path in folder.iterdir()} | set((ROOT / "rocketns").rglob("*.pxd"))
     made = {f"rocketns/tools/completions/rocketns.{shell}" for shell in SHELLS}

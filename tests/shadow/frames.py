@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns.shadow.counting.kept import Difference, Kept
-from rocketns.shadow.pairs import Outcome, Pair
+from rocketns.shadow.pairs import Difference, Kept, Outcome, Pair
 
 NOW_MS = 1_764_000_000_000
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from rocketns.shadow import tree
 from rocketns.shadow.comparing.comparing import NO_FRAME, Comparing, Finding
 from rocketns.shadow.comparing.listed import SEEN
-from rocketns.shadow.counting.kept import SHOWN_CHARACTERS
-from rocketns.shadow.pairs import Outcome, Pair
+from rocketns.shadow.pairs import SHOWN_CHARACTERS, Outcome, Pair
 from tests.shadow.frames import NOW_MS, answer, binary_answer, broker, compact, pair, request, route
 
 INFO = {"brokerAddrTable": {"a": broker("a"), "b": broker("b")}, "clusterAddrTable": {"C": ["a", "b"], "D": ["x", "y"]}}

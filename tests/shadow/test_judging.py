@@ -10,11 +10,9 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import decode
 from rocketns.shadow.comparing.cases import asked
-from rocketns.shadow.counting.counts import Counts
-from rocketns.shadow.judge.judging import Judge
-from rocketns.shadow.judge.questions import Again, may_be_asked_again, question_of, text_of, with_opaque
-from rocketns.shadow.judge.waiting import ASK_AFTER_S, Waiting
-from rocketns.shadow.pairs import Outcome, Pair, own_began
+from rocketns.shadow.judging import Judge, all_say_the_same, examine, examine_again
+from rocketns.shadow.pairs import Counts, Outcome, Pair
+from rocketns.shadow.questions import ASK_AFTER_S, Again, Waiting, may_be_asked_again, question_of, text_of, with_opaque
 from tests.shadow.frames import NOW_MS, answer, pair, request, route
 
 HERE, THERE, ELSEWHERE = answer(route("a")), answer(route("b")), answer(route("c"))
@@ -25,8 +23,13 @@ ASKED = b"asked again"
 def judge() -> Judge:
     """Its own half is warm at NOW_MS."""
     made = Judge(SETTLE_S)
-    made.take(own_began(NOW_MS - int(SETTLE_S * 1000), "127.0.0.1:9000"), 0.0)
+    made.begin(NOW_MS - SETTLE_S * 1000)
     return made
+
+
+def take(judging: Judge, one: Pair) -> Outcome | None:
+    (judged,) = examine([one])
+    return judging.take(one, judged, 0.0)
 
 
 def numbers(counts: Counts) -> dict[Outcome, int]:
@@ -40,12 +43,15 @@ def due(judging: Judge, now_s: float = ASK_AFTER_S) -> Waiting:
 
 
 def settle(judging: Judge, **again: Any) -> Outcome:
-    return judging.settle(due(judging), Again(**{"request": request()} | again), NOW_MS + 1000)
+    waiting = due(judging)
+    pair = waiting.pair._replace(at_ms=NOW_MS + 1000, upstream=again["upstream"], own=again["own"])
+    finding, is_noise = examine_again(pair, again.get("reference"))
+    return judging.settle(waiting, pair, finding, is_noise=is_noise)
 
 
 def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> None:
     judging = judge()
-    assert judging.take(pair(HERE, THERE), 0.0) is None
+    assert take(judging, pair(HERE, THERE)) is None
     assert judging.questions.take_due(ASK_AFTER_S - 0.01) is None
     assert due(judging).pair.request == request()
     assert numbers(judging.counts) == {}
@@ -53,14 +59,14 @@ def test_a_read_that_differs_is_asked_again_after_a_second_and_not_before() -> N
 
 def test_what_is_the_same_when_it_is_asked_again_is_settled() -> None:
     judging = judge()
-    judging.take(pair(HERE, THERE), 0.0)
+    take(judging, pair(HERE, THERE))
     assert settle(judging, upstream=THERE, own=THERE) is Outcome.SETTLED
     assert judging.counts.unwanted == 0
 
 
 def test_what_still_differs_is_different_and_kept_with_what_was_answered_then() -> None:
     judging = judge()
-    judging.take(pair(HERE, THERE), 0.0)
+    take(judging, pair(HERE, THERE))
     assert settle(judging, upstream=HERE, own=ELSEWHERE) is Outcome.DIFFERENT
     (kept,) = judging.counts.samples
     assert kept.pair is not None
@@ -71,7 +77,7 @@ def test_what_still_differs_is_different_and_kept_with_what_was_answered_then() 
 def test_pairs_with_the_same_question_are_asked_once_and_counted_each() -> None:
     judging = judge()
     for opaque in range(3):
-        judging.take(pair(HERE, THERE, request(opaque=opaque)), 0.0)
+        take(judging, pair(HERE, THERE, request(opaque=opaque)))
     assert len(judging.questions) == 1
     settle(judging, upstream=HERE, own=THERE)
     assert numbers(judging.counts) == {Outcome.DIFFERENT: 3}
@@ -93,7 +99,7 @@ def test_where_the_two_others_differ_wherever_rocketns_does_it_is_noise(
 ) -> None:
     """rocketns lacks broker a and has broker b."""
     judging = judge()
-    judging.take(pair(HERE, THERE), 0.0)
+    take(judging, pair(HERE, THERE))
     assert settle(judging, upstream=HERE, own=THERE, reference=reference) is outcome
 
 
@@ -103,24 +109,24 @@ WRITES = [103, 104, 904, 322, 100, 102, 205, 216, 217, 318, 327]
 @pytest.mark.parametrize("code", [*WRITES, RequestCode.GET_TOPICS_BY_CLUSTER, 21070, 9999])
 def test_writes_heartbeats_and_costly_reads_are_never_asked_again(code: int) -> None:
     judging = judge()
-    judging.take(pair(answer(extFields={"x": "1"}), answer(extFields={"x": "2"}), request(code)), 0.0)
+    take(judging, pair(answer(extFields={"x": "1"}), answer(extFields={"x": "2"}), request(code)))
     assert len(judging.questions) == 0
     assert numbers(judging.counts) == {Outcome.DIFFERENT: 1}
 
 
 def test_a_write_whose_answer_came_late_and_differs_is_late() -> None:
     judging = judge()
-    assert judging.take(pair(answer(code=1), answer(), request(103), own_ms=1002.0), 0.0) is Outcome.LATE
-    assert judging.take(pair(answer(code=1), answer(), request(103), own_ms=1001.0), 0.0) is Outcome.DIFFERENT
+    assert take(judging, pair(answer(code=1), answer(), request(103), own_ms=1002.0)) is Outcome.LATE
+    assert take(judging, pair(answer(code=1), answer(), request(103), own_ms=1001.0)) is Outcome.DIFFERENT
 
 
 def test_what_differs_before_brokers_registered_does_not_count() -> None:
     judging = Judge(SETTLE_S)
-    assert judging.take(pair(HERE, THERE), 0.0) is Outcome.WARMING
-    judging.take(own_began(NOW_MS, "127.0.0.1:9000"), 0.0)
+    assert take(judging, pair(HERE, THERE)) is Outcome.WARMING
+    judging.begin(NOW_MS)
     almost = pair(HERE, THERE, at_ms=NOW_MS + int(SETTLE_S * 1000) - 1)
-    assert judging.take(almost, 0.0) is Outcome.WARMING
-    assert judging.take(almost._replace(at_ms=almost.at_ms + 1), 0.0) is None
+    assert take(judging, almost) is Outcome.WARMING
+    assert take(judging, almost._replace(at_ms=almost.at_ms + 1)) is None
 
 
 OLD, NEW = {"T": "a:4"}, {"T": "a:8"}
@@ -131,7 +137,7 @@ SLAVE = {"brokerName": "a", "brokerAddr": "10.0.0.2:10911", "clusterName": "C", 
 def warm_judge() -> Judge:
     """Its own half is warm."""
     made = Judge(0.0)
-    made.take(own_began(NOW_MS, "127.0.0.1:9000"), 0.0)
+    made.begin(NOW_MS)
     return made
 
 
@@ -154,12 +160,13 @@ def due_after_a_second(judging: Judge) -> Waiting:
 def settle_registration(judging: Judge, *said: tuple[bytes, bytes], now_ms: int = NOW_MS + 1000) -> Outcome:
     """What both servers say to each request that is asked instead."""
     waiting = due_after_a_second(judging)
-    found = [Again(asks, *both) for asks, both in zip(waiting.asks, said, strict=True)]
-    return judging.settle_registration(waiting, found, now_ms)
+    found = [Again(asks, *both) for asks, both in zip(waiting.judged.asks, said, strict=True)]
+    is_same = all_say_the_same(found, waiting.judged.broker[1], now_ms)
+    return judging.settle_registration(waiting, now_ms, is_same=is_same)
 
 
 def asks(judging: Judge) -> list[tuple[int, dict[str, str | None] | None]]:
-    commands = [decode(one) for one in due_after_a_second(judging).asks]
+    commands = [decode(one) for one in due_after_a_second(judging).judged.asks]
     return [(one.code, one.ext_fields) for one in commands]
 
 
@@ -173,7 +180,7 @@ def asks(judging: Judge) -> list[tuple[int, dict[str, str | None] | None]]:
 )
 def test_it_is_asked_for_what_differs_after_a_second(upstream: bytes, own: bytes, asked: list[int]) -> None:
     judging = warm_judge()
-    assert judging.take(registration(upstream, own), 0.0) is None
+    assert take(judging, registration(upstream, own)) is None
     found = asks(judging)
     assert [code for code, _ in found] == asked
     assert (219, {"namespace": "ORDER_TOPIC_CONFIG"}) in found or 219 not in asked
@@ -190,12 +197,12 @@ def test_it_is_asked_for_what_differs_after_a_second(upstream: bytes, own: bytes
 )
 def test_anything_else_that_differs_is_different_at_once(upstream: bytes, own: bytes) -> None:
     judging = warm_judge()
-    assert judging.take(registration(upstream, own), 0.0) is Outcome.DIFFERENT
+    assert take(judging, registration(upstream, own)) is Outcome.DIFFERENT
 
 
 def test_items_that_both_have_a_second_later_settle_it() -> None:
     judging = warm_judge()
-    judging.take(registration(registered(OLD), registered(NEW)), 0.0)
+    take(judging, registration(registered(OLD), registered(NEW)))
     now = answer({"table": NEW})
     assert settle_registration(judging, (now, now)) is Outcome.SETTLED
     assert (judging.counts.of(Outcome.SETTLED), judging.counts.unwanted) == (1, 0)
@@ -204,7 +211,7 @@ def test_items_that_both_have_a_second_later_settle_it() -> None:
 def test_servers_that_refuse_in_the_same_way_settle_nothing() -> None:
     said = answer(code=16)
     judging = warm_judge()
-    judging.take(registration(registered(OLD), registered(NEW)), 0.0)
+    take(judging, registration(registered(OLD), registered(NEW)))
     assert settle_registration(judging, (said, said)) is Outcome.DIFFERENT
 
 

@@ -1,88 +1,96 @@
-"""The shadow's processes, their pairs as bytes, and the mute half."""
+"""The shadow's processes, and the mute half."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import multiprocessing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interop.harness import codes, payloads
 from interop.harness.wire import Client, eventually
-from rocketns.shadow.half.half import settings, taken_from
-from rocketns.shadow.judging import JudgeLink
-from rocketns.shadow.pairs import PAIR_BYTES_MAX, Pair, Unpacking, bounded, own_began, packed
-from tests.shadow.frames import NOW_MS, answer, pair
+from rocketns.shadow import judge as judging_process
+from rocketns.shadow.half import settings, taken_from
+from rocketns.shadow.judge import Asker, Judging
+from rocketns.shadow.judging import Judge
+from rocketns.shadow.pairs import Counts, Outcome
+from rocketns.shadow.questions import Again
+from tests.shadow.frames import NOW_MS, answer, pair, request
 from tests.support.inprocess import TimedServer
 from tests.support.receiver import Receiver
 
-ONE = Pair(7, "10.0.0.1:40000", 1_700_000_000_000, b"request", b"upstream", b"own", 1.5, 0.25)
-TIMES = st.none() | st.floats(0, 1e6)
-ANSWERS = st.none() | st.binary(max_size=50)
-ANY = st.builds(
-    Pair, st.integers(0, 2**63 - 1), st.text(max_size=20), st.integers(0, 2**53), st.binary(max_size=50),
-    ANSWERS, ANSWERS, TIMES, TIMES,
-)  # fmt: skip
-
-
-@given(st.lists(ANY, max_size=5), st.integers(1, 30))
-def test_pairs_come_out_of_pieces_of_any_size_as_they_went_in(sent: list[Pair], size: int) -> None:
-    data, unpacking = b"".join(map(packed, sent)), Unpacking()
-    found = [pair for start in range(0, len(data), size) for pair in unpacking.feed(data[start : start + size])]
-    assert found == sent
-
-
-def test_a_pair_beyond_the_limit_is_not_packed() -> None:
-    large = ONE._replace(own=bytes(PAIR_BYTES_MAX))
-    assert bounded(ONE)
-    assert not bounded(large)
-    with pytest.raises(ValueError, match="more than"):
-        packed(large)
-
-
 WITHIN_S = 60.0
-# Instead of a judge: it reads to the end of the stream, and then tells LAST bytes.
-LAST = 100_000
-JUDGE = f"""
-import socket
-stream = socket.socket(fileno=0)
-while stream.recv(65536):
-    pass
-stream.sendall(bytes({LAST}))
-"""
-PAIR = pair(answer(), answer(code=1))
+DIFFERENT = pair(answer(), answer(code=1), request(103))
 
 
-async def _link(heard: list[bytes]) -> JudgeLink:
-    began = asyncio.Event()
-    link = JudgeLink([sys.executable, "-c", JUDGE], heard.append, began.set)
-    link.start()
-    await asyncio.wait_for(began.wait(), WITHIN_S)
-    return link
+class NobodyAsked(Asker):
+    """What is asked again here is a fault."""
+
+    async def ask(self, request: bytes, own_addr: str) -> Again:
+        raise AssertionError((request, own_addr))
 
 
-@pytest.mark.parametrize(("kills", "told", "lost"), [(False, LAST, 2), (True, 0, 3)])
-def test_what_a_judge_tells_at_its_end_is_heard_and_what_it_never_told_is_counted_once(
-    kills: bool, told: int, lost: int
+@asynccontextmanager
+async def judging() -> AsyncIterator[Judging]:
+    """Its half is warm."""
+    judge = Judge(0.0)
+    judge.begin(NOW_MS)
+    made = Judging(judge, NobodyAsked("127.0.0.1:1", None, {}), lambda: None)
+    made.start()
+    yield made
+    await made.finish(WITHIN_S)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while not is_so():
+            await asyncio.sleep(0)
+
+
+def test_pairs_are_judged_in_another_process_and_all_of_them_before_the_end() -> None:
+    async def run() -> Counts:
+        async with judging() as judge:
+            assert all(judge.send(DIFFERENT) for _ in range(3))
+        return judge.judge.counts
+
+    counts = asyncio.run(run())
+    assert (counts.of(Outcome.DIFFERENT), counts.skipped, multiprocessing.active_children()) == (3, 0, [])
+
+
+def test_pairs_of_a_judge_that_was_killed_count_as_not_compared_and_later_ones_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def run() -> tuple[int, int, int]:
-        heard: list[bytes] = []
-        link = await _link(heard)
-        link.send(own_began(NOW_MS, "127.0.0.1:9000"))
-        assert all(link.send(PAIR) for _ in range(3))
-        if kills:
-            link.kill()
-        else:
-            link.note_told(1)
-        await link.finish(WITHIN_S)
-        return sum(map(len, heard)), link.take_lost(), link.take_lost()
+    monkeypatch.setattr(judging_process, "START_AGAIN_S", 0.0)
 
-    assert asyncio.run(run()) == (told, lost, 0)
+    async def run() -> Counts:
+        async with judging() as judge:
+            counts = judge.judge.counts
+            judge.send(DIFFERENT)
+            await until(lambda: counts.judged == 1)
+            (child,) = multiprocessing.active_children()
+            child.kill()
+            while not counts.skipped:
+                judge.send(DIFFERENT)
+                await asyncio.sleep(0)
+            before = counts.judged
+            judge.send(DIFFERENT)
+            await until(lambda: counts.judged > before)
+        return counts
+
+    assert asyncio.run(run()).skipped >= 1
+
+
+def test_pairs_for_which_there_is_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging_process, "WAITING_BYTES_MAX", 2 * (judging_process.PAIR_BYTES + DIFFERENT.frame_bytes))
+
+    async def run() -> list[bool]:
+        async with judging() as judge:
+            return [judge.send(DIFFERENT) for _ in range(3)]
+
+    assert asyncio.run(run()) == [True, True, False]
 
 
 # What the half takes of it, and what not.

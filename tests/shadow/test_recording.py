@@ -21,9 +21,8 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.__main__ import main
 from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.pairs import Outcome, Pair
-from rocketns.shadow.recording import Recorded, Recorder, Recording, RecordingError
+from rocketns.shadow.recording import Recorded, Recorder, Recording, RecordingError, without_secrets
 from rocketns.shadow.replay import Connection, NoAnswerError, Player, Result, changes
-from rocketns.shadow.secrets import without_secrets
 from rocketns.shadow.tree import UnreadableError
 
 WITHIN_S = 60.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,43 +14,15 @@ from typing import Any
 
 import pytest
 
+from rocketns.languages import use
+from rocketns.shadow import pairs, status
 from rocketns.shadow.cli import write_report
-from rocketns.shadow.counting import kept as keeping
-from rocketns.shadow.counting.counts import NAMES_MAX, OTHERS, Counts
-from rocketns.shadow.counting.kept import Difference, Samples
-from rocketns.shadow.counting.standing import READY_AFTER_MS, Mood, Standing, verdict_on
-from rocketns.shadow.counting.summary import summary
-from rocketns.shadow.counting.telling import Listening, told
-from rocketns.shadow.pairs import Outcome
+from rocketns.shadow.page import live_page, report
+from rocketns.shadow.pairs import NAMES_MAX, OTHERS, Counts, Difference, Outcome, Samples
 from rocketns.shadow.recording import Recording
-from rocketns.shadow.status.page import live_page, report
-from rocketns.shadow.status.server import StatusServer
+from rocketns.shadow.standing import ENOUGH_MS, Mood, Standing, summary, verdict_on
+from rocketns.shadow.status import StatusPort
 from tests.shadow.frames import PAIR, answer, kept, pair, request, route
-
-
-def some() -> Counts:
-    counts = Counts(skipped=3)
-    counts.add(105, Outcome.EQUAL, 10)
-    counts.add(106, Outcome.ORDER)
-    counts.add_unwanted(105, Outcome.DIFFERENT, kept())
-    counts.listed["limits"] += 1
-    counts.add_client("GO 401")
-    counts.add_release("5.5.0")
-    return counts
-
-
-def test_told_counts_are_heard_as_they_were_however_the_bytes_are_cut() -> None:
-    listening, data = Listening(), told(some()) + told(Counts())
-    found = [counts for start in range(0, len(data), 7) for counts in listening.feed(data[start : start + 7])]
-    assert found == [some(), Counts()]
-
-
-def test_counts_that_are_told_in_parts_add_up() -> None:
-    whole = some()
-    whole.merge(some())
-    assert whole.of(Outcome.EQUAL) == 20
-    assert (whole.judged, whole.unwanted, whole.skipped) == (24, 2, 6)
-    assert [one.times for one in whole.samples] == [2]
 
 
 def test_codes_and_names_that_peers_choose_do_not_add_rows_without_end() -> None:
@@ -63,7 +36,7 @@ def test_codes_and_names_that_peers_choose_do_not_add_rows_without_end() -> None
 
 
 def test_frames_of_all_kept_pairs_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "KEPT_BYTES_MAX", 20)
+    monkeypatch.setattr(pairs, "KEPT_BYTES_MAX", 20)
     samples = Samples()
     for number in range(3):
         samples.add(kept(f"q{number}"))
@@ -80,17 +53,23 @@ def hostile_counts() -> Counts:
     counts.add_client(HOSTILE)
     difference = Difference(f"body.{HOSTILE}", HOSTILE, HOSTILE)
     known: dict[str, Any] = {"peer": HOSTILE, "client": HOSTILE, "request": HOSTILE, "note": HOSTILE}
-    counts.add_unwanted(106, Outcome.DIFFERENT, kept(differences=(difference,), **known))
+    counts.add_unwanted(106, kept(differences=(difference,), **known))
     return counts
 
 
 def shown(counts: Counts | None = None, **fields: Any) -> Standing:
-    known = {"upstream": "java:9876", "began_ms": PAIR.at_ms, "now_ms": PAIR.at_ms + 60_000, "relay": {"open": 3}}
+    known: dict[str, Any] = {
+        "upstream": "java:9876",
+        "address": "ns:9876",
+        "began_ms": PAIR.at_ms,
+        "now_ms": PAIR.at_ms + 60_000,
+        "relay": {"open": 3},
+    }
     return Standing(hostile_counts() if counts is None else counts, **known | fields)
 
 
-def standing(counts: Counts, ran_ms: int = READY_AFTER_MS) -> Standing:
-    return Standing(counts, "java:9876", PAIR.at_ms - 1000, PAIR.at_ms - 1000 + ran_ms)
+def standing(counts: Counts, ran_ms: int = ENOUGH_MS, **fields: Any) -> Standing:
+    return Standing(counts, "java:9876", "ns:9876", PAIR.at_ms - 1000, PAIR.at_ms - 1000 + ran_ms, **fields)
 
 
 def equal(number: int) -> Counts:
@@ -110,13 +89,51 @@ def test_nothing_is_called_ready_that_was_not_shown_for_a_day() -> None:
     assert (warming.judged, warming.unwanted) == (0, 0)
 
 
+def advice(**fields: Any) -> str:
+    return verdict_on(standing(Counts(), **fields)).advice
+
+
+SEEN = {"connections": 1, "requests": 1}
+
+
+def test_where_nothing_was_compared_it_says_what_to_do_and_the_exit_status_is_2() -> None:
+    assert advice() == "No client asks through this address yet: point one at ns:9876."
+    assert advice(trouble="refused") == "The upstream java:9876 takes no connections: refused"
+    assert "keys" in advice(relay={"connections": 1, "requests": 0})
+    assert advice(relay=SEEN, settles_in_s=20.0).endswith("differences count in 20 s.")
+    differing = Counts()
+    differing.add_unwanted(105, kept())
+    assert [standing(one).exit_status for one in (Counts(), equal(1), differing)] == [2, 0, 1]
+
+
+def test_a_half_that_does_not_run_is_said_before_anything_else() -> None:
+    found = verdict_on(standing(equal(5), settles_in_s=None))
+    assert (found.mood, found.sentence) == (Mood.BAD, "rocketns' own half does not run, so nothing is compared")
+    assert found.reasons[0].startswith("0 different of 5 answers")
+
+
+@pytest.fixture
+def chinese() -> Iterator[None]:
+    use("zh")
+    yield
+    use("en")
+
+
+@pytest.mark.usefixtures("chinese")
+def test_the_page_and_the_summary_speak_chinese() -> None:
+    assert "还没有客户端" in summary(standing(Counts()))
+    for text in (report(shown()), live_page(shown())):
+        assert '<html lang="zh">' in text
+        assert "每种请求的响应" in text
+
+
 def test_the_summary_has_the_counts_and_what_differs_and_peers_cannot_control_the_terminal() -> None:
     counts = equal(5)
     counts.listed["limits"] += 2
     counts.add_client("GO 4.9.4")
     hostile = "\x1b[2J\r\nT\u202e"
     shown = kept(request=hostile, differences=(Difference("body.a", hostile, ""),), client=hostile, note=hostile)
-    counts.add_unwanted(105, Outcome.DIFFERENT, shown)
+    counts.add_unwanted(105, shown)
     text = summary(standing(counts))
     assert text.startswith("1 of 6 answers in 24 h differ")
     assert [line for line in text.splitlines() if line.startswith("GET_ROUTE")] == ["GET_ROUTEINFO_BY_TOPIC  5      1"]
@@ -133,11 +150,14 @@ def test_no_text_of_a_peer_becomes_markup_in_the_report_or_the_page() -> None:
         assert text.count("&lt;script&gt;alert(1)") >= 6
 
 
+port_of: list[int] = []
+
+
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Callable[..., tuple[int, str]]]:
     """Asks a status port on a loop of its own thread."""
     loop = asyncio.new_event_loop()
-    server = StatusServer(("127.0.0.1", 0), shown)
+    server = StatusPort(("127.0.0.1", 0), shown)
     thread = Thread(target=loop.run_forever)
     thread.start()
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
@@ -145,11 +165,15 @@ def ask() -> Iterator[Callable[..., tuple[int, str]]]:
     def ask(method: str, path: str, **headers: str) -> tuple[int, str]:
         with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
             connection.request(method, path, headers={name.replace("_", "-"): one for name, one in headers.items()})
-            answer = connection.getresponse()
+            try:
+                answer = connection.getresponse()
+            except (http.client.RemoteDisconnected, ConnectionError):
+                return 0, ""
             return answer.status, answer.read().decode()
 
+    port_of[:] = [server.port]
     yield ask
-    asyncio.run_coroutine_threadsafe(server.stop(), loop).result(60)
+    loop.call_soon_threadsafe(server.stop)
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
@@ -170,16 +194,38 @@ def test_the_page_its_files_the_counts_and_the_metrics_are_served(ask: Callable[
 
 def test_nothing_can_be_changed_there(ask: Callable[..., tuple[int, str]]) -> None:
     for path in ("/", "/switch?serve_percent=100", "/api/counts"):
-        assert ask("POST", path, X_Rocketns_Change="yes")[0] in (404, 405)
-    assert ask("GET", "/", Host="evil.example")[0] == 421
+        assert ask("POST", path, X_Rocketns_Change="yes")[0] == 405
+    assert (ask("GET", "/", Host="evil.example")[0], ask("GET", "/nothing")[0]) == (421, 404)
+    assert (ask("GET", "/", Host="[::1]:9880")[0], ask("GET", "/metrics", Host="prometheus.example")[0]) == (200, 200)
+    assert ask("GET", "/", Host="localhost", X="y" * 20_000)[0] == 0
+
+
+def test_a_stranger_holds_the_port_for_no_longer_than_its_time(
+    ask: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More connections than there may be: each is closed, and then others are answered."""
+    monkeypatch.setattr(status, "CONNECTION_S", 0.1)
+    strangers = [socket.create_connection(("127.0.0.1", port_of[0])) for _ in range(2 * status.CONNECTIONS_MAX)]
+    for stranger in strangers:
+        stranger.settimeout(60)
+        with closing(stranger):
+            assert is_over(stranger)
+    assert ask("GET", "/")[0] == 200
+
+
+def is_over(stranger: socket.socket) -> bool:
+    try:
+        return stranger.recv(1) == b""
+    except ConnectionResetError:
+        return True
 
 
 def differing_counts() -> Counts:
     found = Counts()
     signed = request(ext={"topic": "T", "AccessKey": "key", "Signature": "s3cret"})
     shown = kept(pair=pair(answer(route("a")), answer(route("b")), signed))
-    found.add_unwanted(105, Outcome.DIFFERENT, shown)
-    found.add_unwanted(105, Outcome.DIFFERENT, kept("large", pair=None))
+    found.add_unwanted(105, shown)
+    found.add_unwanted(105, kept("large", pair=None))
     return found
 
 

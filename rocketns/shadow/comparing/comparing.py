@@ -13,9 +13,8 @@ from rocketns.shadow.comparing.cases import ReadRequest, asked, case_of
 from rocketns.shadow.comparing.even import Side, as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.listed import listed
-from rocketns.shadow.counting.kept import Difference
 from rocketns.shadow.frames import Parts, split
-from rocketns.shadow.pairs import Outcome, Pair
+from rocketns.shadow.pairs import Difference, Outcome, Pair
 from rocketns.shadow.tree import UnreadableError
 
 # Entries of 200 bytes, and of up to 12 KB for pairs that differ.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from rocketns.shadow.counting.kept import DIFFERENCES_MAX, SHOWN_CHARACTERS, Difference
+from rocketns.shadow.pairs import DIFFERENCES_MAX, SHOWN_CHARACTERS, Difference
 from rocketns.shadow.tree import Node, UnreadableError, parse_compact, write
 
 NAME_CHARACTERS = 80

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 
-from rocketns.shadow.pairs import Pair, bounded
+from rocketns.shadow.pairs import PAIR_BYTES_MAX, Pair
 from rocketns.shadow.relay.frames import Account, Frame, Head
 
 ASKED_BYTES = 1_000  # what an open request costs in addition to its bytes
@@ -203,7 +203,7 @@ class Pairing:
         at_ms = round((self._wall() - self.now() + asked.at) * 1000)
         pair = Pair(requests.number, requests.peer, at_ms, asked.request, asked.up, asked.own,
                     _ms(asked.at, asked.up_at), _ms(asked.at, asked.own_at))  # fmt: skip
-        is_taken = bounded(pair) and self._judge(pair)
+        is_taken = pair.frame_bytes <= PAIR_BYTES_MAX and self._judge(pair)
         requests.is_known |= is_taken
         if is_taken:
             counts.judged += 1

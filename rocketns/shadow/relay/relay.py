@@ -158,7 +158,7 @@ class Relay:
         except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
             if not leg.is_own:
                 self.note_upstream(str(error) or "no answer in time")
-            leg.connection_lost(error)
+            leg.connection_lost(None)
 
     def note_upstream(self, trouble: str | None) -> None:
         """A connection to the upstream was opened, or was not."""

@@ -1,15 +1,22 @@
-"""What a request asks, whoever sends it: for asking it again, and for keeping each question once."""
+"""What a request asks, whoever sends it: for keeping each question once, and for asking both servers again.
+
+It has no clock: times are arguments.
+"""
 
 from __future__ import annotations
 
 import re
 import struct
+from collections import deque
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from rocketns.protocol.codes import LanguageCode, SerializeType, request_name, version_name
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.shadow.comparing.cases import ReadRequest
+from rocketns.shadow.comparing.comparing import Finding
+from rocketns.shadow.pairs import SHOWN_CHARACTERS, Pair
 
 # Reads without any effect, that cost Java little. Never 322, 904 and 103, which count as heartbeats of a broker, and
 # never 224, which takes a second of a Java server.
@@ -21,7 +28,11 @@ ASKED_AGAIN = frozenset({
 })  # fmt: skip
 # Larger ones are judged by their answers alone.
 REQUEST_BYTES_MAX = 64 * 1024
-SHOWN_CHARACTERS = 200
+ASK_AFTER_S = 1.0
+# Between two questions, for the upstream's sake: a wide route takes 2 ms of a Java server.
+PAUSE_S = 0.02
+# Of REQUEST_BYTES_MAX each; pairs with other questions are skipped.
+WAITING_MAX = 1_000
 SECRETS = frozenset({"AccessKey", "Signature", "SecurityToken", "OnsChannel"})
 _OPAQUE = re.compile(rb'"opaque":-?\d{1,10}(?=[,}])')
 _WORD = struct.Struct(">iI")
@@ -88,3 +99,62 @@ class Again:
     own: bytes | None = None
     reference: bytes | None = None
     failure: str = ""
+
+
+class Judged(NamedTuple):
+    """What one comparison found, and what it takes to ask again. ``question`` is `question_of` the request; ``text``
+    and ``client`` are for people; ``release`` is the upstream's, empty if its answer has none.
+
+    ``asks`` are the requests that are sent instead of a registration, of ``broker``: its cluster, name and address.
+    """
+
+    code: int
+    finding: Finding
+    question: str
+    text: str
+    client: str
+    release: str
+    may_be_asked: bool = False
+    asks: tuple[bytes, ...] = ()
+    broker: tuple[str | None, ...] = ()
+
+
+@dataclass(slots=True)
+class Waiting:
+    """``times`` pairs asked it and differed; ``pair`` is the first of them, without its answers unless there are
+    ``judged.asks``."""
+
+    pair: Pair
+    judged: Judged
+    due_s: float
+    times: int = 1
+
+
+class Questions:
+    """In the order in which they are due. A question that is being asked is not here any more."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Waiting] = {}
+        self._order: deque[str] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, pair: Pair, judged: Judged, now_s: float) -> bool:
+        """Whether there was room."""
+        known = self._waiting.get(judged.question)
+        if known is not None:
+            known.times += 1
+            return True
+        if len(self._waiting) >= WAITING_MAX:
+            return False
+        kept = pair if judged.asks else pair._replace(upstream=None, own=None)
+        self._waiting[judged.question] = Waiting(kept, judged, now_s + ASK_AFTER_S)
+        self._order.append(judged.question)
+        return True
+
+    def take_due(self, now_s: float) -> Waiting | None:
+        """The next one whose time has come."""
+        if not self._order or self._waiting[self._order[0]].due_s > now_s:
+            return None
+        return self._waiting.pop(self._order.popleft())

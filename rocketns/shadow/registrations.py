@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from dataclasses import replace
 from hashlib import blake2b
 
 from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, SerializeType
@@ -18,8 +17,8 @@ from rocketns.protocol.codes import ResponseCode as Answer
 from rocketns.protocol.encoding import encode_request
 from rocketns.shadow.comparing.cases import ReadAnswer, ReadRequest, asked
 from rocketns.shadow.comparing.comparing import Comparing, Finding
-from rocketns.shadow.judge.questions import REQUEST_BYTES_MAX, Again
 from rocketns.shadow.pairs import Outcome, Pair
+from rocketns.shadow.questions import REQUEST_BYTES_MAX, Again, Judged
 from rocketns.shadow.tree import Node, parse_compact
 
 EXCUSED_MAX = 10_000
@@ -72,36 +71,28 @@ def _items(said: ReadAnswer) -> Node:
     return tree['"table"']
 
 
-def say_the_same(request: ReadRequest, again: Again, comparing: Comparing, now_ms: int) -> bool:
-    """Whether both servers said the same to one of `asked_instead`, and it is an answer."""
+def say_the_same(again: Again, broker: str | None, comparing: Comparing, now_ms: int) -> bool:
+    """Whether both servers said the same to one of `asked_instead`, and it is an answer. ``broker`` is the name."""
     if again.upstream is None or again.own is None:
         return False
     upstream, own = ReadAnswer(again.upstream), ReadAnswer(again.own)
     if upstream.code != own.code or upstream.code not in (Answer.SUCCESS, Answer.QUERY_NOT_FOUND):
         return False
     if asked(again.request).code == Code.GET_BROKER_CLUSTER_INFO:
-        members = _members(upstream, request)
-        return members is not None and members == _members(own, request)
+        members = _members(upstream, broker)
+        return members is not None and members == _members(own, broker)
     pair = Pair(0, "", now_ms, again.request, again.upstream, again.own, None, None)
     return comparing.compare(pair).outcome in _SAME
 
 
-def _members(said: ReadAnswer, request: ReadRequest) -> Node | None:
+def _members(said: ReadAnswer, broker: str | None) -> Node | None:
     """The addresses of the broker's group, empty if it is gone; None if the answer has no groups."""
     groups = said.tree.get('"brokerAddrTable"') if isinstance(said.tree, dict) else None
     if not isinstance(groups, dict):
         return None
-    name = json.dumps(request.fields.get("brokerName"), ensure_ascii=False)
+    name = json.dumps(broker, ensure_ascii=False)
     group = groups.get(name.encode("utf-8", "replace").decode("latin-1"), {})
     return group.get('"brokerAddrs"', {}) if isinstance(group, dict) else None
-
-
-def without_bytes(pair: Pair, request: ReadRequest) -> tuple[Pair, ReadRequest]:
-    """What waits for its second answers: the same, or without its frames where these are large."""
-    if len(pair.request) + len(pair.upstream or b"") + len(pair.own or b"") <= REQUEST_BYTES_MAX:
-        return pair, request
-    command = None if request.command is None else replace(request.command, data=None)
-    return pair._replace(request=b"", upstream=None, own=None), ReadRequest(b"", command)
 
 
 class Excused:
@@ -111,20 +102,19 @@ class Excused:
     def __init__(self) -> None:
         self._at: OrderedDict[bytes, int] = OrderedDict()
 
-    def add(self, request: ReadRequest, finding: Finding, now_ms: int) -> None:
+    def add(self, judged: Judged, now_ms: int) -> None:
         """It was settled at this time, of the wall clock."""
-        key = _key(request, finding)
+        key = _key(judged)
         self._at[key] = now_ms
         self._at.move_to_end(key)
         if len(self._at) > EXCUSED_MAX:
             self._at.popitem(last=False)
 
-    def has(self, request: ReadRequest, finding: Finding, at_ms: int) -> bool:
+    def has(self, judged: Judged, at_ms: int) -> bool:
         """Whether the same was settled before this time."""
-        known = self._at.get(_key(request, finding))
+        known = self._at.get(_key(judged))
         return known is not None and at_ms > known
 
 
-def _key(request: ReadRequest, finding: Finding) -> bytes:
-    who = [request.fields.get(name) for name in ("clusterName", "brokerName", "brokerAddr")]
-    return blake2b(repr((who, finding.differences)).encode(), digest_size=16).digest()
+def _key(judged: Judged) -> bytes:
+    return blake2b(repr((judged.broker, judged.finding.differences)).encode(), digest_size=16).digest()

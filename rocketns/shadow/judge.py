@@ -1,0 +1,240 @@
+"""The judge: a process of the standard library's pool compares pairs, and what differs is asked again.
+
+The relay calls `send`. Whatever the pool does delays no answer: pairs that it has no time for are skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar, cast
+
+from rocketns.client.connection import NotSentError, OutgoingConnection
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.config.limits import FRAME_BYTES_MAX
+from rocketns.config.tls import TlsConfig
+from rocketns.protocol.command import next_request_id
+from rocketns.shadow.judging import Judge, all_say_the_same, examine, examine_again
+from rocketns.shadow.pairs import Pair
+from rocketns.shadow.questions import PAUSE_S, Again, Waiting, with_opaque
+
+log = logging.getLogger("rocketns.shadow")
+
+# Pairs that wait for the process; further ones are skipped. Each costs so much in addition to its frames.
+WAITING_BYTES_MAX, PAIR_BYTES = 64 * 1024 * 1024, 1_000
+# What goes to the process at once.
+BATCH_BYTES, BATCH_PAIRS = 4 * 1024 * 1024, 500
+# It yields its core to the relay and to rocketns.
+NICENESS = 5
+START_AGAIN_S = 1.0
+ANSWER_WITHIN_S = 3.0
+STOP_WITHIN_S = 2.0
+NO_HALF = "rocketns does not answer yet"
+
+Found = TypeVar("Found")
+
+
+class Judging:
+    """`start` it on the running loop. ``own_addr`` says where the own half answers, None while it does not run."""
+
+    def __init__(self, judge: Judge, asker: Asker, own_addr: Callable[[], str | None]) -> None:
+        self.judge = judge
+        self._asker, self._own_addr = asker, own_addr
+        self._waiting: deque[Pair] = deque()
+        self._waiting_bytes = 0
+        self._has_come = asyncio.Event()
+        self._is_busy = False
+        self._pool: ProcessPoolExecutor | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Judge pairs as they come, and ask again what is due. The process starts with a batch of none."""
+        self._has_come.set()
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._judge_pairs()), loop.create_task(self._ask_again())]
+
+    def send(self, pair: Pair) -> bool:
+        """Whether there was room."""
+        size = PAIR_BYTES + pair.frame_bytes
+        if self._waiting_bytes + size > WAITING_BYTES_MAX:
+            return False
+        self._waiting_bytes += size
+        self._waiting.append(pair)
+        self._has_come.set()
+        return True
+
+    async def finish(self, within_s: float) -> None:
+        """End it: what waits is judged in this time."""
+        deadline = time.monotonic() + within_s
+        while (self._waiting or self._is_busy or self.judge.questions) and time.monotonic() < deadline:
+            await asyncio.sleep(PAUSE_S)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.judge.counts.skipped += len(self._waiting) + len(self.judge.questions)
+        self._asker.close()
+        if self._pool is not None:
+            await self._end_pool(self._pool)
+
+    async def _end_pool(self, pool: ProcessPoolExecutor) -> None:
+        """A process that hangs is killed: the end of this one would wait for it."""
+        ending = asyncio.create_task(asyncio.to_thread(pool.shutdown, cancel_futures=True))
+        done, _ = await asyncio.wait({ending}, timeout=STOP_WITHIN_S)
+        if not done:
+            for process in multiprocessing.active_children():
+                process.kill()
+            await ending
+
+    async def _judge_pairs(self) -> None:
+        while True:
+            await self._has_come.wait()
+            batch = self._take_batch()
+            try:
+                found = await self._in_pool(examine, batch)
+            except BrokenProcessPool:
+                self.judge.counts.skipped += len(batch)
+                await self._end_broken()
+            else:
+                now_s = asyncio.get_running_loop().time()
+                for pair, judged in zip(batch, found, strict=True):
+                    self.judge.take(pair, judged, now_s)
+            self._is_busy = False
+
+    def _take_batch(self) -> list[Pair]:
+        batch: list[Pair] = []
+        size = 0
+        while self._waiting and len(batch) < BATCH_PAIRS and size < BATCH_BYTES:
+            batch.append(self._waiting.popleft())
+            size += PAIR_BYTES + batch[-1].frame_bytes
+        self._waiting_bytes -= size
+        self._is_busy = True
+        if not self._waiting:
+            self._has_come.clear()
+        return batch
+
+    async def _in_pool(self, call: Callable[..., Found], *arguments: Any) -> Found:
+        """BrokenProcessPool if the process ended before it had answered."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")  # this process has threads
+            self._pool = ProcessPoolExecutor(1, context, _begin)
+        return await asyncio.wrap_future(self._pool.submit(call, *arguments))
+
+    async def _end_broken(self) -> None:
+        log.error("the judge ended: it starts again in %g s. Passing through goes on", START_AGAIN_S)
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False)
+        await asyncio.sleep(START_AGAIN_S)
+        self._has_come.set()
+
+    async def _ask_again(self) -> None:
+        """One question after the other."""
+        while True:
+            await asyncio.sleep(PAUSE_S)
+            waiting = self.judge.questions.take_due(asyncio.get_running_loop().time())
+            if waiting is not None:
+                try:
+                    await self._settle(waiting)
+                except BrokenProcessPool:
+                    self.judge.counts.skipped += waiting.times
+
+    async def _settle(self, waiting: Waiting) -> None:
+        judge, judged = self.judge, waiting.judged
+        answers = []
+        for request in judged.asks or (waiting.pair.request,):
+            answers.append(await self._ask(request))
+            await asyncio.sleep(PAUSE_S)
+        now_ms = time.time_ns() // 1_000_000
+        failure = next((one.failure for one in answers if one.failure), "")
+        if failure:
+            judge.keep(waiting, f"it could not be asked again: {failure}")
+        elif judged.asks:
+            is_same = await self._in_pool(all_say_the_same, answers, judged.broker[1], now_ms)
+            judge.settle_registration(waiting, now_ms, is_same=is_same)
+        else:
+            (again,) = answers
+            pair = waiting.pair._replace(at_ms=now_ms, request=again.request, upstream=again.upstream, own=again.own)
+            finding, is_noise = await self._in_pool(examine_again, pair, again.reference)
+            judge.settle(waiting, pair, finding, is_noise=is_noise)
+
+    async def _ask(self, request: bytes) -> Again:
+        own_addr = self._own_addr()
+        return Again(failure=NO_HALF) if own_addr is None else await self._asker.ask(request, own_addr)
+
+
+def _begin() -> None:
+    """In the process of the pool: it ends with its parent, also after `kill -9`. Ctrl-C is for the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICENESS)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+class FrameConnection(OutgoingConnection):
+    """Gives answers as they came: they are compared as bytes."""
+
+    def give(self, opaque: int, frame: bytes | memoryview) -> None:
+        """See OutgoingConnection."""
+        self.answers.give(opaque, cast(Any, bytes(frame)))
+
+
+class Asker:
+    """Asks the upstream, the own half and the reference a question again, over connections of its own.
+
+    ``system`` has the properties of TLS with which the upstream and the reference are asked.
+    """
+
+    def __init__(self, upstream: str, reference: str | None, system: Mapping[str, str]) -> None:
+        self._upstream, self._reference = upstream, reference
+        known = {name: text for name, text in system.items() if not name.startswith("tls.server.")}
+        self._others = _client(lambda: TlsConfig.read(known, {}))
+        self._plain = _client(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
+
+    async def ask(self, request: bytes, own_addr: str) -> Again:
+        """All of them at once. One that does not answer has no answer; if none does, there is a failure."""
+        opaque = next_request_id()
+        frame = with_opaque(request, opaque)
+        asked = [_frame(self._others, self._upstream, opaque, frame), _frame(self._plain, own_addr, opaque, frame)]
+        if self._reference is not None:
+            asked.append(_frame(self._others, self._reference, opaque, frame))
+        found = await asyncio.gather(*asked)
+        failures = [one for one in found[:2] if isinstance(one, NotSentError)]
+        if failures:
+            return Again(failure=str(failures[0]))
+        upstream, own, *reference = (None if isinstance(one, NotSentError) else one for one in found)
+        return Again(frame, upstream, own, reference[0] if reference else None)
+
+    def close(self) -> None:
+        """End its connections."""
+        self._others.close()
+        self._plain.close()
+
+
+def _client(read_tls: Callable[[], TlsConfig]) -> RemotingClient:
+    return RemotingClient(read_tls, failures=logging.DEBUG, make_connection=FrameConnection)
+
+
+def _same(frame: Any) -> bytes:
+    return cast(bytes, frame)
+
+
+async def _frame(client: RemotingClient, addr: str, opaque: int, frame: bytes) -> bytes | NotSentError:
+    try:
+        return await client.invoke_reading(addr, opaque, frame, ANSWER_WITHIN_S, _same, FRAME_BYTES_MAX)
+    except NotSentError as error:
+        return error

@@ -1,0 +1,201 @@
+"""How a shadow stands at a moment: the verdict, with which everything shown to people begins, and the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from rocketns.languages import N_, texts
+from rocketns.logtext import one_line
+from rocketns.shadow.pairs import UNWANTED, Counts, Kept, Outcome
+from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, TextTable, plain
+
+_ = texts("help")
+
+# The exit criterion of docs/migration.md: as long without a difference.
+ENOUGH_MS = 24 * 3_600_000
+KEPT_SHOWN = 10
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+
+MEANINGS = {
+    Outcome.EQUAL: N_("the same bytes"),
+    Outcome.ORDER: N_("equal but for order, times, release and machine"),
+    Outcome.LISTED: N_("a listed difference"),
+    Outcome.SETTLED: N_("the same when asked again"),
+    Outcome.NOISE: N_("the reference differs as well"),
+    Outcome.LATE: N_("rocketns answered a second later"),
+    Outcome.DIFFERENT: N_("different"),
+    Outcome.MISSING: N_("one did not answer"),
+    Outcome.WARMING: N_("differed before brokers had registered; not counted"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Times are the wall clock's, in milliseconds. Only ``counts`` has texts of peers.
+
+    ``address`` is where it listens. ``settles_in_s`` is the time that brokers still have to register at the own half,
+    None while that does not run. ``trouble`` says why the upstream takes no connections. ``relay`` has its numbers.
+    """
+
+    counts: Counts
+    upstream: str
+    address: str
+    began_ms: int
+    now_ms: int
+    settles_in_s: float | None = 0.0
+    reference: str | None = None
+    trouble: str = ""
+    relay: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ran_ms(self) -> int:
+        """Since its start."""
+        return max(self.now_ms - self.began_ms, 0)
+
+    @property
+    def columns(self) -> list[Outcome]:
+        """The outcomes that occur."""
+        return [one for one in Outcome if self.counts.of(one)]
+
+    @property
+    def exit_status(self) -> int:
+        """0: no difference, 1: differences, as of `diff`; 2: nothing was compared."""
+        if self.counts.unwanted:
+            return EXIT_DIFFERENT
+        return EXIT_FOUND if self.counts.judged else EXIT_UNREADABLE
+
+
+class Mood(StrEnum):
+    """For colours and programs."""
+
+    GOOD = "ok"
+    WAITING = "attention"
+    BAD = "critical"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was compared and what differs in one sentence, what explains it, and what to do. ``reasons`` have texts of
+    peers."""
+
+    mood: Mood
+    sentence: str
+    reasons: tuple[str, ...] = ()
+    advice: str = ""
+
+
+def verdict_on(standing: Standing) -> Verdict:
+    """Whether rocketns answers as the upstream does. A half that does not run comes first."""
+    found = _of_pairs(standing)
+    if standing.settles_in_s is not None:
+        return found
+    sentence = _("rocketns' own half does not run, so nothing is compared")
+    return Verdict(Mood.BAD, sentence, (found.sentence, *found.reasons),
+                   _("It is started again by itself. The log says why it ended."))  # fmt: skip
+
+
+def _of_pairs(standing: Standing) -> Verdict:
+    counts = standing.counts
+    ran, judged = duration(standing.ran_ms), number(counts.judged)
+    if counts.unwanted:
+        return _differing(standing)
+    if not counts.judged:
+        sentence = _("no answers were compared in {ran}").format(ran=ran)
+        return Verdict(Mood.WAITING, sentence, advice=_why_nothing(standing))
+    sentence = _("0 different of {judged} answers in {ran}").format(judged=judged, ran=ran)
+    if counts.skipped:
+        return Verdict(Mood.WAITING, _("{sentence}; {skipped} more were not compared").format(
+            sentence=sentence, skipped=number(counts.skipped)))  # fmt: skip
+    if standing.ran_ms < ENOUGH_MS:
+        enough = _("{sentence}; enough after {day} without a difference")
+        return Verdict(Mood.GOOD, enough.format(sentence=sentence, day=duration(ENOUGH_MS)))
+    return Verdict(Mood.GOOD, _("{sentence}; enough to replace a name server").format(sentence=sentence),
+                   advice=_("docs/migration.md says how one of several name servers is replaced."))  # fmt: skip
+
+
+def _why_nothing(standing: Standing) -> str:
+    if standing.trouble:
+        return _("The upstream {upstream} takes no connections: {why}").format(
+            upstream=standing.upstream, why=standing.trouble)  # fmt: skip
+    if not standing.relay.get("connections"):
+        return _("No client asks through this address yet: point one at {address}.").format(address=standing.address)
+    if not standing.relay.get("requests"):
+        return _("What passes cannot be read. For TLS the shadow needs the keys: see docs/shadow.md.")
+    if standing.settles_in_s:
+        rest = duration(standing.settles_in_s * 1000)
+        return _("Brokers register at rocketns' own half first: differences count in {rest}.").format(rest=rest)
+    return _("No request has had both answers yet.")
+
+
+def _differing(standing: Standing) -> Verdict:
+    counts = standing.counts
+    kinds = ", ".join(f"{number(counts.of(one))} {one}" for one in Outcome if one in UNWANTED and counts.of(one))
+    sentence = _("{unwanted} of {judged} answers in {ran} differ: {kinds}").format(
+        unwanted=number(counts.unwanted), judged=number(counts.judged), ran=duration(standing.ran_ms), kinds=kinds
+    )
+    ago = duration(standing.now_ms - (counts.last_ms or standing.now_ms))
+    since = _("since {first}, the last one {ago} ago").format(first=moment(counts.first_ms or 0), ago=ago)
+    most = [_("most often {request}").format(request=name) for name, _numbers in counts.by_request()[:1]]
+    firsts = sorted(counts.samples, key=lambda kept: -kept.times)[:3]
+    paths = [f"{one.request}: {one.differences[0].path if one.differences else one.note or one.outcome}"
+             for one in firsts]  # fmt: skip
+    return Verdict(Mood.BAD, sentence, (since, *most, *paths),
+                   _("Look at each pair below. `rocketns replay` asks those of the report's file again."))  # fmt: skip
+
+
+def summary(standing: Standing) -> str:
+    """The verdict, the counts, and the first pairs that differ, for a terminal. Texts of peers cannot control it."""
+    return "\n".join(_blocks(standing)) + "\n"
+
+
+def _blocks(standing: Standing) -> Iterator[str]:
+    found, counts = verdict_on(standing), standing.counts
+    yield found.sentence
+    yield from (f"  {one_line(reason)}" for reason in (*found.reasons, found.advice) if reason)
+    if counts.outcomes:
+        yield ""
+        rows = [(name, *(number(numbers[one]) for one in standing.columns)) for name, numbers in counts.by_request()]
+        yield plain(TextTable(("request", *standing.columns), rows)).rstrip("\n")
+    for title, names in ((_("listed differences"), counts.listed), (_("clients"), counts.clients),
+                         (_("releases of the upstream"), counts.releases)):  # fmt: skip
+        if names:
+            yield f"\n{title}: " + ", ".join(f"{one_line(name)} {number(count)}" for name, count in names.most_common())
+    if left := standing.relay.get("left"):
+        yield "\n" + _("{left} requests have nothing to compare: their connection ended before both servers had "
+                       "answered").format(left=number(left))  # fmt: skip
+    for kept in list(counts.samples)[:KEPT_SHOWN]:
+        yield ""
+        yield from map(one_line, _of_kept(kept))
+
+
+def _of_kept(kept: Kept) -> Iterator[str]:
+    yield f"{kept.outcome}: {kept.request}"
+    yield f"  {number(kept.times)} x {kept.client}, {kept.peer}{'; ' if kept.note else ''}{kept.note}"
+    for one in kept.differences[:3]:
+        yield "  " + _("{path}: the upstream has {upstream}, rocketns {own}").format(
+            path=one.path, upstream=one.upstream or _("nothing"), own=one.own or _("nothing"))  # fmt: skip
+
+
+def number(value: float) -> str:
+    """With commas between thousands."""
+    return f"{value:,.0f}"
+
+
+def moment(ms: int) -> str:
+    """``2026-11-28 18:00:00 UTC``."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def duration(ms: float) -> str:
+    """``24 h``, ``3 min 20 s``: the two largest units that are not 0."""
+    parts, rest = [], max(int(ms), 0)
+    for size, name in _UNITS:
+        count, rest = divmod(rest, size)
+        if name == "d" and count == 1 and not rest:
+            return "24 h"
+        if count:
+            parts.append(f"{count} {name}")
+    return " ".join(parts[:2]) or "0 s"
