@@ -268,7 +268,8 @@ cdef void go_on(Reactor *reactor, Connection *connection) noexcept nogil:
     if unsent(connection) and not send_output(connection):
         close_connection(reactor, connection, FAILED)
         return
-    memcpy(data, connection.input + connection.input_start, have)
+    if have:
+        memcpy(data, connection.input + connection.input_start, have)
     got = recv(connection.fd, data + have, RECEIVED_AT_ONCE_MAX, MSG_DONTWAIT)
     if got == 0 or (got < 0 and errno != EAGAIN and errno != EINTR):
         close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)
