@@ -6,12 +6,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from rocketns._fast.access.decisions cimport (
-    Decisions,
-    LookupKeys,
-    digest_lookup,
-    is_remembered,
-    new_decisions,
-    remember,
+    Decisions, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
 )
 from rocketns._fast.access.peers cimport Peer, read_text
 from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request

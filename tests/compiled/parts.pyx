@@ -5,13 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
 from rocketns._fast.codec.refusing.request_head cimport RequestHead, read_head
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX
-from rocketns._fast.codec.route_request cimport (
-    Layout,
-    RouteRequest,
-    follows_layout,
-    learn_layout,
-    recognise_request,
-)
+from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.reactor.reactors cimport Reactors
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.routes cimport RouteSlots

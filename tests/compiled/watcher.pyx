@@ -15,11 +15,7 @@ from rocketns._fast.routes.routes cimport RouteSlots
 from rocketns._fast.routes.slots cimport Routes
 from rocketns._fast.system.atomics cimport load, store
 from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy,
-    pthread_mutex_init,
-    pthread_mutex_lock,
-    pthread_mutex_t,
-    pthread_mutex_unlock,
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 )
 
 cdef extern from "<pthread.h>" nogil:

@@ -10,15 +10,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from rocketns._fast.codec.compact_json cimport Cursor, left
 from rocketns._fast.codec.wire cimport (
-    CODE_AT,
-    FLAG_AT,
-    KEY_LENGTH_BYTES,
-    LANGUAGE_AT,
-    OPAQUE_AT,
-    REMARK_LENGTH_AT,
-    VALUE_LENGTH_BYTES,
-    VERSION_AT,
-    read_uint32,
+    CODE_AT, FLAG_AT, KEY_LENGTH_BYTES, LANGUAGE_AT, OPAQUE_AT, REMARK_LENGTH_AT, VALUE_LENGTH_BYTES, VERSION_AT,
+    read_uint32
 )
 
 

@@ -14,15 +14,7 @@ import secrets
 from libc.stdint cimport uint8_t, uint64_t
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER,
-    Cursor,
-    Text,
-    is_ascii,
-    is_text,
-    left,
-    next_member,
-    skip_value,
-    take,
+    MEMBER, Cursor, Text, is_ascii, is_text, left, next_member, skip_value, take
 )
 from rocketns._fast.system.universal_hash cimport BLOCK_WORDS, UniversalKey, add_bytes, next_state
 

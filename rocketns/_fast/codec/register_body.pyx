@@ -12,22 +12,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER,
-    NO_MORE,
-    Cursor,
-    Member,
-    Text,
-    is_ascii,
-    is_text,
-    left,
-    next_item,
-    next_member,
-    same_text,
-    scan_text,
-    skip_brackets,
-    skip_value,
-    take,
-    take_bytes,
+    MEMBER, NO_MORE, Cursor, Member, Text, is_ascii, is_text, left, next_item, next_member, same_text, scan_text,
+    skip_brackets, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.topic_config cimport Topic, Version, scan_line, scan_topic, scan_version
 from rocketns._fast.codec.wire cimport read_uint32

@@ -9,17 +9,8 @@ from libc.string cimport memcpy
 
 from rocketns._fast.codec.compact_json cimport Text
 from rocketns._fast.codec.wire cimport (
-    CODE_AT,
-    FLAG_AT,
-    HEAD_BYTES,
-    HEADER_WORD_AT,
-    LANGUAGE_AT,
-    LENGTH_BYTES,
-    OPAQUE_AT,
-    REMARK_LENGTH_AT,
-    SERIALIZE_TYPE_SHIFT,
-    VERSION_AT,
-    WORD_BYTES,
+    CODE_AT, FLAG_AT, HEAD_BYTES, HEADER_WORD_AT, LANGUAGE_AT, LENGTH_BYTES, OPAQUE_AT, REMARK_LENGTH_AT,
+    SERIALIZE_TYPE_SHIFT, VERSION_AT, WORD_BYTES
 )
 
 cdef enum:

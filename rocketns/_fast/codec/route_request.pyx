@@ -9,35 +9,11 @@ from libc.stdint cimport int16_t, uint32_t
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER,
-    NO_MORE,
-    Cursor,
-    Member,
-    is_text,
-    left,
-    next_member,
-    scan_int,
-    skip_printable,
-    skip_value,
-    take,
-    take_bytes,
+    MEMBER, NO_MORE, Cursor, Member, is_text, left, next_member, scan_int, skip_printable, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport (
-    CODE_AT,
-    FIELDS_LENGTH_AT,
-    FIXED_BYTES,
-    FLAG_AT,
-    HEAD_BYTES,
-    HEADER_LENGTH_MASK,
-    HEADER_WORD_AT,
-    KEY_LENGTH_BYTES,
-    LANGUAGE_AT,
-    OPAQUE_AT,
-    REMARK_LENGTH_AT,
-    SERIALIZE_TYPE_SHIFT,
-    VALUE_LENGTH_BYTES,
-    VERSION_AT,
-    read_uint32,
+    CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, KEY_LENGTH_BYTES,
+    LANGUAGE_AT, OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_TYPE_SHIFT, VALUE_LENGTH_BYTES, VERSION_AT, read_uint32
 )
 
 cdef enum:

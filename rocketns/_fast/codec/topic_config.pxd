@@ -7,22 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER,
-    NO_MORE,
-    Cursor,
-    Member,
-    Text,
-    is_ascii,
-    is_text,
-    left,
-    next_member,
-    scan_int,
-    scan_long,
-    scan_text,
-    skip_object,
-    skip_value,
-    take,
-    take_bytes,
+    MEMBER, NO_MORE, Cursor, Member, Text, is_ascii, is_text, left, next_member, scan_int, scan_long, scan_text,
+    skip_object, skip_value, take, take_bytes
 )
 
 cdef enum:

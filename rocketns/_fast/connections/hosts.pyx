@@ -13,13 +13,7 @@ from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.sockets cimport (
-    NI_NUMERICHOST,
-    NI_NUMERICSERV,
-    getnameinfo,
-    getpeername,
-    sockaddr,
-    sockaddr_storage,
-    socklen_t,
+    NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t
 )
 
 cdef extern from "<arpa/inet.h>" nogil:

@@ -16,11 +16,7 @@ from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy,
-    pthread_mutex_init,
-    pthread_mutex_lock,
-    pthread_mutex_t,
-    pthread_mutex_unlock,
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 )
 
 cdef enum:

@@ -22,23 +22,8 @@ from rocketns._fast.reactor.reactor_state cimport Limits, Shared, assert_reactor
 from rocketns._fast.reactor.turns cimport finish_turn, resume, take_records
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_MOD,
-    EPOLLIN,
-    IPPROTO_TCP,
-    SO_RCVBUF,
-    SO_SNDBUF,
-    SOCK_CLOEXEC,
-    SOCK_NONBLOCK,
-    SOL_SOCKET,
-    TCP_NODELAY,
-    accept4,
-    close,
-    epoll_ctl,
-    epoll_event,
-    set_int,
-    sockaddr,
-    sockaddr_storage,
-    socklen_t,
+    EPOLL_CTL_MOD, EPOLLIN, IPPROTO_TCP, SO_RCVBUF, SO_SNDBUF, SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET, TCP_NODELAY,
+    accept4, close, epoll_ctl, epoll_event, set_int, sockaddr, sockaddr_storage, socklen_t
 )
 
 cdef enum:

@@ -23,16 +23,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
 )
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_ADD,
-    EPOLL_CTL_DEL,
-    EPOLLIN,
-    EPOLLONESHOT,
-    MSG_DONTWAIT,
-    MSG_PEEK,
-    close,
-    epoll_ctl,
-    epoll_event,
-    recv,
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, close, epoll_ctl, epoll_event, recv
 )
 from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock

@@ -15,46 +15,16 @@ from libc.string cimport memcpy, strdup
 from rocketns._fast.access.networks cimport flags_of
 from rocketns._fast.access.peers cimport read_text
 from rocketns._fast.connections.connection cimport (
-    BEHIND_HEADER,
-    CARRIED,
-    INPUT,
-    OUTPUT,
-    SHAKING_HANDS,
-    UNDECIDED,
-    WITHOUT_CONTEXT,
-    Connection,
-    drop_input,
-    keep_input,
-    send_output,
-    unsent,
+    BEHIND_HEADER, CARRIED, INPUT, OUTPUT, SHAKING_HANDS, UNDECIDED, WITHOUT_CONTEXT, Connection, drop_input,
+    keep_input, send_output, unsent
 )
 from rocketns._fast.connections.holders cimport count_held
 from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, write_peer
 from rocketns._fast.connections.messages cimport (
-    CLOSE_IDLE,
-    CONTEXT_CHANGED,
-    ENDED,
-    FAILED,
-    MOVE,
-    NO_CERTIFICATE,
-    NOT_TLS,
-    PEER_CLOSED,
-    SHED,
-    STALLED_HANDSHAKE,
-    STOP,
-    TLS_DISABLED,
-    TLS_FAILED,
-    TLS_WANTED,
-    TOO_MUCH_UNFINISHED,
-    TOO_MUCH_UNSENT,
-    UNTRUSTED_PROXY,
-    WRONG_PROXY_HEADER,
-    Message,
-    free_message,
-    new_message,
-    push,
-    take_all,
+    CLOSE_IDLE, CONTEXT_CHANGED, ENDED, FAILED, MOVE, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHED, STALLED_HANDSHAKE,
+    STOP, TLS_DISABLED, TLS_FAILED, TLS_WANTED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNTRUSTED_PROXY,
+    WRONG_PROXY_HEADER, Message, free_message, new_message, push, take_all
 )
 from rocketns._fast.connections.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
@@ -65,37 +35,15 @@ from rocketns._fast.reactor.connection_table cimport (
 from rocketns._fast.reactor.host_turns cimport take_turn, want_turn
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.reactor_state cimport (
-    HANDSHAKE_BYTES,
-    IN_USE,
-    NOT_USABLE,
-    TLS_BYTES,
-    UNKNOWN,
-    WANTED,
-    ContextState,
-    Shared,
-    Tls,
-    assert_reactor,
-    find_connection,
-    hold_tls,
-    id_of,
+    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls, assert_reactor,
+    find_connection, hold_tls, id_of
 )
 from rocketns._fast.reactor.records cimport send_wire
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_MOD,
-    EPOLLERR,
-    EPOLLHUP,
-    EPOLLIN,
-    EPOLLONESHOT,
-    EPOLLOUT,
-    MSG_DONTWAIT,
-    epoll_ctl,
-    epoll_event,
-    epoll_wait,
-    monotonic_ms,
-    monotonic_ns,
-    recv,
+    EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event,
+    epoll_wait, monotonic_ms, monotonic_ns, recv
 )
 from rocketns._fast.system.threads cimport disown, own, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport take_reason
@@ -322,7 +270,8 @@ cdef void go_on(Reactor *reactor, Connection *connection) noexcept nogil:
     if unsent(connection) and not send_output(connection):
         close_connection(reactor, connection, FAILED)
         return
-    memcpy(data, connection.input + connection.input_start, have)
+    if have:
+        memcpy(data, connection.input + connection.input_start, have)
     got = recv(connection.fd, data + have, RECEIVED_AT_ONCE_MAX, MSG_DONTWAIT)
     if got == 0 or (got < 0 and errno != EAGAIN and errno != EINTR):
         close_connection(reactor, connection, PEER_CLOSED if got == 0 else FAILED)

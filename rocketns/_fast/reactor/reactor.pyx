@@ -7,24 +7,8 @@ from libc.string cimport memcpy
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, output_space, send_output, unsent
 from rocketns._fast.connections.holders cimport note_known
 from rocketns._fast.connections.messages cimport (
-    ABORT,
-    ADD,
-    APPLIED,
-    CLOSE_IDLE,
-    END,
-    ENDED,
-    FAILED,
-    MOVE,
-    REPLY,
-    REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN,
-    RESUME,
-    SHED,
-    STOP,
-    Message,
-    free_message,
-    take_all,
+    ABORT, ADD, APPLIED, CLOSE_IDLE, END, ENDED, FAILED, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, free_message, take_all
 )
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again, take_over
 from rocketns._fast.connections.admission cimport let_pass
@@ -44,21 +28,8 @@ from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.system.assertions cimport assert_equal
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
-    EFD_CLOEXEC,
-    EFD_NONBLOCK,
-    EPOLL_CLOEXEC,
-    EPOLL_CTL_ADD,
-    EPOLLERR,
-    EPOLLHUP,
-    EPOLLIN,
-    EPOLLOUT,
-    close,
-    epoll_create1,
-    epoll_ctl,
-    epoll_event,
-    epoll_wait,
-    eventfd,
-    monotonic_ms,
+    EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, close,
+    epoll_create1, epoll_ctl, epoll_event, epoll_wait, eventfd, monotonic_ms
 )
 from rocketns._fast.system.threads cimport disown, own, pthread_mutex_destroy, pthread_mutex_init
 

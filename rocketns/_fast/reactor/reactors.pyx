@@ -23,24 +23,8 @@ from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
 from rocketns._fast.routes.missing cimport take_missed
 from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
-    ABORT,
-    APPLIED,
-    CLOSED,
-    CLOSE_IDLE,
-    CONTEXT_CHANGED,
-    END,
-    REPLY,
-    REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN,
-    RESUME,
-    STOP,
-    MessageKind,
-    Message,
-    free_message,
-    is_empty,
-    new_message,
-    take_all,
+    ABORT, APPLIED, CLOSED, CLOSE_IDLE, CONTEXT_CHANGED, END, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
+    REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, free_message, is_empty, new_message, take_all
 )
 from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.deferred cimport is_applied

@@ -18,13 +18,7 @@ from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT
 from rocketns._fast.connections.holders cimport HOSTS, KNOWN, STRANGERS
 from rocketns._fast.connections.messages cimport (
-    EXCESS,
-    SHED,
-    TOO_MUCH_UNFINISHED,
-    TOO_MUCH_UNSENT_IN_ALL,
-    Message,
-    new_message,
-    push,
+    EXCESS, SHED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, Message, new_message, push
 )
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message

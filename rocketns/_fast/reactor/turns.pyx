@@ -15,16 +15,7 @@ from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
 from rocketns._fast.connections.holders cimport PROGRESS_BYTES, count_held, note_progress
 from rocketns._fast.connections.messages cimport (
-    FRAME,
-    MALFORMED_FRAME,
-    PEER_CLOSED,
-    STRANGER,
-    TAKEN,
-    TLS_FAILED,
-    TOO_MUCH_UNSENT,
-    Message,
-    new_message,
-    push,
+    FRAME, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TAKEN, TLS_FAILED, TOO_MUCH_UNSENT, Message, new_message, push
 )
 from rocketns._fast.connections.rates cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
@@ -32,26 +23,10 @@ from rocketns._fast.reactor.deferred cimport next_due
 from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, open_received, send_end
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS,
-    FRAME_COST_BYTES,
-    SCRATCH_BYTES,
-    Deferred,
-    Shared,
-    assert_reactor,
-    find_connection,
-    id_of,
-    must_wait,
+    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of, must_wait
 )
 from rocketns._fast.reactor.shedding cimport relieve
-from rocketns._fast.system.sockets cimport (
-    EPOLL_CTL_MOD,
-    EPOLLIN,
-    EPOLLOUT,
-    MSG_DONTWAIT,
-    epoll_ctl,
-    epoll_event,
-    recv,
-)
+from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
 from rocketns._fast.reactor.stalls cimport is_crowded, stall, unstall
 from rocketns._fast.tls.wire cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32

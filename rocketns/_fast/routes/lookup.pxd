@@ -7,17 +7,7 @@ from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
 from rocketns._fast.codec.route_request cimport RouteRequest
 from rocketns._fast.routes.slots cimport (
-    ABSENT,
-    DEFAULT,
-    HANDED_OVER,
-    NO_ROOM,
-    STANDARD,
-    Routes,
-    Slot,
-    body_size,
-    find_hashed_slot,
-    find_slot,
-    write_body,
+    ABSENT, DEFAULT, HANDED_OVER, NO_ROOM, STANDARD, Routes, Slot, body_size, find_hashed_slot, find_slot, write_body
 )
 
 # An answer that was written; or its size is HANDED_OVER or NO_ROOM.

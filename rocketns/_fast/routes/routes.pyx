@@ -14,28 +14,9 @@ from libc.stdlib cimport calloc, free
 
 from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
-    DEFAULT,
-    DIALECTS,
-    STANDARD,
-    BrokerEntry,
-    Change,
-    Fragment,
-    clear_bytes,
-    double_table,
-    find_entry,
-    find_next_slot,
-    free_slot,
-    grown,
-    insert_slot,
-    key_of,
-    link_slot,
-    make_slot,
-    remove_entry,
-    remove_slot,
-    set_bytes,
-    set_entry,
-    slot_bytes,
-    unlink_slot,
+    DEFAULT, DIALECTS, STANDARD, BrokerEntry, Change, Fragment, clear_bytes, double_table, find_entry, find_next_slot,
+    free_slot, grown, insert_slot, key_of, link_slot, make_slot, remove_entry, remove_slot, set_bytes, set_entry,
+    slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock

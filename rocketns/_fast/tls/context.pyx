@@ -6,23 +6,9 @@ Nothing is left to the system's openssl.cnf, which OpenSSL may have applied: eac
 from libc.stdint cimport uint64_t
 
 from rocketns._fast.tls.openssl cimport (
-    EVP_PKEY,
-    SSL,
-    SSL_CTX,
-    SSL_CTRL_EXTRA_CHAIN_CERT,
-    SSL_CTRL_MODE,
-    SSL_CTRL_SET_MAX_PROTO_VERSION,
-    SSL_CTRL_SET_MIN_PROTO_VERSION,
-    SSL_CTRL_SET_SESS_CACHE_MODE,
-    SSL_MODE_RELEASE_BUFFERS,
-    SSL_SESS_CACHE_OFF,
-    SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-    SSL_VERIFY_NONE,
-    SSL_VERIFY_PEER,
-    X509,
-    Verify,
-    openssl,
-    take_reason,
+    EVP_PKEY, SSL, SSL_CTX, SSL_CTRL_EXTRA_CHAIN_CERT, SSL_CTRL_MODE, SSL_CTRL_SET_MAX_PROTO_VERSION,
+    SSL_CTRL_SET_MIN_PROTO_VERSION, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_MODE_RELEASE_BUFFERS, SSL_SESS_CACHE_OFF,
+    SSL_VERIFY_FAIL_IF_NO_PEER_CERT, SSL_VERIFY_NONE, SSL_VERIFY_PEER, X509, Verify, openssl, take_reason
 )
 from rocketns._fast.tls.openssl import load
 from rocketns._fast.tls.wire cimport prepare_wire

@@ -14,16 +14,8 @@ from libc.limits cimport INT_MAX
 from libc.string cimport memcpy
 
 from rocketns._fast.tls.openssl cimport (
-    BIO,
-    BIO_CTRL_FLUSH,
-    BIO_FLAGS_READ,
-    BIO_FLAGS_SHOULD_RETRY,
-    BIO_METHOD,
-    BIO_TYPE_SOURCE_SINK,
-    SSL_CTX,
-    SSL_ERROR_WANT_READ,
-    SSL_ERROR_ZERO_RETURN,
-    openssl,
+    BIO, BIO_CTRL_FLUSH, BIO_FLAGS_READ, BIO_FLAGS_SHOULD_RETRY, BIO_METHOD, BIO_TYPE_SOURCE_SINK, SSL_CTX,
+    SSL_ERROR_WANT_READ, SSL_ERROR_ZERO_RETURN, openssl
 )
 
 

@@ -3,14 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from rocketns._fast.codec.route_reply cimport (
-    HEAD_BYTES_MAX,
-    ROCKETMQ,
-    close_head,
-    put,
-    put_decimal,
-    put_fixed,
-    put_json_end,
-    put_uint32,
+    HEAD_BYTES_MAX, ROCKETMQ, close_head, put, put_decimal, put_fixed, put_json_end, put_uint32
 )
 from rocketns._fast.codec.wire cimport HEAD_BYTES
 

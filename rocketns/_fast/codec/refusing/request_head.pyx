@@ -7,39 +7,12 @@ with the same numbers. tests/fast/test_lookup.py holds them together.
 from libc.stdint cimport uint32_t
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER,
-    NO_MORE,
-    Cursor,
-    Member,
-    Text,
-    left,
-    next_member,
-    scan_ascii,
-    scan_int,
-    skip_value,
-    take,
+    MEMBER, NO_MORE, Cursor, Member, Text, left, next_member, scan_ascii, scan_int, skip_value, take
 )
-from rocketns._fast.codec.route_request cimport (
-    CODE,
-    EXT_FIELDS,
-    FLAG,
-    OPAQUE,
-    REMARK,
-    VERSION,
-    member_of,
-    take_pair,
-)
+from rocketns._fast.codec.route_request cimport CODE, EXT_FIELDS, FLAG, OPAQUE, REMARK, VERSION, member_of, take_pair
 from rocketns._fast.codec.wire cimport (
-    FIXED_BYTES,
-    FLAG_AT,
-    HEAD_BYTES,
-    HEADER_LENGTH_MASK,
-    HEADER_WORD_AT,
-    OPAQUE_AT,
-    REMARK_LENGTH_AT,
-    SERIALIZE_TYPE_SHIFT,
-    VALUE_LENGTH_BYTES,
-    read_uint32,
+    FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, OPAQUE_AT, REMARK_LENGTH_AT,
+    SERIALIZE_TYPE_SHIFT, VALUE_LENGTH_BYTES, read_uint32
 )
 
 cdef enum:
