@@ -77,9 +77,6 @@ class PolicyTable:
         inner = self.table(key)
         return {name: inner.table(name) for name in list(inner._items)}
 
-    def has(self, key: str) -> bool:
-        return key in self._items
-
     def text(self, key: str) -> str | None:
         value = self._items.pop(key, None)
         if value is None:

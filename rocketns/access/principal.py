@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -165,14 +165,12 @@ class CertificateIndex:
         listed = tuple(names)
         if not listed:
             return NOBODY
-        hits = [self._exact.get(name, NOBODY) for name in listed]
-        return NOBODY.union(*hits, self._by_globs(listed))
-
-    def _by_globs(self, names: Iterable[str]) -> Iterator[str]:
-        for name in names:
+        found = set().union(*(self._exact.get(name, NOBODY) for name in listed))
+        for name in listed:
             passes = self._passes.get(kind := kind_of_name(name))
             if passes is not None and len(name) <= TEXT_CHARACTERS_MAX and passes(name):
-                yield from (principal for matches, principal in self._globs[kind] if matches(name))
+                found |= {principal for matches, principal in self._globs[kind] if matches(name)}
+        return frozenset(found)
 
 
 class PrincipalIndex:

@@ -73,17 +73,13 @@ def _unknown(name: str, known: set[str], option: str = "") -> str:
     from difflib import get_close_matches  # a configuration without mistakes starts without it
 
     shown = repr(option + name)
-    meant = _same_but_for_case_or_prefix(name, known)
+    by_bare_name = {one.removeprefix(PREFIX).lower(): one for one in known}
+    meant = by_bare_name.get(name.lower().removeprefix(PREFIX))
     if meant:
         return f"{shown} has no effect: the property is called {meant}"
     near = get_close_matches(name, sorted(known), 1)
     nearest = f". The nearest name is {near[0]}" if near else ""
     return f"{shown} has no effect: rocketns has no such property{nearest}"
-
-
-def _same_but_for_case_or_prefix(name: str, known: set[str]) -> str | None:
-    by_bare_name = {one.removeprefix(PREFIX).lower(): one for one in known}
-    return by_bare_name.get(name.lower().removeprefix(PREFIX))
 
 
 # All properties of 5.5.0 with their values are 2 KB. The parser's time grows with the square of a value that is
@@ -104,12 +100,8 @@ def refuse_size(body: bytes) -> None:
 
 def refuse_names(names: set[str], black_list: frozenset[str]) -> None:
     """NoPermission if only the operator may set one of them, in the file."""
-    if names & black_list or any(map(_is_operators, names)):
+    if names & (black_list | OWN_NAMES) or any(name.startswith(OPERATORS_PREFIXES) for name in names):
         raise NoPermission("Can not update config in black list.")
-
-
-def _is_operators(name: str) -> bool:
-    return name.startswith(OPERATORS_PREFIXES) or name in OWN_NAMES
 
 
 def refuse_control_characters(texts: Mapping[str, str]) -> None:
