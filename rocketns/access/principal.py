@@ -22,6 +22,10 @@ Network = IPv4Network | IPv6Network
 WILDCARDS = frozenset("*?[")
 TEXT_CHARACTERS_MAX = 8_192
 NOBODY: frozenset[str] = frozenset()  # no names of principals
+# The first of them tells what kind of name a text is: CN=ops, ops@acme.com, spiffe://acme/ops or 2001:db8::1, and
+# without any a host, an IPv4 address, or a part of them.
+_MARK = re.compile("[=@:]")
+ANY = "*"  # of any kind
 
 
 class Globs:
@@ -123,11 +127,6 @@ def _shift(network: Network) -> int:
 
 
 Matches = Callable[[str], re.Match[str] | None]
-
-# The first of them tells what kind of name a text is: CN=ops, ops@acme.com, spiffe://acme/ops or 2001:db8::1, and
-# without any a host, an IPv4 address, or a part of them.
-_MARK = re.compile("[=@:]")
-ANY = "*"  # of any kind
 
 
 def kind_of_name(text: str) -> str:

@@ -20,6 +20,14 @@ from rocketns.javatext import trim
 # A system property with one of these can only be meant for rocketns. Any other name may be one of Java's.
 OWN_PREFIXES = (PREFIX, TLS_PREFIX, "journal")
 IN_MEMORY = "kvConfigPath is empty: KV items are kept in memory, and a restart loses them"
+# All properties of 5.5.0 with their values are 2 KB. The parser's time grows with the square of a value that is
+# continued over many lines.
+TEXT_BYTES_MAX = 64 * 1024
+# Java's own black list. It holds even if configBlackList is empty.
+BLACK_LIST = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
+OPERATORS_PREFIXES = (PREFIX, "tls.")
+# The tab is allowed, and so is U+0080 to U+009F: Java reads UTF-8 text as Latin-1, which gives such characters.
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def in_the_file(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
@@ -80,16 +88,6 @@ def _unknown(name: str, known: set[str], option: str = "") -> str:
     near = get_close_matches(name, sorted(known), 1)
     nearest = f". The nearest name is {near[0]}" if near else ""
     return f"{shown} has no effect: rocketns has no such property{nearest}"
-
-
-# All properties of 5.5.0 with their values are 2 KB. The parser's time grows with the square of a value that is
-# continued over many lines.
-TEXT_BYTES_MAX = 64 * 1024
-# Java's own black list. It holds even if configBlackList is empty.
-BLACK_LIST = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
-OPERATORS_PREFIXES = (PREFIX, "tls.")
-# The tab is allowed, and so is U+0080 to U+009F: Java reads UTF-8 text as Latin-1, which gives such characters.
-CONTROL_CHARACTER = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def refuse_size(body: bytes) -> None:

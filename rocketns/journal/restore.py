@@ -46,6 +46,10 @@ _QUEUE_KINDS_MAX = 4096
 
 _END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
 _OF_OBSERVERS = {"looked", "no_topics"}
+END = b'"end":true'
+_KNOWN = frozenset((*KINDS, None))
+# If the last snapshots turn out to be incomplete, reading starts again at an earlier one.
+ATTEMPTS_MAX = 4
 
 
 def is_snapshot_end(record: Record) -> bool:
@@ -143,9 +147,6 @@ def _queue_data(text: bytes) -> QueueData | None:
     return queue_data(*values) if all(-INT_MAX - 1 <= one <= INT_MAX for one in values) else None
 
 
-END = b'"end":true'
-
-
 class Begin(NamedTuple):
     """Read the files from number ``file`` on, and of its boot the records from ``seq`` on."""
 
@@ -218,9 +219,6 @@ def _began_empty(journal_file: StoredFile) -> bool:
     """Whether the boot that begins with this file began without routes. If its start is damaged, nobody knows."""
     first = FileReader(journal_file.path, journal_file.segment.boot).first_records()
     return any(one["ev"] == "start" and one.get("restored") is not True for one in first)
-
-
-_KNOWN = frozenset((*KINDS, None))
 
 
 @dataclass(slots=True)
@@ -413,9 +411,6 @@ class JournalPass:
 
 
 log = logging.getLogger("rocketns.journal")
-
-# If the last snapshots turn out to be incomplete, reading starts again at an earlier one.
-ATTEMPTS_MAX = 4
 
 
 def restore(

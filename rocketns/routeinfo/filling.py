@@ -26,6 +26,8 @@ from rocketns.routeinfo.tables import (
 
 # Entries of one piece of `topic_pieces`: some milliseconds of work.
 PIECE_ENTRIES = 16_384
+# The parts of a split table come one right after another.
+PARTS_WITHIN_MS = 3_000
 
 
 def fill(tables: RouteTables, known: PriorRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
@@ -89,10 +91,6 @@ def _events(tables: RouteTables, piece: dict[str, list[TopicChange]]) -> list[To
     for name, changes in piece.items():
         tables.note_filled(name, changes)
     return [TopicsPut(name, changes, Cause.REGISTER) for name, changes in piece.items()]
-
-
-# The parts of a split table come one right after another.
-PARTS_WITHIN_MS = 3_000
 
 
 def note_topics(tables: RouteTables, broker_name: str, table: TopicTable, now_ms: int) -> bool:

@@ -43,6 +43,7 @@ BY_LOOP = {
     transport.NOT_TAKEN: "server",
     transport.OTHER_END: "server",
 }
+TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, and all of them without reactors"}
 
 
 def _connections(scene: Scene) -> Iterator[Sample]:
@@ -107,8 +108,6 @@ def _port_handshakes(scene: Scene) -> Iterator[Sample]:
     yield ("succeeded",), 0 if tls is None else tls.handshakes.succeeded
     yield ("failed",), 0 if tls is None else tls.handshakes.failed
 
-
-TRANSPORT = {"transport": "`reactors`: plain ones; `asyncio`: those with TLS, and all of them without reactors"}
 
 FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_connections", "Open connections.", _connections, TRANSPORT),
