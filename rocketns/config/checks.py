@@ -90,12 +90,6 @@ def _unknown(name: str, known: set[str], option: str = "") -> str:
     return f"{shown} has no effect: rocketns has no such property{nearest}"
 
 
-def refuse_size(body: bytes) -> None:
-    """RequestError for a text that would take long to parse."""
-    if len(body) > TEXT_BYTES_MAX:
-        raise RequestError(f"Can not update config, the text has more than {TEXT_BYTES_MAX} bytes.")
-
-
 def refuse_names(names: set[str], black_list: frozenset[str]) -> None:
     """NoPermission if only the operator may set one of them, in the file."""
     if names & (black_list | OWN_NAMES) or any(name.startswith(OPERATORS_PREFIXES) for name in names):

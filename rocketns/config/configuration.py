@@ -216,7 +216,8 @@ def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -
 
 
 def _parse_update(body: bytes) -> dict[str, str]:
-    checks.refuse_size(body)
+    if len(body) > checks.TEXT_BYTES_MAX:
+        raise RequestError(f"Can not update config, the text has more than {checks.TEXT_BYTES_MAX} bytes.")
     try:
         return properties.load(body.decode("utf-8", "replace").encode("utf-8"))
     except ValueError as error:
