@@ -161,6 +161,8 @@ def read_tokens(content: bytes) -> Tokens:
     """The tokens of a file. TokensError with line and reason if any line is wrong, or there is no token."""
     if len(content) > FILE_BYTES_MAX:
         raise TokensError(f"it has {len(content)} bytes, and at most {FILE_BYTES_MAX} are read")
+    if content and not content.endswith(b"\n"):  # half of a token is one that is easier to guess
+        raise TokensError("its last line has no end, so it may be half written: end the line")
     digests: list[tuple[bytes, Classes]] = []
     anyone: Classes = frozenset()
     for number, words in _lines(content):
