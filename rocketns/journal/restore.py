@@ -22,7 +22,7 @@ import orjson
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
 from rocketns.journal.reading.lines import INT_MAX, Record, record_of
-from rocketns.journal.reading.replay import Queues, Replay
+from rocketns.journal.reading.replay import ReadQueues, Replay
 from rocketns.journal.record import KINDS
 from rocketns.journal.segments import Segment, Store
 from rocketns.protocol.body.route import QueueData, queue_data
@@ -134,7 +134,7 @@ def _record_with_queues(line: bytes) -> Record | None:
     if queues is None:
         return None
     record: Record = orjson.loads(line[:at] + b"}")
-    return record | {"topics": Queues(queues)}
+    return record | {"topics": ReadQueues(queues)}
 
 
 @lru_cache(maxsize=_QUEUE_KINDS_MAX)
