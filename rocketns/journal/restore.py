@@ -1,6 +1,6 @@
 """A name server's journal read back: the routes that it had when the journal ended.
 
-Reading begins at the last whole snapshot, or at a start with empty tables, and is one pass from there: the records in
+It begins at the last whole snapshot, or at a start with empty tables, and is one pass from there: the records in
 their order, the lost ones noticed. Whatever is in a file, it is read within bounds and without an error.
 """
 
