@@ -7,7 +7,6 @@ their order, the lost ones noticed. Whatever is in a file, it is read within bou
 from __future__ import annotations
 
 import logging
-import mmap
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ import orjson
 
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
+from rocketns.journal.chain import mapped
 from rocketns.journal.reading.lines import INT_MAX, Record, record_of
 from rocketns.journal.reading.replay import ReadQueues, Replay
 from rocketns.journal.record import KINDS
@@ -28,7 +28,7 @@ from rocketns.journal.segments import Segment, Store
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.prior_routes import PriorRoutes
 
-# Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
+# Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records.
 LINE_BYTES_MAX = 32 * 1024 * 1024
 # ``open`` and ``start``, behind a damaged line or two.
 FIRST_RECORDS = 3
@@ -178,21 +178,14 @@ def begins(files: Sequence[StoredFile]) -> Iterator[Begin]:
 
 def _snapshots_that_end_in(journal_file: StoredFile) -> Iterator[int]:
     """Names (the column ``snap``) of the snapshots that end in this file, the last one first."""
-    with journal_file.path.open("rb") as file:
-        if not file.seek(0, 2):
-            return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield from _ends(content, journal_file.segment.boot)
-
-
-def _ends(content: mmap.mmap, boot: int) -> Iterator[int]:
-    place = content.rfind(END)
-    while place >= 0:
-        start = content.rfind(b"\n", 0, place) + 1
-        name = _snapshot_name(content[start : place + len(END) + 1], boot)
-        if name is not None:
-            yield name
-        place = content.rfind(END, 0, start)
+    with mapped(journal_file.path) as content:
+        at = content.rfind(END)
+        while at >= 0:
+            start = content.rfind(b"\n", 0, at) + 1
+            name = _snapshot_name(content[start : at + len(END) + 1], journal_file.segment.boot)
+            if name is not None:
+                yield name
+            at = content.rfind(END, 0, start)
 
 
 def _snapshot_name(line: bytes, boot: int) -> int | None:
