@@ -108,10 +108,7 @@ def decide(policy: Policy, asked: AccessRequest, evidence: Evidence) -> Decision
     mode = policy.mode_of(asked.access)
     if mode is Mode.OFF:
         return OFF
-    return _decide(mode, asked, evidence, known(policy, evidence))
-
-
-def _decide(mode: Mode, asked: AccessRequest, evidence: Evidence, principals: list[Principal]) -> Decision:
+    principals = known(policy, evidence)
     reasons = [why_not(principal, asked, evidence) for principal in principals]
     if None in reasons:
         able = (principal for principal, reason in zip(principals, reasons, strict=True) if reason is None)
