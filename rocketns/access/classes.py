@@ -13,6 +13,20 @@ from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
+# The requests that name the broker that they are about in their ext fields.
+OF_A_BROKER = frozenset({
+    RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER, RequestCode.QUERY_DATA_VERSION,
+    RequestCode.BROKER_HEARTBEAT,
+})  # fmt: skip
+OF_A_NAMESPACE = frozenset({
+    RequestCode.PUT_KV_CONFIG, RequestCode.GET_KV_CONFIG, RequestCode.DELETE_KV_CONFIG,
+    RequestCode.GET_KVLIST_BY_NAMESPACE,
+})  # fmt: skip
+# Brokers read members of groups, their clusters and the order of topics.
+ALSO_OF_BROKERS = frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO})
+# Groups of one address that are judged by their names. An address in more of them is nobody's by its name.
+GROUPS_OF_AN_ADDRESS_MAX = 64
+
 
 class Access(StrEnum):
     """What a request is for. A right is given for a class.
@@ -48,23 +62,6 @@ class Mode(IntEnum):
 
 
 MODES = {mode.word: mode for mode in Mode}
-
-
-# The requests that name the broker that they are about in their ext fields.
-OF_A_BROKER = frozenset({
-    RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER, RequestCode.QUERY_DATA_VERSION,
-    RequestCode.BROKER_HEARTBEAT,
-})  # fmt: skip
-OF_A_NAMESPACE = frozenset({
-    RequestCode.PUT_KV_CONFIG, RequestCode.GET_KV_CONFIG, RequestCode.DELETE_KV_CONFIG,
-    RequestCode.GET_KVLIST_BY_NAMESPACE,
-})  # fmt: skip
-# Brokers read members of groups, their clusters and the order of topics.
-ALSO_OF_BROKERS = frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO})
-
-
-# Groups of one address that are judged by their names. An address in more of them is nobody's by its name.
-GROUPS_OF_AN_ADDRESS_MAX = 64
 
 
 def no_brokers() -> list[str]:

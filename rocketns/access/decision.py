@@ -108,16 +108,15 @@ def decide(policy: Policy, asked: AccessRequest, evidence: Evidence) -> Decision
     mode = policy.mode_of(asked.access)
     if mode is Mode.OFF:
         return OFF
-    return _decide(mode, asked, evidence, known(policy, evidence))
-
-
-def _decide(mode: Mode, asked: AccessRequest, evidence: Evidence, principals: list[Principal]) -> Decision:
+    principals = known(policy, evidence)
     reasons = [why_not(principal, asked, evidence) for principal in principals]
     if None in reasons:
         able = (principal for principal, reason in zip(principals, reasons, strict=True) if reason is None)
         return Decision(mode, principals=tuple(able))
     if not reasons:
-        return Decision(mode, _of_a_stranger(asked, evidence))
+        is_unknown = asked.access is Access.OFF
+        reason = RefusalReason.NO_CLASS if is_unknown else _OF_SIGNATURE.get(evidence.signed, RefusalReason.NO_EVIDENCE)
+        return Decision(mode, reason)
     nearest = max(filter(None, reasons), key=_ORDER.__getitem__)
     return Decision(mode, nearest, (principals[reasons.index(nearest)],))
 
@@ -128,12 +127,6 @@ _OF_SIGNATURE = {
     Signed.WRONG: RefusalReason.WRONG_SIGNATURE,
     Signed.RIGHT: RefusalReason.KEY_ALONE,
 }
-
-
-def _of_a_stranger(asked: AccessRequest, evidence: Evidence) -> RefusalReason:
-    if asked.access is Access.OFF:
-        return RefusalReason.NO_CLASS
-    return _OF_SIGNATURE.get(evidence.signed, RefusalReason.NO_EVIDENCE)
 
 
 def why_not(principal: Principal, asked: AccessRequest, evidence: Evidence) -> RefusalReason | None:
@@ -161,16 +154,13 @@ def _why_not_the_address(
     """A request that names a group of its sender, and the address of another's broker, would change that broker's live
     entry. An address of the sender's own host is its own, whatever groups others registered with it.
     """
-    names, is_at_peer = principal.broker_names, _is_at(address, evidence.address)
+    names = principal.broker_names
+    is_at_peer = evidence.address is not None and is_host_of(address, str(evidence.address))
     if names is not None and not is_at_peer and not all(map(names.match, asked.groups())):
         return RefusalReason.BROKER_NAME
     if principal.addresses is not None and not contains(principal.addresses, literal(split(address)[0])):
         return RefusalReason.BROKER_ADDRESS
     return RefusalReason.NOT_THE_PEER if principal.address_is_peer and not is_at_peer else None
-
-
-def _is_at(broker_address: str, address: Address | None) -> bool:
-    return address is not None and is_host_of(broker_address, str(address))
 
 
 def owner_of(principals: Iterable[Principal], broker_name: str) -> Principal | None:

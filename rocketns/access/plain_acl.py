@@ -18,6 +18,13 @@ from rocketns.access.principal import Network, Principal
 from rocketns.access.signature import Secret
 
 EVERYWHERE = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
+ACCOUNTS_MAX = 1_000
+ORDINARY = frozenset({Access.LOOKUP, Access.READ, Access.SCAN, Access.BROKER})
+ALL = frozenset(RIGHTS)
+GLOBAL = "globalWhiteRemoteAddresses"
+TRUE = ("true", "yes", "on")
+# What a message of YAML's quotes of the file may be a secret: *abc is an alias, !abc a tag.
+QUOTED = re.compile(r"'.*'|\".*\"", re.DOTALL)
 
 
 def networks_of(text: str) -> Iterator[Network]:
@@ -60,15 +67,6 @@ def _bounds(parts: list[str], separator: str, highest: int) -> tuple[str, str]:
     lows = [*parts[:open_at], low, *["0"] * rest]
     highs = [*parts[:open_at], high, *[most] * rest]
     return separator.join(lows), separator.join(highs)
-
-
-ACCOUNTS_MAX = 1_000
-ORDINARY = frozenset({Access.LOOKUP, Access.READ, Access.SCAN, Access.BROKER})
-ALL = frozenset(RIGHTS)
-GLOBAL = "globalWhiteRemoteAddresses"
-TRUE = ("true", "yes", "on")
-# What a message of YAML's quotes of the file may be a secret: *abc is an alias, !abc a tag.
-QUOTED = re.compile(r"'.*'|\".*\"", re.DOTALL)
 
 
 def read(file: str, text: str) -> tuple[tuple[Principal, ...], dict[str, Secret]]:

@@ -14,16 +14,21 @@ from rocketns.access.principal import Globs, Network
 from rocketns.access.signature import Secret
 from rocketns.errors import RocketnsError
 
+TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
+KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
+ITEMS_MAX = 1_000  # of a list
+TEXT_CHARACTERS_MAX = 1_000
+IPV4_MAPPED_BITS = 96
+# In a policy that `rocketns access suggest` wrote.
+TO_BE_FILLED_IN = "<fill in>"
+SECRET_CHARACTERS_MIN = 8  # RocketMQ's tools ask for more than 6
+
 
 class PolicyError(RocketnsError):
     """The file is refused whole. ``line`` counts from 1; 0 where no line is to blame."""
 
     def __init__(self, file: str, line: int, why: str) -> None:
         super().__init__(f"{file}, line {line}: {why}" if line else f"{file}: {why}")
-
-
-TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
-KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
 
 
 def line_of(text: str, table: str, key: str | None = None) -> int:
@@ -41,10 +46,6 @@ def line_of(text: str, table: str, key: str | None = None) -> int:
 def _plain(dotted: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
 
-
-ITEMS_MAX = 1_000  # of a list
-TEXT_CHARACTERS_MAX = 1_000
-IPV4_MAPPED_BITS = 96
 
 Read = TypeVar("Read")
 
@@ -76,9 +77,6 @@ class PolicyTable:
         """The tables of a table, by their names."""
         inner = self.table(key)
         return {name: inner.table(name) for name in list(inner._items)}
-
-    def has(self, key: str) -> bool:
-        return key in self._items
 
     def text(self, key: str) -> str | None:
         value = self._items.pop(key, None)
@@ -149,11 +147,6 @@ def _as_ipv4(network: Network) -> Network:
     if mapped is None or network.prefixlen < IPV4_MAPPED_BITS:
         return network
     return ipaddress.IPv4Network((mapped, network.prefixlen - IPV4_MAPPED_BITS))
-
-
-# In a policy that `rocketns access suggest` wrote.
-TO_BE_FILLED_IN = "<fill in>"
-SECRET_CHARACTERS_MIN = 8  # RocketMQ's tools ask for more than 6
 
 
 def read_secrets(file: str, text: str) -> dict[str, Secret]:

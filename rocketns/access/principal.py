@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
@@ -22,6 +22,10 @@ Network = IPv4Network | IPv6Network
 WILDCARDS = frozenset("*?[")
 TEXT_CHARACTERS_MAX = 8_192
 NOBODY: frozenset[str] = frozenset()  # no names of principals
+# The first of them tells what kind of name a text is: CN=ops, ops@acme.com, spiffe://acme/ops or 2001:db8::1, and
+# without any a host, an IPv4 address, or a part of them.
+_MARK = re.compile("[=@:]")
+ANY = "*"  # of any kind
 
 
 class Globs:
@@ -124,11 +128,6 @@ def _shift(network: Network) -> int:
 
 Matches = Callable[[str], re.Match[str] | None]
 
-# The first of them tells what kind of name a text is: CN=ops, ops@acme.com, spiffe://acme/ops or 2001:db8::1, and
-# without any a host, an IPv4 address, or a part of them.
-_MARK = re.compile("[=@:]")
-ANY = "*"  # of any kind
-
 
 def kind_of_name(text: str) -> str:
     """The mark of a name, or of a pattern. A pattern matches only names of its kind: whoever may have a certificate for
@@ -165,14 +164,12 @@ class CertificateIndex:
         listed = tuple(names)
         if not listed:
             return NOBODY
-        hits = [self._exact.get(name, NOBODY) for name in listed]
-        return NOBODY.union(*hits, self._by_globs(listed))
-
-    def _by_globs(self, names: Iterable[str]) -> Iterator[str]:
-        for name in names:
+        found = set().union(*(self._exact.get(name, NOBODY) for name in listed))
+        for name in listed:
             passes = self._passes.get(kind := kind_of_name(name))
             if passes is not None and len(name) <= TEXT_CHARACTERS_MAX and passes(name):
-                yield from (principal for matches, principal in self._globs[kind] if matches(name))
+                found |= {principal for matches, principal in self._globs[kind] if matches(name)}
+        return frozenset(found)
 
 
 class PrincipalIndex:

@@ -62,7 +62,7 @@ class RefusedRequests:
     def note(self, refused: RefusalKind, fields: Mapping[str, str | None] | None, now_ms: int) -> RequestRefused | None:
         """A request was refused. The event, if it is the first of its kind within INTERVAL_MS."""
         self._begin_minute(now_ms)
-        refused = _cut(refused)
+        refused = replace(refused, access_key=cut(refused.access_key, TEXT_BYTES_MAX))  # a peer may name any
         kind = self._with_room(refused)
         if kind.host is OTHERS and refused.host not in self._named and self._newcomers < NEWCOMERS_MAX:
             self._newcomers += 1
@@ -127,8 +127,3 @@ class RefusedRequests:
             refused.code, refused.access.value, refused.reason.value, refused.host, refused.principal,
             refused.access_key, is_enforced=refused.is_enforced, count=count, fields=fields,
         )  # fmt: skip
-
-
-def _cut(refused: RefusalKind) -> RefusalKind:
-    """A key that a peer names may be of any length."""
-    return replace(refused, access_key=cut(refused.access_key, TEXT_BYTES_MAX))

@@ -14,6 +14,12 @@ from enum import Enum
 from rocketns.protocol.codes import ZONE_MODE, ZONE_NAME
 from rocketns.protocol.command import RemotingCommand
 
+ACCESS_KEY = "AccessKey"
+SECURITY_TOKEN = "SecurityToken"
+SIGNATURE = "Signature"
+# 5.x clients add them after they signed, and 5.x brokers before.
+ZONE_FIELDS = frozenset({ZONE_NAME, ZONE_MODE})
+
 
 class Secret:
     """The HMAC-SHA1 of an access key. Neither its text nor its ``repr`` has the secret."""
@@ -39,13 +45,6 @@ class Secret:
     def is_signature(self, given: str, parts: Iterable[bytes | memoryview]) -> bool:
         """Whether it is their signature. The comparison takes the same time wherever they differ."""
         return hmac.compare_digest(self.signature(parts), given.encode("utf-8", "replace"))
-
-
-ACCESS_KEY = "AccessKey"
-SECURITY_TOKEN = "SecurityToken"
-SIGNATURE = "Signature"
-# 5.x clients add them after they signed, and 5.x brokers before.
-ZONE_FIELDS = frozenset({ZONE_NAME, ZONE_MODE})
 
 
 class Signed(Enum):

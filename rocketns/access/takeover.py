@@ -53,13 +53,10 @@ def was_member(tables: RouteTables, broker_name: str, addr: str, announced_by: s
     The name of an address shows nothing: any peer can send it. So the registration must come from the address's own
     host, or from the host that announced the member.
     """
-    if announced_by is None or not _is_member(tables, broker_name, addr):
+    is_member = addr in tables.former.of(broker_name) or _id_of(tables, broker_name, addr) is not None
+    if announced_by is None or not is_member:
         return False
     return is_host_of(addr, announced_by) or _announcer(tables, broker_name, addr) == announced_by
-
-
-def _is_member(tables: RouteTables, broker_name: str, addr: str) -> bool:
-    return addr in tables.former.of(broker_name) or _id_of(tables, broker_name, addr) is not None
 
 
 def _id_of(tables: RouteTables, broker_name: str, addr: str) -> int | None:

@@ -23,6 +23,12 @@ log = logging.getLogger("rocketns.addressserver")
 
 # Three probes, one every 3 s. Brokers ask every 10 s, clients every 2 min.
 LISTED_S = 10.0
+EVERY_S = 3.0
+ANSWER_WITHIN_S = 2.0
+# A name server without brokers is ready, too: brokers must find it before they can register there. One that refuses
+# requests without a signature answers those that have one.
+READY = (ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION)
+LOOPBACK = "127.0.0.1"  # a socket for every address takes IPv4, too
 
 
 class ListedNameServers(NamedTuple):
@@ -88,13 +94,6 @@ class ReadyNameServers:
         self._logged = listed
 
 
-EVERY_S = 3.0
-ANSWER_WITHIN_S = 2.0
-# A name server without brokers is ready, too: brokers must find it before they can register there. One that refuses
-# requests without a signature answers those that have one.
-READY = (ResponseCode.SUCCESS, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION)
-
-
 class Probing:
     """Runs on the event loop of the address server."""
 
@@ -131,9 +130,6 @@ class Probing:
         elif code != ResponseCode.SYSTEM_BUSY:  # busy for a moment is no reason to send everyone elsewhere
             log.debug("name server %s answered a lookup with code %d", addr, code)
             self._listing.refused(addr)
-
-
-LOOPBACK = "127.0.0.1"  # a socket for every address takes IPv4, too
 
 
 async def asked_addresses(config: DiscoveryConfig, bind_address: str, port: int) -> dict[str, str]:

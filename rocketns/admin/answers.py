@@ -25,6 +25,17 @@ LOOPBACK = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip
 OPEN = frozenset(("/metrics", "/livez", "/readyz"))
 SHOWN_CHARACTERS_MAX = 100
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)]|([A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
+VIEW = web.AppKey("view", View)
+GATE = web.AppKey("gate", AdminGate)
+READS = frozenset(("GET", "HEAD", "OPTIONS"))
+CHANGE_HEADER = "X-Rocketns-Change"
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+}
 
 
 class Hosts:
@@ -71,20 +82,7 @@ log = logging.getLogger("rocketns.admin")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-VIEW = web.AppKey("view", View)
-GATE = web.AppKey("gate", AdminGate)
 HOSTS = web.AppKey("hosts", Hosts)
-
-READS = frozenset(("GET", "HEAD", "OPTIONS"))
-CHANGE_HEADER = "X-Rocketns-Change"
-
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-}
 
 
 def open_stream(request: web.Request) -> None:

@@ -30,6 +30,19 @@ from rocketns.server.requests.host_turns import HostTurns
 REQUESTS_PER_TURN_MAX = 4
 # Of each request. What it really takes is known too late: it waits for control, and others run meanwhile.
 COST_NS = 1_000_000
+CONNECTIONS_MAX = 128
+# From its start, until the first request's header is whole.
+HEADER_WITHIN_S = 10.0
+# From the header until the answer is made. Copies have a shorter limit of their own (`view.COPY_WITHIN_S`).
+ANSWER_WITHIN_S = 30.0
+# Between two requests: longer than the usual interval of scrapes.
+IDLE_S_MAX = 75.0
+# How long a peer may take nothing of an answer that is larger than the socket's buffer. For streams too.
+STALLED_S_MAX = 10.0
+# Of all connections together, beyond what their sockets hold.
+UNSENT_BYTES_MAX = 16 * 1024 * 1024
+SWEEP_S = 0.5
+STREAMS_MAX = 32
 
 
 class TurnTaker(Protocol):
@@ -74,21 +87,6 @@ class RequestTurns:
 
 def _account(asking: TurnTaker) -> tuple[str, str]:
     return asking.host, asking.host
-
-
-CONNECTIONS_MAX = 128
-# From its start, until the first request's header is whole.
-HEADER_WITHIN_S = 10.0
-# From the header until the answer is made. Copies have a shorter limit of their own (`view.COPY_WITHIN_S`).
-ANSWER_WITHIN_S = 30.0
-# Between two requests: longer than the usual interval of scrapes.
-IDLE_S_MAX = 75.0
-# How long a peer may take nothing of an answer that is larger than the socket's buffer. For streams too.
-STALLED_S_MAX = 10.0
-# Of all connections together, beyond what their sockets hold.
-UNSENT_BYTES_MAX = 16 * 1024 * 1024
-SWEEP_S = 0.5
-STREAMS_MAX = 32
 
 
 class AdminConnection(Requests):

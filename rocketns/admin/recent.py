@@ -31,6 +31,40 @@ BEATS_MAX = 4096
 NAMES_MAX = 5
 # Names come from the network: a ring of whole ones would have no bound.
 NAME_CHARACTERS_MAX = 300
+RECORDED = {name: kind.words for name, kind in KINDS.items() if kind.words is not None}
+WORDS = RECORDED | {
+    "back": "{who} is back: it sent a sign of life",
+    "conflict": "{who} was refused: {holder} has its id",
+    "unregistered": "{who} was refused: it is not registered",
+}
+COUNTED = ("tput", "tdel", "map", "admin", "refused")
+TIMED = ("down", "doubt", "stall")
+WITHOUT_VALUE = {"kv": "was deleted", "config": "is set"}
+GONE = {
+    "unregister": "it said that it stops",
+    "expired": "no heartbeat within its time-out",
+    "unconfirmed": "nobody heard it again",
+    "refused": "its address refuses connections",
+    "channel_close": "its connection was closed",
+    "channel_exception": "its connection failed",
+    "channel_idle": "its connection was idle",
+    "conflict": "another address has its id now",
+    "register": "the address registered under another id",
+    "observed": "it was not there when somebody looked",
+}
+DOUBTED = {
+    "restored": "known from the journal only",
+    "seeded": "known from another name server only",
+    "silent_together": "many brokers are silent at once",
+    "stalled": "its connection ended while this server did not run",
+}
+ROWS_AT_ONCE = 16
+GROUPS_MAX = 100  # that are named
+WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
+REST_S = 1.0
+# Of counting: an entry takes 0.1 µs.
+REST_S_OF_ENTRY = 5e-6
+GROWN_WITHIN_MS = 10 * 60_000  # of a counter
 
 
 class RecentChange(NamedTuple):
@@ -173,17 +207,6 @@ def _cut(text: str) -> str:
     return text[:NAME_CHARACTERS_MAX]
 
 
-RECORDED = {name: kind.words for name, kind in KINDS.items() if kind.words is not None}
-WORDS = RECORDED | {
-    "back": "{who} is back: it sent a sign of life",
-    "conflict": "{who} was refused: {holder} has its id",
-    "unregistered": "{who} was refused: it is not registered",
-}
-COUNTED = ("tput", "tdel", "map", "admin", "refused")
-TIMED = ("down", "doubt", "stall")
-WITHOUT_VALUE = {"kv": "was deleted", "config": "is set"}
-
-
 @dataclass(frozen=True, slots=True)
 class EventRow:
     """One change. Heartbeats that change nothing are left out."""
@@ -204,26 +227,6 @@ class EventRow:
     ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length"]
     detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin and refused "
                       "what became of the request"]  # fmt: skip
-
-
-GONE = {
-    "unregister": "it said that it stops",
-    "expired": "no heartbeat within its time-out",
-    "unconfirmed": "nobody heard it again",
-    "refused": "its address refuses connections",
-    "channel_close": "its connection was closed",
-    "channel_exception": "its connection failed",
-    "channel_idle": "its connection was idle",
-    "conflict": "another address has its id now",
-    "register": "the address registered under another id",
-    "observed": "it was not there when somebody looked",
-}
-DOUBTED = {
-    "restored": "known from the journal only",
-    "seeded": "known from another name server only",
-    "silent_together": "many brokers are silent at once",
-    "stalled": "its connection ended while this server did not run",
-}
 
 
 def event_row(change: RecentChange) -> EventRow:
@@ -280,14 +283,6 @@ def _topics(change: RecentChange) -> str:
     return ", ".join(change.names) + (f" and {more} more" if more > 0 else "")
 
 
-ROWS_AT_ONCE = 16
-GROUPS_MAX = 100  # that are named
-WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
-REST_S = 1.0
-# Of counting: an entry takes 0.1 µs.
-REST_S_OF_ENTRY = 5e-6
-
-
 class Wiped:
     """What was counted last. For the loop of the management port."""
 
@@ -327,9 +322,6 @@ def count_closed(facts: Facts) -> Generator[None, None, tuple[tuple[str, ...], i
     ), entries
 
 
-WITHIN_MS = 10 * 60_000
-
-
 class Growing:
     """For one thread. What a counter had before the first look counts as new."""
 
@@ -338,7 +330,7 @@ class Growing:
         self._grew_ms: int | None = None
 
     def is_recent(self, count: int, now_ms: int) -> bool:
-        """Whether it grew within WITHIN_MS."""
+        """Whether it grew within GROWN_WITHIN_MS."""
         if count > self._count:
             self._count, self._grew_ms = count, now_ms
-        return self._grew_ms is not None and now_ms - self._grew_ms < WITHIN_MS
+        return self._grew_ms is not None and now_ms - self._grew_ms < GROWN_WITHIN_MS

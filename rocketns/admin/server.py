@@ -45,6 +45,9 @@ from rocketns.server.listening import Listening
 from rocketns.server.sharing import share_python
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS
 
+STOP_WITHIN_S = 2.0
+LOOPBACK = ("127.0.0.1", "::1")
+
 
 class AdminFeature(NamedTuple):
     """``paths``: all that ``add`` adds."""
@@ -71,9 +74,6 @@ def add_features(app: web.Application, view: View) -> None:
 
 
 log = logging.getLogger("rocketns.admin")
-
-STOP_WITHIN_S = 2.0
-LOOPBACK = ("127.0.0.1", "::1")
 
 
 def _is_ours(record: logging.LogRecord) -> bool:

@@ -24,6 +24,24 @@ from rocketns.logtext import LogLimiter
 from rocketns.server.following import Followed
 from rocketns.server.http.heads import refused
 
+# The page itself holds no data. It asks for a token, and sends it with what it asks for.
+OPEN = None
+# No percent sign: nothing is decoded, so a path has one spelling.
+PATH_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+NAME = f"{PREFIX}adminTokensFile"
+FILE_BYTES_MAX = 64 * 1024
+TOKENS_MAX = 64
+# b64token of RFC 6750. Shorter ones can be guessed.
+TOKEN_CHARACTERS_MIN, TOKEN_CHARACTERS_MAX = 16, 512
+TOKEN = re.compile(rf"[A-Za-z0-9._~+/-]{{{TOKEN_CHARACTERS_MIN},{TOKEN_CHARACTERS_MAX}}}=*")
+DIGEST = re.compile(r"sha256:([0-9a-fA-F]{64})")
+ANYONE = "anyone"
+LOG_INTERVAL_S = 10.0
+AUTHORIZATION = b"authorization"
+SCHEME = b"bearer"
+REALM = b'WWW-Authenticate: Bearer realm="rocketns"'
+NOT_FOUND = refused(HTTPStatus.NOT_FOUND, "404: Not Found")
+
 
 class TokenClass(StrEnum):
     """What a token is good for."""
@@ -33,9 +51,6 @@ class TokenClass(StrEnum):
     READ = "read"
     DRAIN = "drain"
 
-
-# The page itself holds no data. It asks for a token, and sends it with what it asks for.
-OPEN = None
 
 # A row that ends with * has all paths of its folder, without folders in it.
 PATHS: Mapping[str, TokenClass | None] = {
@@ -47,8 +62,6 @@ PATHS: Mapping[str, TokenClass | None] = {
     "/": OPEN,
     "/page/*": OPEN,
 }
-# No percent sign: nothing is decoded, so a path has one spelling.
-PATH_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 class UnclassedPath(Exception):
@@ -74,15 +87,6 @@ def check(paths: Iterable[str]) -> None:
 
 log = logging.getLogger("rocketns.admin")
 
-NAME = f"{PREFIX}adminTokensFile"
-
-FILE_BYTES_MAX = 64 * 1024
-TOKENS_MAX = 64
-# b64token of RFC 6750. Shorter ones can be guessed.
-TOKEN_CHARACTERS_MIN, TOKEN_CHARACTERS_MAX = 16, 512
-TOKEN = re.compile(rf"[A-Za-z0-9._~+/-]{{{TOKEN_CHARACTERS_MIN},{TOKEN_CHARACTERS_MAX}}}=*")
-DIGEST = re.compile(r"sha256:([0-9a-fA-F]{64})")
-ANYONE = "anyone"
 
 Classes = frozenset[TokenClass]
 
@@ -157,6 +161,8 @@ def read_tokens(content: bytes) -> Tokens:
     """The tokens of a file. TokensError with line and reason if any line is wrong, or there is no token."""
     if len(content) > FILE_BYTES_MAX:
         raise TokensError(f"it has {len(content)} bytes, and at most {FILE_BYTES_MAX} are read")
+    if content and not content.endswith(b"\n"):  # half of a token is one that is easier to guess
+        raise TokensError("its last line has no end, so it may be half written: end the line")
     digests: list[tuple[bytes, Classes]] = []
     anyone: Classes = frozenset()
     for number, words in _lines(content):
@@ -203,13 +209,6 @@ def _digest(number: int, word: str) -> bytes:
         raise TokensError(f"line {number}: the token must have {TOKEN_CHARACTERS_MIN} to {TOKEN_CHARACTERS_MAX} "
                           "letters, digits or characters of ._~+/-, and may end with =")  # fmt: skip
     return hashlib.sha256(word.encode()).digest()
-
-
-LOG_INTERVAL_S = 10.0
-AUTHORIZATION = b"authorization"
-SCHEME = b"bearer"
-REALM = b'WWW-Authenticate: Bearer realm="rocketns"'
-NOT_FOUND = refused(HTTPStatus.NOT_FOUND, "404: Not Found")
 
 
 class TokenRefusal(StrEnum):

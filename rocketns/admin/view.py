@@ -27,6 +27,15 @@ from rocketns.server.facts.facts import Facts
 BEAT_S = 0.25
 # A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.
 ALIVE_WITHIN_S = 10.0
+T = TypeVar("T")
+SLICE_MS = 1.0
+PAUSE_S = 0.002
+COPY_AGE_S = 1.0
+# A copy is dropped if nobody asked for it for so long.
+COPY_KEPT_S = 10.0
+# Then the handler answers 503. Control may be busy with a registration for a second.
+COPY_WITHIN_S = 5.0
+LOOKS_MAX = 64
 
 
 class Pulse:
@@ -54,9 +63,6 @@ class Pulse:
         return self.age_s < ALIVE_WITHIN_S
 
 
-T = TypeVar("T")
-
-
 class Log(Protocol):
     """The log writer's numbers; any thread may read them."""
 
@@ -67,15 +73,6 @@ class Log(Protocol):
 
 
 Copier = Callable[[Facts], Generator[None, None, T]]
-
-SLICE_MS = 1.0
-PAUSE_S = 0.002
-COPY_AGE_S = 1.0
-# A copy is dropped if nobody asked for it for so long.
-COPY_KEPT_S = 10.0
-# Then the handler answers 503. Control may be busy with a registration for a second.
-COPY_WITHIN_S = 5.0
-LOOKS_MAX = 64
 
 
 class Busy(Exception):

@@ -11,6 +11,8 @@ from rocketns.addresses import listed, read_server
 from rocketns.errors import StartupError
 
 SERVERS_MAX = 16
+NETWORKS_MAX = 64
+_IPV4_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 
 
 def check_address(name: str, addr: str) -> None:
@@ -27,11 +29,7 @@ def check_addresses(name: str, addresses: list[str]) -> None:
         raise StartupError(f"{name} names {len(addresses)} name servers, but at most {SERVERS_MAX} are allowed")
 
 
-NETWORKS_MAX = 64
-
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-_IPV4_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 
 
 def read_networks(name: str, text: str) -> list[Network]:

@@ -11,6 +11,8 @@ from rocketns.config.properties import PREFIX, Effect, OwnConfig, prop
 from rocketns.errors import StartupError
 
 START = Effect.START
+NAMES_MAX = 64
+HOST_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 
 @dataclass(slots=True)
@@ -37,10 +39,6 @@ class AccessConfig(OwnConfig):
     def proxies(self) -> list[Network]:
         """``trustedProxies`` one by one."""
         return read_networks(f"{PREFIX}trustedProxies", self.trusted_proxies)
-
-
-NAMES_MAX = 64
-HOST_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 
 @dataclass(slots=True)

@@ -20,6 +20,14 @@ from rocketns.javatext import trim
 # A system property with one of these can only be meant for rocketns. Any other name may be one of Java's.
 OWN_PREFIXES = (PREFIX, TLS_PREFIX, "journal")
 IN_MEMORY = "kvConfigPath is empty: KV items are kept in memory, and a restart loses them"
+# All properties of 5.5.0 with their values are 2 KB. The parser's time grows with the square of a value that is
+# continued over many lines.
+TEXT_BYTES_MAX = 64 * 1024
+# Java's own black list. It holds even if configBlackList is empty.
+BLACK_LIST = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
+OPERATORS_PREFIXES = (PREFIX, "tls.")
+# The tab is allowed, and so is U+0080 to U+009F: Java reads UTF-8 text as Latin-1, which gives such characters.
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def in_the_file(given: Mapping[str, str], java: Mapping[str, Field[Any]]) -> list[str]:
@@ -73,7 +81,8 @@ def _unknown(name: str, known: set[str], option: str = "") -> str:
     from difflib import get_close_matches  # a configuration without mistakes starts without it
 
     shown = repr(option + name)
-    meant = _same_but_for_case_or_prefix(name, known)
+    by_bare_name = {one.removeprefix(PREFIX).lower(): one for one in known}
+    meant = by_bare_name.get(name.lower().removeprefix(PREFIX))
     if meant:
         return f"{shown} has no effect: the property is called {meant}"
     near = get_close_matches(name, sorted(known), 1)
@@ -81,35 +90,10 @@ def _unknown(name: str, known: set[str], option: str = "") -> str:
     return f"{shown} has no effect: rocketns has no such property{nearest}"
 
 
-def _same_but_for_case_or_prefix(name: str, known: set[str]) -> str | None:
-    by_bare_name = {one.removeprefix(PREFIX).lower(): one for one in known}
-    return by_bare_name.get(name.lower().removeprefix(PREFIX))
-
-
-# All properties of 5.5.0 with their values are 2 KB. The parser's time grows with the square of a value that is
-# continued over many lines.
-TEXT_BYTES_MAX = 64 * 1024
-# Java's own black list. It holds even if configBlackList is empty.
-BLACK_LIST = ("configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome")
-OPERATORS_PREFIXES = (PREFIX, "tls.")
-# The tab is allowed, and so is U+0080 to U+009F: Java reads UTF-8 text as Latin-1, which gives such characters.
-CONTROL_CHARACTER = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
-
-
-def refuse_size(body: bytes) -> None:
-    """RequestError for a text that would take long to parse."""
-    if len(body) > TEXT_BYTES_MAX:
-        raise RequestError(f"Can not update config, the text has more than {TEXT_BYTES_MAX} bytes.")
-
-
 def refuse_names(names: set[str], black_list: frozenset[str]) -> None:
     """NoPermission if only the operator may set one of them, in the file."""
-    if names & black_list or any(map(_is_operators, names)):
+    if names & (black_list | OWN_NAMES) or any(name.startswith(OPERATORS_PREFIXES) for name in names):
         raise NoPermission("Can not update config in black list.")
-
-
-def _is_operators(name: str) -> bool:
-    return name.startswith(OPERATORS_PREFIXES) or name in OWN_NAMES
 
 
 def refuse_control_characters(texts: Mapping[str, str]) -> None:

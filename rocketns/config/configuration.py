@@ -83,7 +83,9 @@ class Configuration(OwnSections):
         self._system = dict(system)
         self.serialize_type = _serialize_type(system, environment)
         self.ipv4_only = parse_boolean(system.get(IPV4_ONLY))
-        self.product_name_servers = _product_name_servers(system, environment)
+        # NameServerAddressUtils.getNameServerAddresses, for the cluster-test mode
+        product = system.get("rocketmq.namesrv.addr", environment.get("NAMESRV_ADDR", ""))
+        self.product_name_servers = listed(product)
         if self.namesrv.cluster_test:
             check_addresses("rocketmq.namesrv.addr, or NAMESRV_ADDR,", self.product_name_servers)
         if self.namesrv.enable_controller_in_namesrv:
@@ -213,14 +215,9 @@ def _serialize_type(system: Mapping[str, str], environment: Mapping[str, str]) -
     return text
 
 
-def _product_name_servers(system: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
-    """NameServerAddressUtils.getNameServerAddresses, for the cluster-test mode."""
-    text = system.get("rocketmq.namesrv.addr", environment.get("NAMESRV_ADDR", ""))
-    return listed(text)
-
-
 def _parse_update(body: bytes) -> dict[str, str]:
-    checks.refuse_size(body)
+    if len(body) > checks.TEXT_BYTES_MAX:
+        raise RequestError(f"Can not update config, the text has more than {checks.TEXT_BYTES_MAX} bytes.")
     try:
         return properties.load(body.decode("utf-8", "replace").encode("utf-8"))
     except ValueError as error:

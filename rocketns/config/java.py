@@ -17,6 +17,8 @@ CONNECTION, LIVE, START, UNUSED = Effect.CONNECTION, Effect.LIVE, Effect.START, 
 # Java does not start with 0 threads, and Java may read this file after a migration back.
 THREADS_KEPT = (1, 1024)
 BUSY = "further ones are answered SYSTEM_BUSY"
+# rocketns/protocol/codes.py has what each of them says.
+VERSIONS = ("5.5.0", "5.5.1")
 
 
 @dataclass(slots=True)
@@ -132,10 +134,6 @@ class NettyServerConfig:
     def idle_ms_max(self) -> int:
         """The idle limit of a connection in milliseconds; 0 or less is none."""
         return self.server_channel_max_idle_time_seconds * 1000
-
-
-# rocketns/protocol/codes.py has what each of them says.
-VERSIONS = ("5.5.0", "5.5.1")
 
 
 @dataclass(slots=True)

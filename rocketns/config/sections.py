@@ -1,13 +1,13 @@
-"""All classes of properties: two of Java's, and those of rocketns."""
+"""All classes of rocketns' own properties."""
 
 from __future__ import annotations
 
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from rocketns.config import properties
 from rocketns.config.admin import AccessConfig, AdminConfig
 from rocketns.config.discovery import DiscoveryConfig
-from rocketns.config.java import CompatibleConfig, NamesrvConfig, NettyServerConfig
+from rocketns.config.java import CompatibleConfig
 from rocketns.config.journal import JournalConfig
 from rocketns.config.limits import Limits
 from rocketns.config.properties import OwnConfig
@@ -40,4 +40,3 @@ class OwnSections:
 
 OWN: dict[str, type[OwnConfig]] = get_type_hints(OwnSections)
 OWN_NAMES = frozenset(kind.prefix + name for kind in OWN.values() for name in properties.declared(kind))
-CLASSES: tuple[type[Any], ...] = (NamesrvConfig, NettyServerConfig, *OWN.values())

@@ -50,11 +50,8 @@ def system_properties(environment: Mapping[str, str], options: Mapping[str, str]
     """Every ``-Dname=value`` of the launcher's variables, then those of the command line, which win."""
     found: dict[str, str] = {}
     for variable in LAUNCHER_VARIABLES:
-        found |= _definitions(environment.get(variable, ""))
+        # The shell splits an unquoted variable at blanks. It keeps quotes and backslashes.
+        words = environment.get(variable, "").split()
+        pairs = (word[2:].partition("=") for word in words if word.startswith("-D"))
+        found |= {name: value for name, _, value in pairs if name}
     return found | dict(options)
-
-
-def _definitions(text: str) -> dict[str, str]:
-    """The shell splits an unquoted variable at blanks. It keeps quotes and backslashes."""
-    pairs = (word[2:].partition("=") for word in text.split() if word.startswith("-D"))
-    return {name: value for name, _, value in pairs if name}

@@ -45,6 +45,10 @@ TLS_PROPERTIES = (
     SystemProperty("tls.protocols", "", "protocol versions by Java's names, separated by commas"),
 )
 SWITCHES = {one.name for one in TLS_PROPERTIES if properties.is_boolean(one.default)}
+PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
+DEFAULT_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
+_NEVER_SPOKEN = ("SSLv2Hello", "SSLv3")  # Java knows these names and, by default, speaks neither
+_NO_CIPHER = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"  # Java lists this signal among the cipher suites
 
 
 class TlsMode(StrEnum):
@@ -142,12 +146,6 @@ def read_file(start: Mapping[str, str]) -> dict[str, str]:
         return properties.load(path.read_bytes())
     except (OSError, ValueError):
         return {}
-
-
-PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
-DEFAULT_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
-_NEVER_SPOKEN = ("SSLv2Hello", "SSLv3")  # Java knows these names and, by default, speaks neither
-_NO_CIPHER = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"  # Java lists this signal among the cipher suites
 
 
 @dataclass(slots=True, frozen=True)

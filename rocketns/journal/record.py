@@ -288,7 +288,7 @@ class Kind(NamedTuple):
 
     ``restoring``: the columns from which a start restores the tables; None: it passes over the whole record.
     ``others``: what it may have beside them and beside boot, seq, ts and ev. ``words``: a sentence for the API and the
-    page; its places are those of ``admin.recent.words``. None: the change is not shown there.
+    page; its places are those of ``admin.recent.in_words``. None: the change is not shown there.
     """
 
     restoring: tuple[str, ...] | None

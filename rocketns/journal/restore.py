@@ -1,13 +1,12 @@
 """A name server's journal read back: the routes that it had when the journal ended.
 
-Reading begins at the last whole snapshot, or at a start with empty tables, and is one pass from there: the records in
+It begins at the last whole snapshot, or at a start with empty tables, and is one pass from there: the records in
 their order, the lost ones noticed. Whatever is in a file, it is read within bounds and without an error.
 """
 
 from __future__ import annotations
 
 import logging
-import mmap
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -21,14 +20,15 @@ import orjson
 
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
+from rocketns.journal.chain import mapped
 from rocketns.journal.reading.lines import INT_MAX, Record, record_of
-from rocketns.journal.reading.replay import Queues, Replay
+from rocketns.journal.reading.replay import ReadQueues, Replay
 from rocketns.journal.record import KINDS
 from rocketns.journal.segments import Segment, Store
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.prior_routes import PriorRoutes
 
-# Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records, and KV items.
+# Longer records are skipped. Only topics of 16 MiB whose characters all need an escape have such records.
 LINE_BYTES_MAX = 32 * 1024 * 1024
 # ``open`` and ``start``, behind a damaged line or two.
 FIRST_RECORDS = 3
@@ -46,6 +46,10 @@ _QUEUE_KINDS_MAX = 4096
 
 _END = {"boot", "seq", "ts", "ev", "snap", "part", "end"}
 _OF_OBSERVERS = {"looked", "no_topics"}
+END = b'"end":true'
+_KNOWN = frozenset((*KINDS, None))
+# If the last snapshots turn out to be incomplete, reading starts again at an earlier one.
+ATTEMPTS_MAX = 4
 
 
 def is_snapshot_end(record: Record) -> bool:
@@ -130,7 +134,7 @@ def _record_with_queues(line: bytes) -> Record | None:
     if queues is None:
         return None
     record: Record = orjson.loads(line[:at] + b"}")
-    return record | {"topics": Queues(queues)}
+    return record | {"topics": ReadQueues(queues)}
 
 
 @lru_cache(maxsize=_QUEUE_KINDS_MAX)
@@ -141,9 +145,6 @@ def _queue_data(text: bytes) -> QueueData | None:
         return None
     values = [int(one) for one in numbers.groups()]
     return queue_data(*values) if all(-INT_MAX - 1 <= one <= INT_MAX for one in values) else None
-
-
-END = b'"end":true'
 
 
 class Begin(NamedTuple):
@@ -177,21 +178,14 @@ def begins(files: Sequence[StoredFile]) -> Iterator[Begin]:
 
 def _snapshots_that_end_in(journal_file: StoredFile) -> Iterator[int]:
     """Names (the column ``snap``) of the snapshots that end in this file, the last one first."""
-    with journal_file.path.open("rb") as file:
-        if not file.seek(0, 2):
-            return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield from _ends(content, journal_file.segment.boot)
-
-
-def _ends(content: mmap.mmap, boot: int) -> Iterator[int]:
-    place = content.rfind(END)
-    while place >= 0:
-        start = content.rfind(b"\n", 0, place) + 1
-        name = _snapshot_name(content[start : place + len(END) + 1], boot)
-        if name is not None:
-            yield name
-        place = content.rfind(END, 0, start)
+    with mapped(journal_file.path) as content:
+        at = content.rfind(END)
+        while at >= 0:
+            start = content.rfind(b"\n", 0, at) + 1
+            name = _snapshot_name(content[start : at + len(END) + 1], journal_file.segment.boot)
+            if name is not None:
+                yield name
+            at = content.rfind(END, 0, start)
 
 
 def _snapshot_name(line: bytes, boot: int) -> int | None:
@@ -218,9 +212,6 @@ def _began_empty(journal_file: StoredFile) -> bool:
     """Whether the boot that begins with this file began without routes. If its start is damaged, nobody knows."""
     first = FileReader(journal_file.path, journal_file.segment.boot).first_records()
     return any(one["ev"] == "start" and one.get("restored") is not True for one in first)
-
-
-_KNOWN = frozenset((*KINDS, None))
 
 
 @dataclass(slots=True)
@@ -413,9 +404,6 @@ class JournalPass:
 
 
 log = logging.getLogger("rocketns.journal")
-
-# If the last snapshots turn out to be incomplete, reading starts again at an earlier one.
-ATTEMPTS_MAX = 4
 
 
 def restore(

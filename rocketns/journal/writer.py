@@ -20,6 +20,13 @@ from rocketns.files import make_folder, sync_folder, sync_if_readable
 from rocketns.journal.chain import Chain
 from rocketns.journal.segments import RepairedFiles, Segment, Store
 
+# Old files are looked for when a sixteenth of the allowed bytes is new, and when a day begins.
+RETENTION_SHARE = 16
+# Chunks that wait. Beyond it records wait in the buffer for the next flush.
+SMALL_CHUNKS_MAX = 1_000
+# An answer waits no longer than this: the journal may lose records, but it must not delay answers.
+WITHIN_S = 0.3
+
 
 class Syncable(Protocol):
     """An open file."""
@@ -85,11 +92,6 @@ class Syncer:
 
 
 log = logging.getLogger("rocketns.journal")
-
-# Old files are looked for when a sixteenth of the allowed bytes is new, and when a day begins.
-RETENTION_SHARE = 16
-# Chunks that wait. Beyond it records wait in the buffer for the next flush.
-SMALL_CHUNKS_MAX = 1_000
 
 
 @dataclass(slots=True)
@@ -392,9 +394,6 @@ class Writer:
             log.warning("the journal can be written again")
         self._failing = False
 
-
-# An answer waits no longer than this: the journal may lose records, but it must not delay answers.
-WITHIN_S = 0.3
 
 Later = Callable[[float, Callable[[], None]], object]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -53,13 +52,9 @@ class KVConfigManager:
             self.file.fill(self.config_table)
             self.bytes = sum(_table_bytes(name, table) for name, table in self.config_table.items())
             log.info("load KV config table OK")
-            self._warn_if_too_large()
-
-    def _warn_if_too_large(self) -> None:
-        limit = self._limits.kv_bytes_max
-        if self.bytes > limit:
+        if self.bytes > self._limits.kv_bytes_max:
             log.warning("the KV configuration has %d bytes, over the limit rocketns.kvBytesMax=%d. It is served, but "
-                        "changes that make it larger are refused", self.bytes, limit)  # fmt: skip
+                        "changes that make it larger are refused", self.bytes, self._limits.kv_bytes_max)  # fmt: skip
 
     def _parse(self, content: bytes) -> dict[str, KvTable]:
         try:
@@ -138,17 +133,13 @@ class KVConfigManager:
         """printAllPeriodically: a log line for each of the first PRINTED_ITEMS_MAX items."""
         log.info("--------------------------------------------------------")
         log.info("configTable SIZE: %d", len(self.config_table))
-        for namespace, key, value in islice(self._items(), PRINTED_ITEMS_MAX):
+        items = ((name, key, value) for name, table in self.config_table.items() for key, value in table.items())
+        for namespace, key, value in islice(items, PRINTED_ITEMS_MAX):
             shown = None if value is None else value[:PRINTED_CHARACTERS_MAX]
             log.info("configTable NS: %s Key: %s Value: %s", namespace, key, shown)
-        items = sum(map(len, self.config_table.values()))
-        if items > PRINTED_ITEMS_MAX:
-            log.info("configTable has %d more items", items - PRINTED_ITEMS_MAX)
-
-    def _items(self) -> Iterator[tuple[str, str, str | None]]:
-        for namespace, table in self.config_table.items():
-            for key, value in table.items():
-                yield namespace, key, value
+        count = sum(map(len, self.config_table.values()))
+        if count > PRINTED_ITEMS_MAX:
+            log.info("configTable has %d more items", count - PRINTED_ITEMS_MAX)
 
 
 def _item_bytes(key: str, value: str | None) -> int:

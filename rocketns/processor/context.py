@@ -111,10 +111,6 @@ class UnregisterQueue:
         self._waiting.append(request)
         return True
 
-    def take_all(self) -> list[UnregisterRequest]:
-        """Remove and return all requests, in the order of arrival."""
-        return self.take(len(self._waiting))
-
     def take(self, most: int) -> list[UnregisterRequest]:
         """Remove and return the first requests."""
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]

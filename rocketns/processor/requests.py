@@ -15,6 +15,9 @@ from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.routeinfo import view
 from rocketns.routeinfo.connection import Connection
 
+LOOKUP, READ, SCAN, CONFIG, BROKER, ADMIN, OFF = Access
+SENT_ONLY = frozenset({RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
+
 
 class RequestKind(NamedTuple):
     """``has_effect``: it changes something, so it is processed even if its connection is closed.
@@ -32,9 +35,7 @@ def _refuse(_context: NamesrvContext, command: RemotingCommand, _peer: Connectio
     raise RequestCodeNotSupported(command.code)
 
 
-LOOKUP, READ, SCAN, CONFIG, BROKER, ADMIN, OFF = Access
 UNKNOWN_REQUEST = RequestKind(_refuse, OFF)
-SENT_ONLY = frozenset({RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE})
 
 REQUESTS: dict[int, RequestKind] = {
     RequestCode.PUT_KV_CONFIG: RequestKind(settings.put_kv_config, ADMIN, has_effect=True),

@@ -77,7 +77,7 @@ MAPPING_BYTES_MIN = len('{"topic":0}')
 
 
 @dataclass(slots=True, frozen=True)
-class BlockLimits:
+class BlockBounds:
     """`rocketns._fast.codec.registration_blocks.BlockLimits`."""
 
     topics: int = BLOCKS_MAX

@@ -17,6 +17,11 @@ from rocketns.protocol.json import fastjson
 
 CHARACTER_BYTES_MAX = 4  # in UTF-8
 ESCAPE_BYTES = len("\\u0000")
+# The topic of brokers with autoCreateTopicEnable. A client that may not find its own topic takes the route of this one.
+CREATION_TOPIC = "TBW102"  # AUTO_CREATE_TOPIC_KEY_TOPIC
+# Every broker has this topic, and it is always writable.
+SELF_TEST_TOPIC = "SELF_TEST_TOPIC"  # RMQ_SYS_SELF_TEST_TOPIC
+_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 
 
 def utf8_bytes(text: str | None) -> int:
@@ -52,13 +57,6 @@ def check_repeated(names: Iterable[str | None], times: int) -> None:
     size = sum(len(fastjson.dumps(name)) for name in present)
     if size * times > REPEATED_BYTES_MAX:
         raise BodyDecodeError(f"{size} bytes of names, {times} times, are more than {REPEATED_BYTES_MAX} bytes")
-
-
-# The topic of brokers with autoCreateTopicEnable. A client that may not find its own topic takes the route of this one.
-CREATION_TOPIC = "TBW102"  # AUTO_CREATE_TOPIC_KEY_TOPIC
-# Every broker has this topic, and it is always writable.
-SELF_TEST_TOPIC = "SELF_TEST_TOPIC"  # RMQ_SYS_SELF_TEST_TOPIC
-_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 
 
 def is_valid(topic: str) -> bool:

@@ -34,7 +34,9 @@ def check_registration(tables: RouteTables, limits: Limits, asked: BrokerRegistr
     if wrapper is not None:
         beside += _routes_of_mappings(tables, wrapper)
         topics = _routes_of_topics(tables, limits, name, beside, wrapper.topic_config_table)
-    _check_routes(tables, limits, name, topics, beside)
+    if topics:
+        _check_of_broker(tables, limits, name, topics)
+    _check_total(tables, limits, topics + beside)
 
 
 def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
@@ -116,12 +118,6 @@ def _lacking(tables: RouteTables, name: str, table: TopicTable) -> Iterator[str]
 def _routes_of_broker(tables: RouteTables, name: str) -> int:
     topics = tables.broker_topics.get(name)
     return 0 if topics is None else topics.routes
-
-
-def _check_routes(tables: RouteTables, limits: Limits, name: str, topics: int, beside: int) -> None:
-    if topics:
-        _check_of_broker(tables, limits, name, topics)
-    _check_total(tables, limits, topics + beside)
 
 
 def _check_of_broker(tables: RouteTables, limits: Limits, name: str, more: int) -> None:

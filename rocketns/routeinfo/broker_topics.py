@@ -16,6 +16,9 @@ from rocketns.protocol.names import utf8_bytes
 
 GONE_MIN = 64
 UNIT_FLAGS = SYS_FLAG_UNIT | SYS_FLAG_UNIT_SUB
+CHARACTERS_BITS = 8
+# Eight numbers of a mapping take less than 1 KB.
+IDS_BITS = 3
 
 
 @dataclass(slots=True)
@@ -53,11 +56,6 @@ class BrokerTopics:
         self.measured_bytes += sum(map(utf8_bytes, self.names[self.measured :]))
         self.measured = len(self.names)
         return self.measured_bytes
-
-
-CHARACTERS_BITS = 8
-# Eight numbers of a mapping take less than 1 KB.
-IDS_BITS = 3
 
 
 def routes_of_name(name: str | None) -> int:

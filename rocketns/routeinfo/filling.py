@@ -26,6 +26,8 @@ from rocketns.routeinfo.tables import (
 
 # Entries of one piece of `topic_pieces`: some milliseconds of work.
 PIECE_ENTRIES = 16_384
+# The parts of a split table come one right after another.
+PARTS_WITHIN_MS = 3_000
 
 
 def fill(tables: RouteTables, known: PriorRoutes, reason: DoubtReason, now_ms: int, confirm_ms: int) -> None:
@@ -91,10 +93,6 @@ def _events(tables: RouteTables, piece: dict[str, list[TopicChange]]) -> list[To
     return [TopicsPut(name, changes, Cause.REGISTER) for name, changes in piece.items()]
 
 
-# The parts of a split table come one right after another.
-PARTS_WITHIN_MS = 3_000
-
-
 def note_topics(tables: RouteTables, broker_name: str, table: TopicTable, now_ms: int) -> bool:
     """Note what a registration names of an unheard group. ``table`` is not applied yet.
 
@@ -119,10 +117,9 @@ def note_topics(tables: RouteTables, broker_name: str, table: TopicTable, now_ms
 def replace_overdue(tables: RouteTables, now_ms: int) -> list[TopicsDeleted]:
     """Remove what no registration named in time."""
     due = [name for name, one in tables.unheard.items() if one.due_ms is not None and one.due_ms <= now_ms]
-    return [event for name in due for event in _delete_lacking(tables, name)]
-
-
-def _delete_lacking(tables: RouteTables, broker_name: str) -> list[TopicsDeleted]:
-    lacking = tables.unheard.pop(broker_name).lacking or ()
-    gone = [topic for topic in sorted(lacking) if tables.remove_queue_data(topic, broker_name)]
-    return [TopicsDeleted(broker_name, gone, Cause.REGISTER)] if gone else []
+    events = []
+    for name in due:
+        lacking = tables.unheard.pop(name).lacking or ()
+        gone = [topic for topic in sorted(lacking) if tables.remove_queue_data(topic, name)]
+        events += [TopicsDeleted(name, gone, Cause.REGISTER)] if gone else []
+    return events

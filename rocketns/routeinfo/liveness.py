@@ -114,13 +114,12 @@ def _requests(
 
 def orphaned(tables: RouteTables, most: int) -> list[UnregisterRequest]:
     """Unregistrations of some members whose live entry ended. To be applied at once."""
-    return list(islice(_orphaned(tables), most))
-
-
-def _orphaned(tables: RouteTables) -> Iterator[UnregisterRequest]:
-    for key, cause in tables.orphans.items():
-        for name, broker_id in tables.members_of[key].items():
-            yield UnregisterRequest(key.cluster, key.addr, name, broker_id, cause)
+    requests = (
+        UnregisterRequest(key.cluster, key.addr, name, broker_id, cause)
+        for key, cause in tables.orphans.items()
+        for name, broker_id in tables.members_of[key].items()
+    )
+    return list(islice(requests, most))
 
 
 def let_go(tables: RouteTables, connection: Connection) -> list[tuple[BrokerAddrInfo, BrokerLiveInfo]]:

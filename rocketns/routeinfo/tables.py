@@ -25,6 +25,18 @@ from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.doubt import Doubt, Unheard
 from rocketns.routeinfo.events import BrokerHeartbeat, Cause, Event, TopicChange
 
+# Of one group. The one that left first makes room.
+FORMER_OF_A_GROUP_MAX = 8
+# A longer address is not remembered: one of a host name with its port has less.
+ADDRESS_CHARACTERS_MAX = 300
+DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
+# A day. A longer heartbeat timeout of a registration counts as this one: what a peer registers has an end.
+HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
+# Brokers send a heartbeat every 10 to 60 s with a timeout of 120 s, or every second with one of 10 s.
+LATE_PERCENT = 55
+# Groups of an address that remember it as their member when its live entry ends. A broker is in one.
+NOTED_AT_ONCE_MAX = 8
+
 
 @dataclass(slots=True, frozen=True)
 class AcceptedBody:
@@ -40,12 +52,6 @@ class AcceptedBody:
     def without_topics(self) -> RegisterBrokerBody:
         filter_servers: list[str | None] | None = [] if self.clears_filter_servers else None
         return RegisterBrokerBody(TopicConfigWrapper(self.data_version), filter_servers)
-
-
-# Of one group. The one that left first makes room.
-FORMER_OF_A_GROUP_MAX = 8
-# A longer address is not remembered: one of a host name with its port has less.
-ADDRESS_CHARACTERS_MAX = 300
 
 
 class FormerMembers:
@@ -78,15 +84,6 @@ class FormerMembers:
     def forget(self, broker_name: str) -> None:
         """The group is gone."""
         self._of.pop(broker_name, None)
-
-
-DEFAULT_BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
-# A day. A longer heartbeat timeout of a registration counts as this one: what a peer registers has an end.
-HEARTBEAT_TIMEOUT_MS_MAX = 86_400_000
-# Brokers send a heartbeat every 10 to 60 s with a timeout of 120 s, or every second with one of 10 s.
-LATE_PERCENT = 55
-# Groups of an address that remember it as their member when its live entry ends. A broker is in one.
-NOTED_AT_ONCE_MAX = 8
 
 
 class BrokerAddrInfo(NamedTuple):

@@ -23,12 +23,8 @@ def register_topic(
                 return []
             break
         accepted[tables.known_name(broker_name)] = queues
-    return [event for broker_name, queues in accepted.items() for event in _put(tables, topic, broker_name, queues)]
-
-
-def _put(tables: RouteTables, topic: str, broker_name: str, queues: QueueData) -> list[Event]:
-    changes = tables.put_topics(broker_name, {topic: queues})
-    return [TopicsPut(broker_name, changes, Cause.TOPIC)] if changes else []
+    put = [(name, tables.put_topics(name, {topic: queues})) for name, queues in accepted.items()]
+    return [TopicsPut(name, changes, Cause.TOPIC) for name, changes in put if changes]
 
 
 def delete_topic(tables: RouteTables, topic: str | None, cluster: str | None) -> list[Event]:

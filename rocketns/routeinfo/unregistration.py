@@ -43,7 +43,8 @@ def unregister_brokers(tables: RouteTables, batch: Iterable[UnregisterRequest], 
     for request in batch:
         _unregister(tables, request, now_ms, outcome)
     events = outcome.events
-    events += _delete_topics(tables, outcome.removed)
+    deleted = [(name, tables.remove_topics(name), cause) for name, cause in outcome.removed.items()]
+    events += [TopicsDeleted(name, topics, cause) for name, topics, cause in deleted if topics]
     for broker_name, cause in outcome.reduced.items():
         events += _wipe_acting_group(tables, broker_name, cause)
     for broker_name, addr in outcome.left_as_min.items():
@@ -62,7 +63,9 @@ class _Outcome:
 
 
 def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, outcome: _Outcome) -> None:
-    if request.cluster is None or request.addr is None or _is_outdated(tables, request):
+    if request.cluster is None or request.addr is None:
+        return
+    if request.entry is not None and tables.live(request.cluster, request.addr) is not request.entry:
         return
     outcome.events.append(_remove_live_entry(tables, request, BrokerAddrInfo(request.cluster, request.addr), now_ms))
     group = _group_to_leave(tables, request)
@@ -71,7 +74,8 @@ def _unregister(tables: RouteTables, request: UnregisterRequest, now_ms: int, ou
     name = group.broker_name
     tables.changed_groups.add(name)
     is_min = request.broker_id == min(group.broker_addrs, default=None)
-    _leave_group(tables, group, request.addr)
+    for broker_id in [i for i, member in group.broker_addrs.items() if member == request.addr]:
+        tables.remove_member(group, broker_id)
     if not group.broker_addrs:
         tables.remove_group(group)
         outcome.removed[name] = request.cause
@@ -87,10 +91,6 @@ def _group_to_leave(tables: RouteTables, request: UnregisterRequest) -> BrokerDa
     return tables.broker_addr_table.get(request.broker_name or "") if is_named else None
 
 
-def _is_outdated(tables: RouteTables, request: UnregisterRequest) -> bool:
-    return request.entry is not None and tables.live(request.cluster, request.addr) is not request.entry
-
-
 def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: BrokerAddrInfo, now_ms: int) -> BrokerDown:
     """Unless the address asks itself, and is in other groups than the one that it leaves."""
     left = request.broker_id is not None and request.broker_name in tables.members_of.get(key, ())
@@ -100,16 +100,6 @@ def _remove_live_entry(tables: RouteTables, request: UnregisterRequest, key: Bro
     return BrokerDown(
         key.cluster, request.broker_name, key.addr, request.broker_id, entry is not None, gap_ms, request.cause
     )
-
-
-def _leave_group(tables: RouteTables, group: BrokerData, addr: str) -> None:
-    for broker_id in [i for i, member in group.broker_addrs.items() if member == addr]:
-        tables.remove_member(group, broker_id)
-
-
-def _delete_topics(tables: RouteTables, removed: dict[str, Cause]) -> list[Event]:
-    deleted = [(name, tables.remove_topics(name), cause) for name, cause in removed.items()]
-    return [TopicsDeleted(name, topics, cause) for name, topics, cause in deleted if topics]
 
 
 def _wipe_acting_group(tables: RouteTables, broker_name: str, cause: Cause) -> list[Event]:

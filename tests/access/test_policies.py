@@ -367,6 +367,28 @@ def test_half_of_a_file_whose_writer_pauses_changes_nothing(watched: Watched, *,
         Watched(watched.path)
 
 
+@pytest.mark.parametrize("asks", [False, True], ids=["by itself", "SIGHUP"])
+@pytest.mark.parametrize("named", NAMED)
+def test_a_file_that_a_policy_names_is_waited_for_too(policy_file: Path, named: str, *, asks: bool) -> None:
+    """While it changes it is not read, and half of a line changes nothing."""
+    file, text = policy_file.with_name("file"), NAMED[named]
+    file.write_text("# none yet\n" if named == "secrets" else "accounts: []\n", "utf-8")
+    policy_file.write_text(whole(f'{named} = "file"\n'), "utf-8")
+    watched = Watched(policy_file)
+    for written in range(0, len(text), 20):
+        file.write_text(text[:written], "utf-8")
+        if asks:
+            watched.file.reread()
+        watched.check(1)
+    assert (len(watched.followed), watched.file.failures) == (1, 0)
+    file.write_text(text[:-5], "utf-8")
+    watched.check()
+    assert (len(watched.followed), watched.file.failures) == (1, 1)
+    file.write_text(text, "utf-8")
+    watched.check()
+    assert [*watched.followed[-1].secrets] == ["k1", "k2"]
+
+
 def an_empty_file(path: Path) -> None:
     path.write_text("\n", "utf-8")
 

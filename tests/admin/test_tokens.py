@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import socket
 from collections.abc import Callable
@@ -200,6 +201,7 @@ def test_a_digest_stands_for_its_token() -> None:
         (f"read {TOKEN}é\n", "line 1: only ASCII"),
         (f"read {TOKEN}\n" * (TOKENS_MAX + 1), "65 tokens, and at most 64"),
         ("#" * (FILE_BYTES_MAX + 1), "at most 65536 are read"),
+        (f"read {TOKEN}", "its last line has no end, so it may be half written"),
     ],
 )
 def test_a_wrong_file_is_refused_whole_with_line_and_reason(content: str, why: str) -> None:
@@ -212,7 +214,7 @@ def test_a_wrong_file_is_refused_whole_with_line_and_reason(content: str, why: s
 @example(b"probe " * 3 + b"\x00" * 20)
 def test_any_bytes_are_a_file_or_an_error_without_their_words(content: bytes) -> None:
     try:
-        tokens = read_tokens(content)
+        tokens = read_tokens(content + b"\n")
     except TokensError as error:
         message = str(error)
     else:
@@ -220,6 +222,20 @@ def test_any_bytes_are_a_file_or_an_error_without_their_words(content: bytes) ->
         assert tokens.digests
         assert not tokens.classes_of(b"")
     assert not any(len(word) >= 16 and word in message for word in content.decode("latin-1").split())
+
+
+def test_the_beginning_of_a_file_opens_nothing_new() -> None:
+    """Neither to half of a token, nor a class to anybody."""
+    content = f"# one\nread drain {TOKEN}{TOKEN}\nscrape {OTHER}\nprobe anyone\n".encode()
+    everything = read_tokens(content)
+    read = 0
+    for cut in range(len(content)):
+        with contextlib.suppress(TokensError):
+            beginning = read_tokens(content[:cut])
+            read += 1
+            assert set(beginning.digests) <= set(everything.digests)
+            assert beginning.anyone <= everything.anyone
+    assert read == 2
 
 
 NEW = "the-new-token-0123456789"

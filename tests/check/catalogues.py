@@ -25,7 +25,7 @@ from rocketns.config.sections import OWN
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.doctor import arguments as doctor
-from rocketns.journal.reading.verifying import Damage
+from rocketns.journal.reading.verifying import ChainDamage
 from rocketns.languages import parsers
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.pipeline.contract import meanings
@@ -128,7 +128,7 @@ def domains() -> dict[str, Domain]:
             ("pipeline",),
             templates="pipeline/report/templates",
             parsers=(audit.build(),),
-            more=(audit.EXAMPLES, *meanings_texts(), *Damage),
+            more=(audit.EXAMPLES, *meanings_texts(), *ChainDamage),
         ),
     }
 

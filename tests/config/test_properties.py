@@ -19,7 +19,7 @@ from rocketns.config import (
 )
 from rocketns.config.journal import BUFFER_BYTES_MIN
 from rocketns.config.limits import FRAME_BYTES_MAX, FRAME_MAX_LENGTH
-from rocketns.config.sections import CLASSES
+from rocketns.config.sections import OWN
 from rocketns.config.system import system_properties
 from rocketns.config.tls import TLS_PROPERTIES, ClientAuth, TlsConfig, TlsMode
 from rocketns.errors import StartupError
@@ -101,7 +101,7 @@ def test_a_limit_out_of_its_range_is_refused_by_name(name: str, declaration: Any
             Limits().update({f"rocketns.{name}": str(value)})
 
 
-@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("kind", [NamesrvConfig, NettyServerConfig, *OWN.values()])
 def test_every_default_is_within_its_bounds_and_may_be_kept(kind: type) -> None:
     config = kind()
     properties.check(config)

@@ -273,7 +273,8 @@ def test_queue_ids_are_those_of_the_reference(ids: dict[str, Any]) -> None:
             slow[mapping._map_int(key)] = mapping._map_int(value)
         return slow
 
-    assert outcome(lambda: mapping._id_map(ids)) == outcome(convert)
+    read = outcome(lambda: mapping.mapping_info_from_json({"currIdMap": ids}).curr_id_map)
+    assert read == outcome(convert)
 
 
 def test_odd_values_have_a_limit() -> None:

@@ -23,7 +23,7 @@ from rocketns.protocol import spec
 from rocketns.protocol.body import register_broker_body
 from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, decode_register_broker_body, read_compact
 from rocketns.protocol.body.route import queue_data
-from rocketns.protocol.bounds import BlockLimits
+from rocketns.protocol.bounds import BlockBounds
 from rocketns.protocol.codes import V5_0_0
 from tests.protocol.strategies import (
     JAVA,
@@ -97,7 +97,7 @@ def agree(taken: RegisterBrokerBody | str, read: Callable[[], RegisterBrokerBody
     return True
 
 
-LIMITS = BlockLimits()
+LIMITS = BlockBounds()
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from rocketns.journal import writer as writer_module
 from rocketns.journal.chain import HASH_CHARS, NO_HASH, last_seal
-from rocketns.journal.reading.verifying import FAULTS_MAX, Damage, name_servers
+from rocketns.journal.reading.verifying import FAULTS_MAX, ChainDamage, name_servers
 from rocketns.journal.segments import Store, day_of
 from tests.journal.chained import BOOT_MS, NS, Boot, checked, files, journal, unsealed, value
 
@@ -161,7 +161,7 @@ def test_files_without_a_seal_are_covered_by_the_next_one_however_many(tmp_path:
     assert (found.faults, found.older, found.begin) == ([], None, files(tmp_path)[-1])
     path = files(tmp_path)[1]
     path.write_bytes(path.read_bytes().replace(b'"val":"7"', b'"val":"8"'))
-    assert [fault.damage for fault in checked(tmp_path).faults] == [Damage.BEFORE]
+    assert [fault.damage for fault in checked(tmp_path).faults] == [ChainDamage.BEFORE]
 
 
 @pytest.mark.parametrize("seals", ["none", "no last one"])

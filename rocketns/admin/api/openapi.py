@@ -21,6 +21,10 @@ PLAIN: dict[type, dict[str, Any]] = {
     bool: {"type": "boolean"},
     types.NoneType: {"type": "null"},
 }
+_TOPIC = {
+    "name": "topic", "in": "query", "required": True, "description": "its whole name",
+    "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
+}  # fmt: skip
 
 
 def document() -> dict[str, Any]:
@@ -41,12 +45,6 @@ def document() -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": schemas},
     }  # fmt: skip
-
-
-_TOPIC = {
-    "name": "topic", "in": "query", "required": True, "description": "its whole name",
-    "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
-}  # fmt: skip
 
 
 def _list(table: ApiTable) -> dict[str, Any]:

@@ -21,6 +21,15 @@ LIMIT_DEFAULT = 50
 OFFSET_MAX = 10_000_000
 TEXT_MAX = 512
 CHUNK_ROWS = 1000
+# A page ends before it is larger, but has one row at least. 500 rows of real brokers fit. Each connection whose peer
+# reads slowly holds two of them.
+PAGE_BYTES_MAX = 256 * 1024
+# Longer names are cut: nobody can ask for them either.
+NAME_CHARACTERS_MAX = TEXT_MAX
+VALUE_CHARACTERS_MAX = 40_000
+PLAIN = {int, bool, type(None)}
+# Columns that are no names.
+VALUES = {"text", "value", "says", "order_configuration", "meaning", "at_limit", "error"}
 
 
 class BadQuery(Exception):
@@ -124,17 +133,6 @@ async def page_of(rows: Sequence[Any], query: Query) -> Page:
         deque(islice(ordered, min(CHUNK_ROWS, query.offset - at)), maxlen=0)
         await asyncio.sleep(0)
     return Page(tuple(islice(ordered, query.limit)), total, query.offset, query.limit)
-
-
-# A page ends before it is larger, but has one row at least. 500 rows of real brokers fit. Each connection whose peer
-# reads slowly holds two of them.
-PAGE_BYTES_MAX = 256 * 1024
-# Longer names are cut: nobody can ask for them either.
-NAME_CHARACTERS_MAX = TEXT_MAX
-VALUE_CHARACTERS_MAX = 40_000
-PLAIN = {int, bool, type(None)}
-# Columns that are no names.
-VALUES = {"text", "value", "says", "order_configuration", "meaning", "at_limit", "error"}
 
 
 def as_json(value: Any, characters_max: int = NAME_CHARACTERS_MAX) -> Any:

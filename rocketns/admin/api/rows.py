@@ -1,7 +1,7 @@
 """The rows of the API: what each column is. The answers and the OpenAPI document are both made from these classes.
 
 JSON has the names in Java's style: ``last_heartbeat`` is ``lastHeartbeat``. Times are milliseconds since 1970. Names
-and values that are too long are cut (`answers`).
+and values that are too long are cut (`paging`).
 """
 
 from __future__ import annotations

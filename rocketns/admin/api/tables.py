@@ -34,6 +34,7 @@ from rocketns.server.missing.reasons import MissingReason
 
 ENTRIES_AT_ONCE = 1_000  # queue data that control counts in one look, but one topic at least
 STATES = ("live", "late", "unconfirmed", "gone")
+_FOLLOWS = "topics that follow from this broker group; empty: only what follows from none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +179,6 @@ async def _config(source: Source) -> Sequence[PropertyRow]:
 
 async def _limits(source: Source) -> Sequence[LimitRow]:
     return limit_rows(source.view.facts.configuration)
-
-
-_FOLLOWS = "topics that follow from this broker group; empty: only what follows from none"
 
 
 def _follows(text: str) -> Callable[[Any], bool]:

@@ -31,6 +31,7 @@ REASONS = {
     Ending.UNTRUSTED_PROXY: "untrusted_proxy",
     Ending.WRONG_PROXY_HEADER: "server",
 }
+TRANSPORT = {"transport": "`plain` or `tls`"}
 
 
 def _connections(scene: Scene) -> Iterator[Sample]:
@@ -95,8 +96,6 @@ def _port_handshakes(scene: Scene) -> Iterator[Sample]:
     yield ("succeeded",), 0 if tls is None else tls.handshakes.succeeded
     yield ("failed",), 0 if tls is None else tls.handshakes.failed
 
-
-TRANSPORT = {"transport": "`plain` or `tls`"}
 
 FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_connections", "Open connections.", _connections, TRANSPORT),

@@ -12,6 +12,11 @@ from rocketns.admin.view import Log, Pulse
 from rocketns.server.control.measures import Histogram, Measures
 from rocketns.server.facts.facts import Facts
 
+# More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
+SERIES_MAX = 250
+# A series with a longer label is left out, and its metric counted with those. No label is a name from the network.
+LABEL_CHARACTERS_MAX = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -24,12 +29,6 @@ class Scene:
     gate: AdminGate
     sizes: Sizes
     log: Log | None = None
-
-
-# More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
-SERIES_MAX = 250
-# A series with a longer label is left out, and its metric counted with those. No label is a name from the network.
-LABEL_CHARACTERS_MAX = 128
 
 
 class MetricType(StrEnum):

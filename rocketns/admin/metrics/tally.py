@@ -16,6 +16,7 @@ from rocketns.server.facts.facts import Facts
 
 # Brokers send a heartbeat each second or register every 30 s, at most every 60 s. They expire after 120 s.
 GAP_BOUNDS_S = (1.5, 5.0, 10.0, 20.0, 35.0, 45.0, 65.0, 90.0, 120.0, 300.0)
+ROWS_AT_ONCE = 256
 
 
 class Tally:
@@ -91,9 +92,6 @@ class Tally:
 def _is_heartbeat(event: e.Event) -> bool:
     """Whether a registration with no other events changed nothing: the broker was known and confirmed."""
     return isinstance(event, e.BrokerRegistered) and event.gap_ms is not None and event.doubt is None
-
-
-ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)

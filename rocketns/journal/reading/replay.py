@@ -21,7 +21,7 @@ class NoRecordError(ValueError):
     """A text has another type than the contract says, or is missing."""
 
 
-class Queues(NamedTuple):
+class ReadQueues(NamedTuple):
     """The column ``topics``, already read: queues by topic."""
 
     by_topic: dict[str, QueueData]
@@ -212,8 +212,8 @@ def _filter_servers(record: Record) -> list[str | None]:
     return [_text_or_none(one) for one in record.get("fs", ())]
 
 
-def _queues(listed: list[Record] | Queues) -> dict[str, QueueData]:
-    if isinstance(listed, Queues):
+def _queues(listed: list[Record] | ReadQueues) -> dict[str, QueueData]:
+    if isinstance(listed, ReadQueues):
         return listed.by_topic
     queues = {one["t"]: _queue_data(one["r"], one["w"], one["p"], one["s"]) for one in listed}
     "".join(queues)  # a TypeError where one is no text

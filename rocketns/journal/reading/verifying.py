@@ -24,7 +24,7 @@ EPOCH, DAY_US = date(1970, 1, 1), 86_400_000_000
 FAULTS_MAX = 20
 
 
-class Damage(StrEnum):
+class ChainDamage(StrEnum):
     """What is wrong at a line, with places for the values of a fault. `rocketns audit verify` says it in each
     language."""
 
@@ -41,12 +41,12 @@ class Damage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """A place where the chain is broken: a line of a file, and what is wrong there."""
 
     path: Path
     line: int
-    damage: Damage
+    damage: ChainDamage
     values: Mapping[str, str | int] = field(default_factory=dict)
 
 
@@ -68,10 +68,10 @@ class Checked:
     head: Seal | None = None
     tail: int = 0
     heads: set[str] = field(default_factory=set)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ChainFault] = field(default_factory=list)
     faults_count: int = 0
 
-    def note(self, fault: Fault) -> None:
+    def note(self, fault: ChainFault) -> None:
         self.faults_count += 1
         if len(self.faults) < FAULTS_MAX:
             self.faults.append(fault)
@@ -135,7 +135,7 @@ class _Checker:
             is_open = path.name.startswith(OPEN_PREFIX)
             end = content.rfind(b"\n") + 1 if is_open else len(content)
             if (end or not is_open) and not _is_own(content[: content.find(b"\n") + 1], self.found.ns, segment):
-                self.found.note(Fault(path, 1, Damage.PLACE))
+                self.found.note(ChainFault(path, 1, ChainDamage.PLACE))
             place = 0
             for seal in seals(content):
                 self._check(seal, path, content, place)
@@ -150,10 +150,10 @@ class _Checker:
         if self.found.first is None:
             self._begin(seal, path)
         if seal.prev != self._prev:
-            damage = Damage.GAP if self.found.seals else Damage.BEFORE
+            damage = ChainDamage.GAP if self.found.seals else ChainDamage.BEFORE
             self._fault(path, content, seal, damage, prev=seal.prev, before=self._prev)
         elif hash_of(seal.prev, [*self._spans, Span(path, place, seal.digits)]) != seal.hash:
-            damage = Damage.CHANGED_SINCE_FILE if _bytes(self._spans) else Damage.CHANGED_SINCE_LINE
+            damage = ChainDamage.CHANGED_SINCE_FILE if _bytes(self._spans) else ChainDamage.CHANGED_SINCE_LINE
             self._fault(path, content, seal, damage, since=_line(content, place))
         self._prev = self._sealed = seal.hash
         self._spans, self._behind = [], []
@@ -168,8 +168,10 @@ class _Checker:
         if not self.found.files and seal.prev != NO_HASH:
             self.found.older = self._prev = seal.prev
 
-    def _fault(self, path: Path, content: mmap.mmap | bytes, seal: Seal, damage: Damage, **values: str | int) -> None:
-        self.found.note(Fault(path, _line(content, seal.begin), damage, values))
+    def _fault(
+        self, path: Path, content: mmap.mmap | bytes, seal: Seal, damage: ChainDamage, **values: str | int
+    ) -> None:
+        self.found.note(ChainFault(path, _line(content, seal.begin), damage, values))
 
     def end(self) -> Checked:
         self.found.tail = _bytes(self._behind) if self.found.seals else 0

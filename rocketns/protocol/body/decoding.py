@@ -87,13 +87,8 @@ def _queue_datas(value: Any) -> list[tuple[str | None, QueueData]]:
         return []
     listed = items if isinstance(items, list) else [items]
     check_count(listed, QUEUE_DATAS_MAX, "brokers of a topic")
-    return [_named_queue_data(fastjson.as_object(item)) for item in listed]
-
-
-def _named_queue_data(fields: dict[str, Any] | None) -> tuple[str | None, QueueData]:
-    if fields is None:
-        return None, queue_data(0, 0, 0, 0)
-    return fastjson.exact_text(fields.get("brokerName")), queue_data_from_json(fields)
+    present = (fastjson.as_object(item) or {} for item in listed)
+    return [(fastjson.exact_text(fields.get("brokerName")), queue_data_from_json(fields)) for fields in present]
 
 
 def mapping_infos_from_json(value: Any) -> dict[str, TopicQueueMappingInfo] | None:
@@ -109,20 +104,17 @@ def mapping_infos_from_json(value: Any) -> dict[str, TopicQueueMappingInfo] | No
 def mapping_info_from_json(fields: dict[str, Any]) -> TopicQueueMappingInfo:
     """TopicQueueMappingInfo from its JSON object; missing fields keep the class defaults."""
     ids = fastjson.as_object(fields.get("currIdMap", {}))
+    with compiled_errors():
+        id_map = None if ids is None else json_beans.id_map(ids, _map_int)
     return TopicQueueMappingInfo(
         topic=fastjson.exact_text(fields.get("topic")),
         bname=fastjson.exact_text(fields.get("bname")),
-        curr_id_map=None if ids is None else _id_map(ids),
+        curr_id_map=id_map,
         dirty=fastjson.as_bool(fields.get("dirty")),
         epoch=fastjson.as_long(fields.get("epoch")),
         scope=fastjson.exact_text(fields.get("scope", METADATA_SCOPE_GLOBAL)),
         total_queues=fastjson.as_int(fields.get("totalQueues")),
     )
-
-
-def _id_map(ids: dict[str, Any]) -> dict[int, int]:
-    with compiled_errors():
-        return json_beans.id_map(ids, _map_int)
 
 
 def _map_int(value: Any) -> int:
@@ -143,27 +135,23 @@ def decode_route_without_brokers(body: bytes) -> TopicRouteData:
 
 def decode_cluster_info(body: bytes) -> dict[str, BrokerData]:
     """The broker groups of a ClusterInfo by name. BodyDecodeError where the body is not one."""
-    return fastjson.read(body, _groups)
+
+    def groups(value: Any) -> dict[str, BrokerData]:
+        table = _object(_object(value).get("brokerAddrTable", {}))
+        return {name: _broker_data(group) for name, group in table.items()}
+
+    return fastjson.read(body, groups)
 
 
 def decode_topic_list(body: bytes) -> list[str]:
     """The names of a TopicList, without nulls. BodyDecodeError where the body is not one."""
-    return fastjson.read(body, _topic_names)
+    names = fastjson.read(body, lambda value: [*map(fastjson.exact_text, _list(_object(value).get("topicList", [])))])
+    return [name for name in names if name is not None]
 
 
 def decode_kv_table(body: bytes) -> dict[str, str]:
     """The items of a KVTable, without nulls. BodyDecodeError where the body is not one."""
     return fastjson.read(body, lambda value: _texts(_object(_object(value).get("table", {}))), numeric_keys=False)
-
-
-def _groups(value: Any) -> dict[str, BrokerData]:
-    table = _object(_object(value).get("brokerAddrTable", {}))
-    return {name: _broker_data(group) for name, group in table.items()}
-
-
-def _topic_names(value: Any) -> list[str]:
-    names = (fastjson.exact_text(name) for name in _list(_object(value).get("topicList", [])))
-    return [name for name in names if name is not None]
 
 
 def _topic_route_data(value: Any) -> TopicRouteData:

@@ -32,7 +32,7 @@ from rocketns.protocol.bounds import (
     INFLATED_BYTES_MAX,
     INFLATED_RATIO_MAX,
     Allowance,
-    BlockLimits,
+    BlockBounds,
 )
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE, V5_0_0
 from rocketns.protocol.json import fastjson
@@ -43,7 +43,7 @@ DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNu
 DEFAULT_PERM = PERM_READ | PERM_WRITE
 NO_VERSION = DataVersion(0, 0, 0)
 INFLATED_AT_FIRST_BYTES = 64 * 1024
-BLOCK_LIMITS = BlockLimits()
+BLOCK_LIMITS = BlockBounds()
 _ZLIB_MAGIC = b"\x78"
 
 

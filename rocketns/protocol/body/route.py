@@ -14,6 +14,9 @@ from rocketns.javatext import parse_int
 from rocketns.protocol.codes import METADATA_SCOPE_GLOBAL
 
 QUEUE_DATA_KINDS_MAX = 4096
+# A client makes an object for each queue of the number.
+ORDER_QUEUES_MAX = 65_536
+SHOWN_CHARACTERS_MAX = 100
 
 
 class DataVersion(NamedTuple):
@@ -130,11 +133,6 @@ class TopicRouteData:
     filter_server_table: dict[str, list[str | None] | None]
     topic_queue_mapping_by_broker: dict[str | None, TopicQueueMappingInfo] | None = None
     order_topic_conf: str | None = None
-
-
-# A client makes an object for each queue of the number.
-ORDER_QUEUES_MAX = 65_536
-SHOWN_CHARACTERS_MAX = 100
 
 
 def order_conf_mistake(text: str) -> str | None:

@@ -29,6 +29,14 @@ from rocketns.javatext import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 from rocketns.protocol.bounds import NUMBER_CHARACTERS_MAX, Allowance
 
 NESTING_MAX = 128
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+)?[+-]?)?")
+_WORDS = {"": 0, "null": 0, "true": 1, "false": 0}
+_BOOLEANS = {"": False, "1": True, "0": False, "Y": True, "N": False}
+_PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]{1,6})?")  # BigDecimal.toString changes nothing
+_DIGITS_MAX = 20  # one more than a long has: enough to see that it overflows
+_SHOWN_MAX = 64
+SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class NumberText(str):
@@ -42,13 +50,7 @@ def parse_leniently(text: str, *, numeric_keys: bool = True) -> Any:
     return lenient_json.loads(text, numeric_keys, NumberText)
 
 
-_NUMBER = re.compile(r"([+-]?)([0-9]*)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+)?[+-]?)?")
-_WORDS = {"": 0, "null": 0, "true": 1, "false": 0}
-_BOOLEANS = {"": False, "1": True, "0": False, "Y": True, "N": False}
 _LISTED = (int, float, str, NumberText)
-_PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.[0-9]{1,6})?")  # BigDecimal.toString changes nothing
-_DIGITS_MAX = 20  # one more than a long has: enough to see that it overflows
-_SHOWN_MAX = 64
 
 
 def as_int(value: Any) -> int:
@@ -137,10 +139,6 @@ def _double_text(number: float) -> str:
     digits = "".join(map(str, decimal.as_tuple().digits)).rstrip("0")
     return f"{'-' if number < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{decimal.adjusted()}"
 
-
-SAFE_LONG_MAX = (1 << 53) - 1  # standard mode quotes longs beyond it (JSONWriter.Feature.BrowserCompatible)
-
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 Value = TypeVar("Value")
 
