@@ -26,7 +26,7 @@ from rocketns.admin.api.rows import (
     TopicRow,
 )
 from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
-from rocketns.admin.view import View
+from rocketns.admin.view import Copier, View
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
@@ -89,6 +89,11 @@ def _equals(column: str, *choices: str) -> Filter:
     return Filter(java_name(column), f"exactly this {java_name(column)}", partial(_is, column), choices)
 
 
+def _copied(copier: Copier[Sequence[Any]]) -> Callable[[Source], Awaitable[Sequence[Any]]]:
+    """Reads what control copies."""
+    return lambda source: source.view.copy(copier)
+
+
 async def _brokers(source: Source) -> Sequence[BrokerRow]:
     return (await source.view.copy(copies.copy_brokers)).rows
 
@@ -116,10 +121,6 @@ def _cluster_row(cluster: str | None, rows: list[BrokerRow]) -> ClusterRow:
     )
 
 
-async def _topics(source: Source) -> Sequence[TopicRow]:
-    return await source.view.copy(copies.copy_topics)
-
-
 async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
     done: list[TopicRow] = []
     while len(done) < len(rows):
@@ -128,14 +129,6 @@ async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[Top
         some = list(rows[len(done) : len(done) + count])
         done += await source.view.look(lambda facts, some=some: copies.add_queues(facts, some))  # type: ignore[misc]
     return done
-
-
-async def _kv(source: Source) -> Sequence[KvRow]:
-    return await source.view.copy(copies.copy_kv)
-
-
-async def _connections(source: Source) -> Sequence[ConnectionRow]:
-    return await source.view.copy(copies.copy_connections)
 
 
 async def _events(source: Source) -> Sequence[EventRow]:
@@ -169,10 +162,6 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
-async def _missing(source: Source) -> Sequence[MissingRow]:
-    return await source.view.copy(copies.copy_missing)
-
-
 async def _config(source: Source) -> Sequence[PropertyRow]:
     return await source.view.look(property_rows)
 
@@ -192,15 +181,18 @@ TABLES = (
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
-    ApiTable("topics", "Topics", TopicRow, _topics, ("topic", "brokers"), (_search("topic"),), _with_queues),
-    ApiTable("missing", "Topics that were asked for, and have no route", MissingRow, _missing,
+    ApiTable("topics", "Topics", TopicRow, _copied(copies.copy_topics), ("topic", "brokers"),
+          (_search("topic"),), _with_queues),
+    ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
+          _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
           (_search("topic"), _equals("reason", *MissingReason))),
-    ApiTable("kv", "Items of the KV configuration", KvRow, _kv, ("namespace", "key", "characters"),
+    ApiTable("kv", "Items of the KV configuration", KvRow, _copied(copies.copy_kv), ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
     ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
     ApiTable("limits", "Limits of this process", LimitRow, _limits, ("name", "value", "unit"), (_search("name"),)),
-    ApiTable("connections", "Connections of the name server port", ConnectionRow, _connections,
+    ApiTable("connections", "Connections of the name server port", ConnectionRow,
+          _copied(copies.copy_connections),
           ("peer", "since", "requests", "waiting", "language", "version"),
           (_search("peer"), _equals("language"))),
     ApiTable("nameservers", "Name servers of the fleet: this one and rocketns.peers", NameServerRow, _name_servers,
