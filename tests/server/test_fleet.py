@@ -27,7 +27,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.fleet import sides, watching
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
-from rocketns.server.publishing.route_digests import SlotDigests
+from rocketns.server.publishing.publisher import SlotDigests
 from tests.client.peers import answer, peer, serving
 from tests.tools.scripted import QUEUES, Scripted
 

@@ -270,8 +270,10 @@ class Reactors:
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
 
-    def signed_lookups(self) -> list[int]:
-        """For each reactor: lookups that `remember_allowed` let pass. They count in `counters`, too."""
+    @property
+    def signed_lookups(self) -> int:
+        """Lookups that `remember_allowed` let pass. They count in `lookups`, too."""
 
-    def counters(self) -> list[tuple[int, int]]:
-        """For each reactor: lookups answered with a route, and with "topic not exist"."""
+    @property
+    def lookups(self) -> tuple[int, int]:
+        """Lookups answered with a route, and with "topic not exist"."""

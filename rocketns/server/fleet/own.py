@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rocketns.fleet.group_view import GroupView, group_view
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.publishing.route_digests import SlotDigests
+from rocketns.server.publishing.publisher import SlotDigests
 
 # A view takes 2 µs. After so many, others have their turn.
 GROUPS_AT_ONCE = 200
