@@ -182,9 +182,6 @@ class Reactors:
     def carried(self) -> list[int]:
         """How many connections each reactor has."""
 
-    def released(self) -> None:
-        """A connection that was handed to control's loop is closed."""
-
     def limit_idle(self, idle_ms_max: int) -> None:
         """The idle limit of new connections; 0, as at first, is none."""
 

@@ -276,9 +276,6 @@ cdef class Reactors:
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
 
-    def released(self):
-        add(&self.shared.connections, -1)
-
     def limit_idle(self, int64_t idle_ms_max):
         store(&self.shared.idle_ms_max, idle_ms_max)
 
