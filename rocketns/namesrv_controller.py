@@ -106,7 +106,7 @@ class NamesrvController:
 
         refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
         self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
-        own = OwnTables(state.tables, state.publisher.digests)
+        own = OwnTables(state.tables, state.publisher.slots)
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
         self.facts = Facts(
