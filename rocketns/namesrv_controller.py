@@ -23,21 +23,18 @@ from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERV
 from rocketns.server.access_file import AccessFile, in_a_thread
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
-from rocketns.server.confirming.refusing import Refusals
 from rocketns.server.connections.charged import ChargedConnection
-from rocketns.server.connections.strangers import flagged_networks
 from rocketns.server.connections.totals import Totals
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
-from rocketns.server.facts.connections import ConnectionFacts
 from rocketns.server.facts.facts import Facts, JournalFacts
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing.reaching import Reach
-from rocketns.server.reactors.handle import make_reactors
+from rocketns.server.outgoing.reaching import Reach, Refusals
+from rocketns.server.reactors.handle import flagged_networks, make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.requests.rate_watch import REPORT_INTERVAL_MS, RateWatch
@@ -109,11 +106,12 @@ class NamesrvController:
 
         refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
         self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
-        own = OwnTables(state.tables, state.publisher.digests)
+        own = OwnTables(state.tables, state.publisher.slots)
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()
-        carried = ConnectionFacts(self.reactors, self.reactor_transport)
-        self.facts = Facts(core, self.name, carried, self.tls, self.fleet, self.writer, self._read_journal)
+        self.facts = Facts(
+            core, self.name, self.reactor_transport, self.tls, self.fleet, self.writer, self._read_journal
+        )
 
     def _outside(self) -> Outside:
         journal = self.journal

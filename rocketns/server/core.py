@@ -61,7 +61,7 @@ class Outside:
 
     client: RemotingClient
     writer: FileWriter
-    reactors: Reactors | None = None
+    reactors: Reactors
     record: Recorder | None = None
     when_written: Callable[[Callable[[], None]], None] | None = None
     lookups: LookupCounter | None = None
@@ -95,10 +95,16 @@ class Core:
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)
 
         product = ProductEnvironment(outside.client, configuration.product_name_servers, serialize_type, version)
-        remember = None if self.reactors is None else self.reactors.remember_allowed
         deferred = DeferredLookups(self.reactors)
         answering = Answering(
-            self.context, clock, self.delivery, product, deferred, serialize_type, outside.when_written, remember
+            self.context,
+            clock,
+            self.delivery,
+            product,
+            deferred,
+            serialize_type,
+            outside.when_written,
+            self.reactors.remember_allowed,
         )
         self.jobs = Jobs()
         self.stalls = StallWatch(clock, self.jobs, tables, self.delivery)

@@ -22,7 +22,7 @@ from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, coun
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member, Side
 from rocketns.logs import LogWriter
-from rocketns.server.control import slowness
+from rocketns.server.control import measures
 from tests.access.signing import signed
 from tests.admin.conftest import V5_5_0, Broker, Managed
 from tests.admin.http import Scraped
@@ -291,7 +291,7 @@ def a_registration_beyond_the_bounds_of_a_principal(world: World) -> None:
 
 @moving({"rocketns_control_slow_turns_total": GROWS})
 def a_slow_turn(world: World) -> None:
-    world.monkeypatch.setattr(slowness, "SLOW_NS", 0)
+    world.monkeypatch.setattr(measures, "SLOW_NS", 0)
     world.client.request(codes.GET_BROKER_CLUSTER_INFO)
 
 

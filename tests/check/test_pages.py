@@ -14,6 +14,7 @@ from tests.check.catalogues import FOLDER, domains, faults
 from tests.check.pages import PAGES
 from tests.check.source import ROOT
 
+SOURCE = re.compile(r"`((?:rocketns|tests|interop|benchmarks|packaging)/[\w/.-]+)`")
 ZH = ROOT / "docs" / "zh"
 TWINS = [(ROOT / "README.md", ROOT / "README.zh-CN.md")] + [
     (page, ZH / page.name) for page in sorted((ROOT / "docs").glob("*.md")) if (ZH / page.name).is_file()
@@ -56,6 +57,13 @@ def _commands(text: str) -> Counter[str]:
     blocks = "\n".join(body for kind, body in BLOCK.findall(text) if kind != "text")
     indented = "\n".join(line.strip() for line in BLOCK.sub("", text).splitlines() if line.startswith("    "))
     return Counter(command.strip() for command in COMMAND.findall(f"{blocks}\n{indented}"))
+
+
+def test_each_file_that_a_page_names_is_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    named = {(page.name, path) for page in pages for path in SOURCE.findall(page.read_text("utf-8"))}
+    assert len(named) > 100
+    assert not [(page, path) for page, path in sorted(named) if not (ROOT / path).exists()]
 
 
 @pytest.mark.slow

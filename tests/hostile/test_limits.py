@@ -71,6 +71,6 @@ def test_tiny_requests_of_who_does_not_read(live: StartLive) -> None:
         with server.connect() as client:
             for _ in range(200):  # each in a later turn of control
                 assert client.request(LIST).code == codes.SUCCESS
-        assert server.call(lambda: server.controller.facts.connections.outgoing_bytes) <= 2 * peers * size
+        assert server.call(lambda: server.controller.facts.reactors.outgoing_bytes) <= 2 * peers * size
         for reader in readers:
             assert sorted(reader.receive().opaque for _ in range(20)) == list(range(20))

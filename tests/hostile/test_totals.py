@@ -48,11 +48,11 @@ def test_brokers_register_while_small_holders_fill_the_total(live: StartLive, ad
     server = live({"rocketns.incomingBytesMax": LIMIT} | NO_TIME_LIMIT)
     with ExitStack() as stack:
         attackers = strangers(server, stack, STRANGERS, addresses)
-        eventually(lambda: server.controller.facts.connections.incoming_bytes > LIMIT - 2 * MB)
+        eventually(lambda: server.controller.facts.reactors.incoming_bytes > LIMIT - 2 * MB)
         brokers = [stack.enter_context(server.connect()) for _ in range(2)]
         assert register_in_parts(brokers, lambda: ended(attackers)) == [codes.SUCCESS] * 2
         assert ended(attackers) <= 20
-        assert server.controller.facts.connections.incoming_bytes <= LIMIT + MB
+        assert server.controller.facts.reactors.incoming_bytes <= LIMIT + MB
 
 
 @ADDRESSES
@@ -113,7 +113,7 @@ def test_the_announced_host_that_holds_much_makes_room(tmp_path: Path) -> None:
     """Others behind the same proxy stay, though they have made no progress for longer."""
     limit = {"rocketns.incomingBytesMax": LIMIT} | NO_TIME_LIMIT
     with LiveServer(tmp_path, **limit) as server, ExitStack() as stack:
-        facts = server.controller.facts.connections
+        facts = server.controller.facts.reactors
         numbers = range(2 * OF_OTHERS)
         announced = apart([f"10.1.{number // 250}.{number % 250 + 1}" for number in numbers], LARGE, server)
         others = [announcing(server, stack, host) for host in announced[:OF_OTHERS]]

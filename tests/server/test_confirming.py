@@ -22,8 +22,7 @@ from rocketns.server.confirming.confirming import (
     AskTurns,
     Confirming,
 )
-from rocketns.server.confirming.refusing import Refusals
-from rocketns.server.outgoing.reaching import ADDRESSES_MAX, Reach, Resolve, resolve
+from rocketns.server.outgoing.reaching import ADDRESSES_MAX, Reach, Refusals, Resolve, resolve
 from tests.routeinfo.manager import MASTER, Manager, table_of
 from tests.support.inprocess import FakeClock
 

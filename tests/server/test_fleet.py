@@ -27,7 +27,7 @@ from rocketns.server.clock import Clock
 from rocketns.server.fleet import sides, watching
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
-from rocketns.server.publishing.route_digests import SlotDigests
+from rocketns.server.publishing.publisher import SlotDigests
 from tests.client.peers import answer, peer, serving
 from tests.tools.scripted import QUEUES, Scripted
 
@@ -51,7 +51,7 @@ class World:
                 slots.put_topics(name, [(topic, None, numbers)])
         configuration = Configuration.build(home=Path("~"))
         self.digests = SlotDigests(slots)
-        self.watch = FleetWatch(configuration, OwnTables(self.tables, self.digests), Clock(), self._take)
+        self.watch = FleetWatch(configuration, OwnTables(self.tables, slots), Clock(), self._take)
         self._refreshed, self._refresh = asyncio.Event(), self.watch.refresh
         self.watch.refresh = self._note_refresh  # type: ignore[method-assign]
 

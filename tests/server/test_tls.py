@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import ssl
+from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -269,3 +271,10 @@ def test_an_alternative_name_is_never_taken_for_one_of_another_kind(text: str, k
 def test_an_address_is_a_name() -> None:
     names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("2001:db8::1"))])
     assert names_of(certified(names)) == ("CN=client", "2001:db8::1")
+
+
+def test_openssls_functions_are_looked_for_in_the_order_of_their_fields() -> None:
+    openssl = import_module("rocketns._fast.tls.openssl")
+    declared = Path(openssl.__file__ or "").with_name("openssl.pxd").read_text("utf-8")
+    fields = declared[declared.index("cdef struct OpenSSL") : declared.index("cdef OpenSSL openssl")]
+    assert re.findall(r"^    .*?\(\*(\w+)\)\(", fields, re.MULTILINE) == openssl.FUNCTIONS

@@ -28,7 +28,7 @@ cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
     SEALED_AT_ONCE_MAX = 64 * 1024  # plain text that is made into records together
-    SEALED_BYTES = SEALED_AT_ONCE_MAX + 4096  # room for these records
+    SEALED_BYTES = SEALED_AT_ONCE_MAX + 4096  # room for these records and a reply of TLS's own
     # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
     # count.
     HANDSHAKE_BYTES = 64 * 1024

@@ -198,9 +198,6 @@ class Reactors:
     def carried(self) -> list[int]:
         """How many connections each reactor has."""
 
-    def released(self) -> None:
-        """A connection that was handed to control's loop is closed."""
-
     def limit_idle(self, idle_ms_max: int) -> None:
         """The idle limit of new connections; 0, as at first, is none."""
 
@@ -290,8 +287,10 @@ class Reactors:
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
 
-    def signed_lookups(self) -> list[int]:
-        """For each reactor: lookups that `remember_allowed` let pass. They count in `counters`, too."""
+    @property
+    def signed_lookups(self) -> int:
+        """Lookups that `remember_allowed` let pass. They count in `lookups`, too."""
 
-    def counters(self) -> list[tuple[int, int]]:
-        """For each reactor: lookups answered with a route, and with "topic not exist"."""
+    @property
+    def lookups(self) -> tuple[int, int]:
+        """Lookups answered with a route, and with "topic not exist"."""

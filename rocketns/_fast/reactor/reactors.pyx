@@ -301,9 +301,6 @@ cdef class Reactors:
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
 
-    def released(self):
-        add(&self.shared.connections, -1)
-
     def limit_idle(self, int64_t idle_ms_max):
         store(&self.shared.idle_ms_max, idle_ms_max)
 
@@ -420,11 +417,11 @@ cdef class Reactors:
     def strangers_closed(self):
         return load(&self.shared.policy.strangers_closed)
 
+    @property
     def signed_lookups(self):
-        return [load(&self.shared.reactors[number].signed_lookups) for number in range(self.count)]
+        return sum([load(&self.shared.reactors[number].signed_lookups) for number in range(self.count)])
 
-    def counters(self):
-        return [
-            (load(&self.shared.reactors[number].answered), load(&self.shared.reactors[number].absent))
-            for number in range(self.count)
-        ]
+    @property
+    def lookups(self):
+        found = [load(&self.shared.reactors[number].answered) for number in range(self.count)]
+        return sum(found), sum([load(&self.shared.reactors[number].absent) for number in range(self.count)])

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-def openssl_version() -> str:
-    """The version of the system's OpenSSL, which is loaded now if it was not. ImportError if there is none."""
-
 class ServerContext:
     """OpenSSL's SSL_CTX of a server. TlsError's reason is in ValueError."""
 

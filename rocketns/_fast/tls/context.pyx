@@ -36,10 +36,6 @@ cdef int trust(int is_valid, void *store) noexcept nogil:
     return 1
 
 
-def openssl_version():
-    return load()
-
-
 cdef object failure(str part):
     return ValueError(f"{part}: {take_reason().decode('ascii', 'replace')}")
 

@@ -32,7 +32,6 @@ ctypedef int (*Verify)(int is_valid, void *store) noexcept nogil
 
 # Values of OpenSSL's macros. They are part of its ABI.
 cdef enum:
-    SSL_ERROR_NONE = 0
     SSL_ERROR_WANT_READ = 2
     SSL_ERROR_ZERO_RETURN = 6
     SSL_VERIFY_NONE = 0
@@ -53,7 +52,7 @@ cdef enum:
 cdef struct OpenSSL:
     unsigned long version
     BIO_METHOD *wire  # made by wire.pyx: how connections reach the bytes from and for their sockets
-    # libssl
+    # Of libssl, as `FUNCTIONS` of openssl.pyx names them.
     const SSL_METHOD *(*TLS_server_method)() noexcept nogil
     SSL_CTX *(*SSL_CTX_new)(const SSL_METHOD *method) noexcept nogil
     void (*SSL_CTX_free)(SSL_CTX *context) noexcept nogil

@@ -7,7 +7,6 @@ from rocketns._fast.tls.openssl cimport SSL
 
 cdef enum:
     RECORD_BYTES_MAX = 16384  # of plain text
-    RECORD_COST_MAX = 256  # header, nonce, padding and tag of a record, at most
 
 # A thread has one Wire for all its connections. Between two calls nothing is in it.
 cdef struct Wire:
@@ -30,8 +29,3 @@ cdef Progress shake_hands(SSL *ssl, Wire *wire) noexcept nogil
 cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, size_t *got) noexcept nogil
 cdef bint seal(SSL *ssl, Wire *wire, const uint8_t *plain, size_t size) noexcept nogil
 cdef void seal_end(SSL *ssl, Wire *wire) noexcept nogil
-
-
-cdef inline size_t sealed_size(size_t size) noexcept nogil:
-    """Any thread. Room that is enough for so many bytes as records, and for a reply to what the peer's records ask."""
-    return size + (size // RECORD_BYTES_MAX + 2) * RECORD_COST_MAX

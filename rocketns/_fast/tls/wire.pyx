@@ -113,7 +113,7 @@ cdef Progress open_records(SSL *ssl, Wire *wire, uint8_t *plain, size_t room, si
 
 
 cdef bint seal(SSL *ssl, Wire *wire, const uint8_t *plain, size_t size) noexcept nogil:
-    """The connection's thread. Append plain text as records: ``wire`` has `sealed_size` of room. False: it failed."""
+    """The connection's thread. Append plain text as records: ``wire`` has room for them. False: it failed."""
     cdef int returned
     openssl.BIO_set_data(openssl.SSL_get_rbio(ssl), wire)
     while size:

@@ -153,7 +153,7 @@ def copy_connections(facts: Facts) -> Generator[None, None, tuple[ConnectionRow,
     """All connections of the name server port."""
     owned = facts.tables.owned
     rows: list[ConnectionRow] = []
-    waiting = iter(facts.connections.of_all())
+    waiting = iter(list(facts.transport.connections))
     while some := list(islice(waiting, ROWS_AT_ONCE)):
         rows += [
             _connection_row(connection, owned.get(connection, {})) for connection in some if not connection.has_ended

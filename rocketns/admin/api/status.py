@@ -200,7 +200,7 @@ async def read_status(source: Source) -> StatusRow:
     own = _own(facts, source.refusing.is_recent(facts.registrations_refused, now.ms))
     lost = lost_brokers(brokers, changes, now.epoch_ms)
     reasons = assess(own, SeenTables(brokers, lost, wiped, missing), changes, facts.fleet, now.epoch_ms)
-    found, missed = facts.connections.lookups
+    found, missed = facts.reactors.lookups
     journal = facts.journal
     return StatusRow(
         name=facts.name,
@@ -220,7 +220,7 @@ async def read_status(source: Source) -> StatusRow:
         wiped=wiped,
         topics=len(facts.tables.topic_queue_table),
         missing_topics=facts.missing_topics,
-        connections=facts.connections.open,
+        connections=facts.reactors.connections,
         lookups=found + missed,
         lookups_missed=missed,
         registrations=facts.registrations,
@@ -235,7 +235,7 @@ async def read_status(source: Source) -> StatusRow:
 
 def _own(facts: Facts, refusing: bool) -> Own:
     journal, ends_s = facts.journal, facts.certificate_ends_s
-    connections, most = facts.connections.open, facts.configuration.limits.connections_max
+    connections, most = facts.reactors.connections, facts.configuration.limits.connections_max
     return Own(
         not_ready=facts.why_not_ready(),
         journal_failing=journal is not None and journal.is_failing,

@@ -35,35 +35,35 @@ TRANSPORT = {"transport": "`plain` or `tls`"}
 
 
 def _connections(scene: Scene) -> Iterator[Sample]:
-    connections = scene.facts.connections
-    yield ("plain",), max(0, connections.open - connections.open_with_tls)
-    yield ("tls",), connections.open_with_tls
-
-
-def _opened(scene: Scene) -> Iterator[Sample]:
-    plain, with_tls = scene.facts.connections.opened
-    yield ("plain",), plain
+    with_tls = scene.facts.transport.open_with_tls
+    yield ("plain",), max(0, scene.facts.reactors.connections - with_tls)
     yield ("tls",), with_tls
 
 
+def _opened(scene: Scene) -> Iterator[Sample]:
+    transport = scene.facts.transport
+    yield ("plain",), transport.opened_total - transport.opened_with_tls
+    yield ("tls",), transport.opened_with_tls
+
+
 def _closed(scene: Scene) -> Iterator[Sample]:
-    connections = scene.facts.connections
+    reactors = scene.facts.reactors
     counted = Counter(dict.fromkeys(REASONS.values(), 0))
-    for ending, number in list(connections.ended.items()):
+    for ending, number in list(scene.facts.transport.endings.items()):
         counted[REASONS[Ending(ending)]] += number
-    counted["connections_max"] = connections.turned_away
-    counted["stranger"] = connections.strangers_closed  # with those closed before they count as connections
-    counted["host_connections_per_second"] = connections.rates.refused_connections
+    counted["connections_max"] = reactors.turned_away
+    counted["stranger"] = reactors.strangers_closed  # with those closed before they count as connections
+    counted["host_connections_per_second"] = reactors.rates.refused_connections
     yield from (((reason,), number) for reason, number in counted.items())
 
 
 def _held(scene: Scene) -> Iterator[Sample]:
-    yield ("incoming",), scene.facts.connections.incoming_bytes
-    yield ("outgoing",), scene.facts.connections.outgoing_bytes
+    yield ("incoming",), scene.facts.reactors.incoming_bytes
+    yield ("outgoing",), scene.facts.reactors.outgoing_bytes
 
 
 def _beyond_rates(scene: Scene) -> Iterator[Sample]:
-    rates = scene.facts.connections.rates
+    rates = scene.facts.reactors.rates
     yield ("host_requests_per_second",), rates.refused_requests
     yield ("host_connections_per_second",), rates.refused_connections
 
@@ -75,7 +75,7 @@ def _limits(scene: Scene) -> Iterator[Sample]:
 
 
 def _handshakes(scene: Scene) -> Iterator[Sample]:
-    succeeded, failed, _ = scene.facts.connections.handshakes
+    succeeded, failed, _ = scene.facts.reactors.handshakes
     yield ("succeeded",), succeeded
     yield ("failed",), failed
 
@@ -123,7 +123,7 @@ FAMILIES: tuple[Family, ...] = (
             {"result": "`succeeded` or `failed`"}),
     counter("rocketns_tls_handshake_seconds_total",
             "Time spent on TLS handshakes, unfinished ones included.",
-            single(lambda s: s.facts.connections.handshakes[2] / 1e9)),
+            single(lambda s: s.facts.reactors.handshakes[2] / 1e9)),
     gauge("rocketns_tls_certificate_not_after_timestamp_seconds",
           "When the certificate in use ends, in seconds since 1970. Absent until TLS is used.", _certificate),
     counter("rocketns_tls_reload_failures_total", "Failed reads of TLS files. The former ones stay in use.",

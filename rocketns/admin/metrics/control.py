@@ -16,7 +16,7 @@ def _queues(scene: Scene) -> Iterator[Sample]:
 
 def _queue_bytes(scene: Scene) -> Iterator[Sample]:
     yield ("requests",), scene.facts.waiting_bytes
-    yield ("reactors",), scene.facts.connections.queued_bytes
+    yield ("reactors",), scene.facts.reactors.queued_bytes
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -45,5 +45,5 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
           single(lambda s: float(s.facts.is_draining))),
     gauge("rocketns_reactors", "Threads that carry connections.",
-          single(lambda s: s.facts.connections.reactors_started)),
+          single(lambda s: s.facts.reactors.count)),
 )  # fmt: skip

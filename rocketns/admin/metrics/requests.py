@@ -29,7 +29,7 @@ def _by_control(scene: Scene) -> Iterator[tuple[tuple[str, str], Histogram]]:
 
 def _requests(scene: Scene) -> Iterator[Sample]:
     counted = Counter({labels: sum(measured.counts) for labels, measured in _by_control(scene)})
-    found, missing = scene.facts.connections.lookups
+    found, missing = scene.facts.reactors.lookups
     counted[names_of(LOOKUP, ResponseCode.SUCCESS)] += found
     counted[names_of(LOOKUP, ResponseCode.TOPIC_NOT_EXIST)] += missing
     yield from counted.items()
@@ -40,7 +40,7 @@ def _durations(scene: Scene) -> Iterator[Sample]:
 
 
 def _lookups(scene: Scene) -> Iterator[Sample]:
-    found, missing = scene.facts.connections.lookups
+    found, missing = scene.facts.reactors.lookups
     yield ("reactors", "found"), found
     yield ("reactors", "missing"), missing
     results = {result: sum(m.counts) for (code, result), m in list(scene.measures.requests.items()) if code == LOOKUP}
@@ -50,16 +50,14 @@ def _lookups(scene: Scene) -> Iterator[Sample]:
 
 
 def _lookup_durations(scene: Scene) -> Iterator[Sample]:
-    for result, (counts, total_ns) in zip(
-        ("found", "missing"), scene.facts.connections.lookup_latencies(), strict=False
-    ):
+    for result, (counts, total_ns) in zip(("found", "missing"), scene.facts.reactors.latencies(), strict=False):
         measured = Histogram(BOUNDS_S)
         measured.counts, measured.total = counts, total_ns / 1e9
         yield (result,), measured
 
 
 def _handed_over(scene: Scene) -> Iterator[Sample]:
-    yield (), scene.facts.connections.lookups_handed_over
+    yield (), scene.facts.transport.lookups_handed_over
 
 
 def _admin(scene: Scene) -> Iterator[Sample]:
@@ -83,7 +81,7 @@ FAMILIES: tuple[Family, ...] = (
             {"by": "`reactors` or `control`", "result": FOUND + "; `refused`: any other answer"}),
     counter("rocketns_lookups_allowed_total",
             "Route lookups that reactors answered, and whose network may not look up: control has verified the "
-            "signature of the same one before.", lambda scene: [((), scene.facts.connections.signed_lookups)]),
+            "signature of the same one before.", lambda scene: [((), scene.facts.reactors.signed_lookups)]),
     counter("rocketns_lookups_handed_over_total",
             "Route lookups that reactors gave to control, because they cannot compose the answer, or because an "
             "earlier request of the connection waits there.", _handed_over),

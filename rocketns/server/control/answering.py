@@ -49,8 +49,8 @@ class Answering:
     def __init__(
         self, context: NamesrvContext, clock: Clock, delivery: EventDelivery, product: ProductEnvironment,
         deferred: DeferredLookups, serialize_type: SerializeType,
-        when_written: Callable[[Callable[[], None]], None] | None = None,
-        remember_allowed: Callable[[bytes | memoryview], object] | None = None,
+        when_written: Callable[[Callable[[], None]], None] | None,
+        remember_allowed: Callable[[bytes | memoryview], object],
     ) -> None:  # fmt: skip
         self._context = context
         self._clock = clock
@@ -104,7 +104,7 @@ class Answering:
             self._answer(connection, request, dispatch.reply_of(verdict.error))
         elif access is Access.LOOKUP and verdict.depends_on_peer_alone:
             connection.allow_lookups()
-        elif access is Access.LOOKUP and verdict.depends_on_bytes_alone and self._remember_allowed is not None:
+        elif access is Access.LOOKUP and verdict.depends_on_bytes_alone:
             self._remember_allowed(frame)
         return verdict.error is None
 

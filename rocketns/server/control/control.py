@@ -18,8 +18,7 @@ from rocketns.routeinfo.unregistration import UnregisterRequest
 from rocketns.server.clock import Clock
 from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.control.measures import Measures
-from rocketns.server.control.slowness import SlowTurns
+from rocketns.server.control.measures import Measures, SlowTurns
 from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, Bounds
 from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max

@@ -1,4 +1,4 @@
-"""What control counts for the management port. Without one nothing is counted.
+"""What control counts for the management port, where there is one, and its slow turns, which are logged.
 
 Control writes, and any thread reads: numbers only, so a reader sees each of them at some moment. A histogram's parts
 may differ by the observation that is being made.
@@ -6,14 +6,25 @@ may differ by the observation that is being made.
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left
 from collections.abc import Sequence
+
+from rocketns.routeinfo.connection import Connection
+from rocketns.server.requests.inbox import Waiting
+from rocketns.server.requests.peek import request_code
+
+log = logging.getLogger("rocketns.control")
 
 # Seconds. The reactors measure lookups in buckets with the same bounds.
 BOUNDS_S = (
     0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001,
     0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
 )  # fmt: skip
+# A registration of 10,000 topics takes 10 ms. While control is busy, requests of other peers wait.
+SLOW_NS = 100_000_000
+# A peer that makes control slow must not fill the log.
+LOG_INTERVAL_NS = 1_000_000_000
 
 
 class Histogram:
@@ -44,3 +55,45 @@ class Measures:
         if histogram is None:
             histogram = self.requests[code, result] = Histogram()
         histogram.observe(took_ns / 1e9)
+
+
+class SlowTurns:
+    """Control only. `note` the requests of a turn, then `end` it: a long one is logged, with what took most of it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.longest_ns = 0
+        self._slowest = ""
+        self._columns: dict[str, object] = {}
+        self._requests = 0
+        self._logged_ns = -LOG_INTERVAL_NS
+        self._unlogged = 0
+
+    def note(self, connection: Connection, waiting: Waiting, took_ns: int) -> None:
+        """A request was served. Only one that took the most so far, and longer than a whole slow turn may, is kept."""
+        self._requests += 1
+        if took_ns > self.longest_ns and took_ns * 4 >= SLOW_NS:
+            self.longest_ns = took_ns
+            code = request_code(waiting.frame)
+            took_ms = took_ns / 1e6
+            self._columns = {"code": code, "peer": connection.address, "cost_ms": round(took_ms, 3)}
+            self._slowest = (f"the longest took {took_ms:.0f} ms: code {code} of {connection.address}, "
+                             f"{waiting.size} bytes")  # fmt: skip
+
+    def end(self, took_ns: int, after_ns: int, now_ns: int) -> None:
+        """The turn is over. ``after_ns`` of ``took_ns`` were spent after the requests, on unregistrations."""
+        requests, slowest, columns = self._requests, self._slowest, self._columns
+        self._requests, self._slowest, self._columns, self.longest_ns = 0, "", {}, 0
+        if took_ns < SLOW_NS:
+            return
+        self.count += 1
+        if now_ns - self._logged_ns < LOG_INTERVAL_NS:
+            self._unlogged += 1
+            return
+        others = f" ({self._unlogged} more since the last such line)" if self._unlogged else ""
+        self._logged_ns, self._unlogged = now_ns, 0
+        log.warning(
+            "control was busy for %d ms in one turn: %d requests, %s; %d ms for unregistrations%s",
+            took_ns // 1_000_000, requests, slowest or "none of them long", after_ns // 1_000_000, others,
+            extra=columns | {"turn_ms": round(took_ns / 1e6, 3)},
+        )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.access.classes import Mode
 from rocketns.access.guard import Decided
 from rocketns.config import Configuration
@@ -16,10 +17,10 @@ from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.control.measures import BOUNDS_S, Measures
 from rocketns.server.core import Core
-from rocketns.server.facts.connections import ConnectionFacts
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.missing.asked import Asked
 from rocketns.server.publishing.delivery import Watcher
+from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.tls.contexts import TlsContexts
 
 
@@ -45,7 +46,7 @@ class Facts:
     """
 
     def __init__(
-        self, core: Core, name: str, connections: ConnectionFacts, tls: TlsContexts, fleet: FleetWatch,
+        self, core: Core, name: str, transport: ReactorTransport, tls: TlsContexts, fleet: FleetWatch,
         writer: FileWriter, read_journal: Callable[[], JournalFacts | None],
     ) -> None:  # fmt: skip
         """``name``: bindAddress and the port at which it listens, for people."""
@@ -53,7 +54,8 @@ class Facts:
         self.name = name
         self.tables: RouteTables = core.context.tables
         self.kv: Mapping[str, Mapping[str, str | None]] = core.context.kv_config.config_table
-        self.connections = connections
+        self.reactors: Reactors = core.reactors
+        self.transport = transport
         self._core = core
         self.tls = tls
         self._fleet = fleet
@@ -73,8 +75,7 @@ class Facts:
     def measure(self, measures: Measures) -> None:
         """Count requests and turns, and let the reactors sample the times of lookups."""
         self._core.control.measure(measures)
-        if self._core.reactors is not None:
-            self._core.reactors.measure_lookups([round(bound * 1e9) for bound in BOUNDS_S])
+        self.reactors.measure_lookups([round(bound * 1e9) for bound in BOUNDS_S])
 
     def watch(self, watcher: Watcher) -> None:
         """Give ``watcher`` the events of each mutation."""
@@ -82,8 +83,7 @@ class Facts:
 
     def tell_clients(self) -> None:
         """Let the reactors tell language and version of clients."""
-        if self._core.reactors is not None:
-            self._core.reactors.tell_clients()
+        self.reactors.tell_clients()
 
     def order_of(self, topic: str) -> str | None:
         """The order configuration of a topic."""
@@ -205,13 +205,13 @@ class Facts:
 
     def counts(self) -> dict[str, int]:
         """Any thread. The lengths of queues and the numbers of connections, for the thread dump."""
-        connections, journal, reactors = self.connections, self.journal, self._core.reactors
+        journal = self.journal
         return {
             "requests in the inbox": self.waiting_requests,
             "unregistrations": self.waiting_unregistrations,
             "unconfirmed brokers": len(self.tables.unconfirmed),
-            "connections": connections.open,
-            "unsent bytes of the reactors": reactors.outgoing_bytes if reactors else 0,
-            "bytes of unfinished frames at the reactors": reactors.incoming_bytes if reactors else 0,
+            "connections": self.reactors.connections,
+            "unsent bytes of the reactors": self.reactors.outgoing_bytes,
+            "bytes of unfinished frames at the reactors": self.reactors.incoming_bytes,
             "bytes in the journal's buffer": 0 if journal is None else journal.waiting_bytes,
         }

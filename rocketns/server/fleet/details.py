@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol
 
 from rocketns.client.name_server import NameServer
 from rocketns.fleet.answers import route_queues
 from rocketns.fleet.queue_view import QueueDifference, delta, queue_difference
 from rocketns.fleet.suspects import Suspects
 from rocketns.protocol.body.route import QueueData
+from rocketns.server.fleet.own import OwnTables
 
 # Ways in which topics of one peer differ.
 EXPLAINED_MAX = 256
@@ -23,17 +23,10 @@ EXPLAINED_MAX = 256
 LOOKUPS_WITHIN_S = 1.0
 
 
-class OwnQueues(Protocol):
-    """This name server's side."""
-
-    def topic(self, topic: str) -> int | None: ...
-    def queues(self, topic: str) -> Mapping[str, QueueData]: ...
-
-
 class Details:
     """Of one peer. ``alike``: how many topics differ in each way, by the change of their digests."""
 
-    def __init__(self, server: NameServer, own: OwnQueues, name_bytes_max: int) -> None:
+    def __init__(self, server: NameServer, own: OwnTables, name_bytes_max: int) -> None:
         self._server = server
         self._own = own
         self._name_bytes_max = name_bytes_max

@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from rocketns._fast.routes.routes import RouteSlots
 from rocketns.fleet.group_view import GroupView, group_view
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.publishing.route_digests import SlotDigests
+from rocketns.server.publishing.publisher import SlotDigests
 
 # A view takes 2 µs. After so many, others have their turn.
 GROUPS_AT_ONCE = 200
 
 
-class OwnTables:
-    """The `peer.OwnRoutes`."""
+class OwnTables(SlotDigests):
+    """What it gives are copies, so that they can be given to another thread."""
 
-    def __init__(self, tables: RouteTables, digests: SlotDigests) -> None:
+    def __init__(self, tables: RouteTables, slots: RouteSlots) -> None:
+        super().__init__(slots)
         self._tables = tables
-        self._digests = digests
 
     async def groups(self) -> dict[str, GroupView]:
         """All groups with an address. A group that changes meanwhile is read as it is at its turn."""
@@ -41,19 +42,10 @@ class OwnTables:
     def topic_names(self) -> list[str]:
         return list(self._tables.topic_queue_table)
 
-    def buckets(self) -> bytes:
-        return self._digests.buckets()
-
-    def topics(self, bucket: int) -> dict[str, int]:
-        return self._digests.topics(bucket)
-
-    def topic(self, topic: str) -> int | None:
-        return self._digests.topic(topic)
-
     def queues(self, topic: str) -> Mapping[str, QueueData]:
         """The queues of a topic by broker, as the tables have them at this moment."""
         return self._tables.topic_queue_table.get(topic, {})
 
     def counts(self) -> tuple[int, int]:
         """Broker groups and topics."""
-        return len(self._tables.broker_addr_table), len(self._digests)
+        return len(self._tables.broker_addr_table), len(self)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.limits import NAME_BYTES_MAX
@@ -18,28 +17,16 @@ from rocketns.errors import BodyDecodeError
 from rocketns.fleet.answers import Differing, TopicsFound, differing_digests, differing_groups, topic_names
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.digests import DIGEST_BYTES
-from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import Member
 from rocketns.fleet.suspects import SUSPECTS_MAX, Suspects
 from rocketns.javatext import parse_int
-from rocketns.protocol.body.route import QueueData
 from rocketns.protocol.codes import DIGEST_BUCKETS, RequestCode, ResponseCode
 from rocketns.server.fleet.details import LOOKUPS_WITHIN_S, Details
+from rocketns.server.fleet.own import OwnTables
 
 TOPIC_NAMES_EVERY_MS = 10_000
 SWITCHED_OFF = (ResponseCode.SYSTEM_ERROR,)
 ROCKETNS, OTHER = "rocketns", "other"
-
-
-class OwnRoutes(Protocol):
-    """This name server's side. Copies, so that they can be given to another thread."""
-
-    async def groups(self) -> dict[str, GroupView]: ...
-    def topic_names(self) -> list[str]: ...
-    def buckets(self) -> bytes: ...
-    def topics(self, bucket: int) -> dict[str, int]: ...
-    def topic(self, topic: str) -> int | None: ...
-    def queues(self, topic: str) -> Mapping[str, QueueData]: ...
 
 
 class Peer:
@@ -49,7 +36,7 @@ class Peer:
     """
 
     def __init__(
-        self, server: NameServer, own: OwnRoutes, lookups_max: int, epoch_ms: Callable[[], int],
+        self, server: NameServer, own: OwnTables, lookups_max: int, epoch_ms: Callable[[], int],
         name_bytes_max: int = NAME_BYTES_MAX,
     ) -> None:  # fmt: skip
         self.addr = server.addr

@@ -1,4 +1,4 @@
-"""To which of the addresses that brokers announce the server connects.
+"""To which of the addresses that brokers announce the server connects, and whether one refuses that.
 
 Anybody can register any address. So only the host that announced an address is connected to, and the networks of
 ``rocketns.askNetworks``. Otherwise a stranger could let the server look for open ports of a network behind it.
@@ -18,6 +18,7 @@ RESOLVE_WITHIN_S = 2.0
 RESOLVERS = 2
 # To a host name with more addresses there is no connection.
 ADDRESSES_MAX = 8
+CONNECT_WITHIN_S = 0.5  # a refusal takes one round trip
 
 Resolved = tuple[socket.AddressFamily, tuple[object, ...]]
 Resolve = Callable[[str, int], list[Resolved]]
@@ -81,3 +82,34 @@ def _is_meant(address: Address, network: Network) -> bool:
     if address.is_multicast or address.is_unspecified:
         return False
     return (network.is_loopback or not address.is_loopback) and (network.is_link_local or not address.is_link_local)
+
+
+class Refusals:
+    """Whether an address refuses connections: a time-out, an accepted connection or another error proves nothing.
+
+    Runs on the event loop's thread.
+    """
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+
+    async def refuses(self, addr: str, announced_by: str | None) -> bool:
+        """Whether every address of ``host:port`` refuses a connection. Never raises.
+
+        ``announced_by``: see `Reach`. An address that is out of reach is not asked.
+        """
+        try:
+            addresses = await self._reach.addresses(addr, announced_by)
+            return bool(addresses) and all([await _refuses(*one) for one in addresses])
+        except (OSError, ValueError, UnicodeError, TimeoutError):
+            return False
+
+
+async def _refuses(family: socket.AddressFamily, address: tuple[object, ...]) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)
+        try:
+            await asyncio.wait_for(asyncio.get_running_loop().sock_connect(asking, address), CONNECT_WITHIN_S)
+        except ConnectionRefusedError:
+            return True
+    return False

@@ -10,7 +10,7 @@ from rocketns.processor.context import NamesrvContext, Now
 class LookupSwitch:
     """The reactors read nothing but the route slots. While anything else affects the answers, control gives them."""
 
-    def __init__(self, context: NamesrvContext, reactors: Reactors | None) -> None:
+    def __init__(self, context: NamesrvContext, reactors: Reactors) -> None:
         self._context = context
         self._reactors = reactors
         self._is_on = False
@@ -18,9 +18,11 @@ class LookupSwitch:
 
     def update(self, now: Now) -> None:
         """Call this after every possible change of a property, and periodically: ``needWaitForService`` has an end."""
-        if self._reactors is not None:
-            self._reactors.limit_idle(self._context.configuration.netty.idle_ms_max)
-            self._turn(self._may_be_on and self._tables_decide and client.is_ready(self._context, now))
+        self._reactors.limit_idle(self._context.configuration.netty.idle_ms_max)
+        on = self._may_be_on and self._tables_decide and client.is_ready(self._context, now)
+        if on is not self._is_on:
+            self._is_on = on
+            self._reactors.enable(on)
 
     def turn_off(self) -> None:
         """For good, at the next `update`."""
@@ -30,8 +32,3 @@ class LookupSwitch:
     def _tables_decide(self) -> bool:
         context = self._context
         return not (context.going_away or context.cluster_test or context.configuration.namesrv.order_message_enable)
-
-    def _turn(self, on: bool) -> None:
-        if self._reactors is not None and on is not self._is_on:
-            self._is_on = on
-            self._reactors.enable(on)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
+from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
-from rocketns.server.publishing.route_digests import SlotDigests
 
 
 class _Shown(NamedTuple):
@@ -118,3 +118,23 @@ class Publisher:
             and cluster is not None
             and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
         )
+
+
+class SlotDigests:
+    """The `processor.context.RouteDigests`, which the slots keep with every change. Control only."""
+
+    def __init__(self, slots: RouteSlots) -> None:
+        self._slots = slots
+
+    def buckets(self) -> bytes:
+        return bucket_digests(self._slots)
+
+    def topics(self, bucket: int) -> dict[str, int]:
+        return topics_of_bucket(self._slots, bucket)
+
+    def topic(self, topic: str) -> int | None:
+        """The digest of a topic; None if no broker has queues of it."""
+        return topic_digest(self._slots, topic)
+
+    def __len__(self) -> int:
+        return topic_count(self._slots)

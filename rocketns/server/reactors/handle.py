@@ -1,14 +1,16 @@
-"""Makes the compiled side of the reactors from the configuration."""
+"""What the compiled side of the reactors is given: limits and networks, from the configuration and a policy."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rocketns._fast.access.networks import NetworkFlag, Networks
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns._fast.routes.routes import RouteSlots
+from rocketns.access.policy import Policy
 from rocketns.config import Configuration
-from rocketns.config.address_texts import packed
+from rocketns.config.address_texts import Network, packed
 from rocketns.config.tls import TlsMode
 from rocketns.protocol import proxy
 from rocketns.protocol.codes import RELEASES, SerializeType
@@ -18,8 +20,8 @@ from rocketns.server.requests.inbox import waiting_bytes_max
 if TYPE_CHECKING:
     from rocketns._fast.reactor.reactors import Limits
 
-
 HANDSHAKE_MS_MAX = 10_000  # as Netty's SslHandler
+Flagged = tuple[bytes, int, int]  # as of `Networks`
 
 
 def make_reactors(configuration: Configuration, slots: RouteSlots, tls_mode: TlsMode) -> Reactors:
@@ -65,3 +67,11 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "tls_bytes_max": limits.incoming_bytes_max * 3 // 4,
         "trusts_announced": bool(configuration.access.proxies),
     }
+
+
+def flagged_networks(policy: Policy, proxies: Iterable[Network]) -> list[Flagged]:
+    """The networks of a policy, and those of the trusted proxies, whose own address is nobody's."""
+    looks_up = NetworkFlag.HAS_EVIDENCE | NetworkFlag.MAY_LOOK_UP
+    flags = {True: looks_up, False: NetworkFlag.HAS_EVIDENCE}
+    of_principals = [(*packed(network), flags[may_look_up]) for network, may_look_up in policy.networks()]
+    return of_principals + [(*packed(network), NetworkFlag.HAS_EVIDENCE) for network in proxies]

@@ -20,7 +20,6 @@ from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.connections.totals import Totals
-from rocketns.server.connections.trusted import RefusedProxies
 from rocketns.server.control.control import Control
 from rocketns.server.missing.asked import Counted, Peer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
@@ -37,7 +36,27 @@ LANGUAGES = {int(code): code.name for code in LanguageCode}
 MESSAGES_AT_ONCE_MAX = 128
 HANDSHAKES = "tls-handshakes"
 HANDSHAKE_NICENESS = 5  # how much nicer its thread is than the reactors, as control is
+PROXIES_LOGGED_EVERY_MS = 1_000
 TAKING_US_MAX = 5_000  # then requests are answered, and sockets, signals and timers get their turn
+
+
+class RefusedProxies:
+    """PROXY headers of others than the trusted proxies. Control only. ``refused`` counts since the start."""
+
+    def __init__(self) -> None:
+        self.refused = 0
+        self._logged = 0
+        self._next_line_ms: int | None = None
+
+    def note(self, address: str, now_ms: int) -> None:
+        """A header of the peer at ``address`` was refused."""
+        self.refused += 1
+        if self._next_line_ms is not None and now_ms < self._next_line_ms:
+            return
+        log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
+                    "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load balancer, "
+                    "add its address", address, self.refused - self._logged)  # fmt: skip
+        self._logged, self._next_line_ms = self.refused, now_ms + PROXIES_LOGGED_EVERY_MS
 
 
 def _gone(packed: bytes) -> Peer:
@@ -210,6 +229,5 @@ class ReactorTransport:
             thread.join()
         self._listening.close()
         self._listening = None
-        counted = self._reactors.counters()
         log.info("route lookups: %d answered by reactors, %d handed over",
-                 sum(map(sum, counted)), self.lookups_handed_over)  # fmt: skip
+                 sum(self._reactors.lookups), self.lookups_handed_over)  # fmt: skip

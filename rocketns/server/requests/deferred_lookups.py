@@ -31,14 +31,14 @@ class _DeferredLookup:
 class DeferredLookups:
     """Control only. They are answered in the order in which they came."""
 
-    def __init__(self, reactors: Reactors | None) -> None:
+    def __init__(self, reactors: Reactors) -> None:
         self._reactors = reactors
         self._waiting: deque[_DeferredLookup] = deque()
         self._of_host: Counter[str] = Counter()
 
     def must_wait(self, epoch: int) -> bool:
         """Whether a frame of this epoch or of an earlier one has not taken effect."""
-        return self._reactors is not None and not self._reactors.is_applied(epoch)
+        return not self._reactors.is_applied(epoch)
 
     def defer(self, epoch: int, host: str, answer: Callable[[], object]) -> bool:
         """Call ``answer`` when the frames of this epoch have taken effect, or after DEFERRED_S_MAX.
