@@ -7,6 +7,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
 
+from rocketns.languages import N_
 from rocketns.protocol.codes import SerializeType
 from rocketns.shadow.comparing import even
 from rocketns.shadow.comparing.cases import ReadRequest, asked, case_of
@@ -96,8 +97,8 @@ def _one_missing(pair: Pair, request: ReadRequest) -> Finding:
         return EQUAL
     if found := listed(case_of(pair, request)):
         return Finding(Outcome.LISTED, found)
-    who = "the upstream" if pair.upstream is None else "rocketns"
-    return Finding(Outcome.MISSING, note=f"{who} gave no answer")
+    note = N_("the upstream gave no answer") if pair.upstream is None else N_("rocketns gave no answer")
+    return Finding(Outcome.MISSING, note=note)
 
 
 def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:
