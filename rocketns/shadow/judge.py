@@ -102,7 +102,7 @@ class Judging:
             batch = self._take_batch()
             try:
                 found = await self._in_pool(examine, batch)
-            except Exception as error:
+            except Exception as error:  # whatever a peer makes of a pair, later ones are judged
                 self.judge.counts.skipped += len(batch)
                 await self._note_broken(error)
             else:

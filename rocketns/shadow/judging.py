@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rocketns.languages import N_
 from rocketns.protocol.versions import version_name
-from rocketns.shadow.comparing.cases import asked
+from rocketns.shadow.comparing.cases import ReadRequest
 from rocketns.shadow.comparing.comparing import Comparing, Finding
 from rocketns.shadow.comparing.even import version_of
 from rocketns.shadow.options import SETTLE_S
@@ -39,7 +39,7 @@ def examine(pairs: Sequence[Pair]) -> list[Judged]:
 
 
 def _examine(pair: Pair) -> Judged:
-    request = asked(pair.request)
+    request = ReadRequest(pair.request)
     finding = _comparing.compare(pair, request)
     version = None if pair.upstream is None else version_of(pair.upstream)
     found = Judged(request.code, finding, "", "", client_of(request), "" if version is None else version_name(version))

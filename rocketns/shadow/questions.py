@@ -45,8 +45,7 @@ def may_be_asked_again(request: ReadRequest) -> bool:
     """Whether asking changes nothing, and its answer can be told from others by an opaque of ours."""
     if request.code not in ASKED_AGAIN or request.is_oneway or len(request.frame) > REQUEST_BYTES_MAX:
         return False
-    is_binary = request.frame[4:5] == bytes([SerializeType.ROCKETMQ])
-    return is_binary or len(_OPAQUE.findall(request.header)) == 1
+    return request.is_binary or len(_OPAQUE.findall(request.header)) == 1
 
 
 def with_opaque(frame: bytes, opaque: int) -> bytes:
