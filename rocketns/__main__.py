@@ -37,6 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rocketns.tools.main import main as tool
 
         return tool(words)
+    if words and not words[0].startswith("-"):
+        from rocketns.cli import unknown_command
+
+        return unknown_command(words, (AUDIT, COLLECT, DOCTOR, SHADOW, REPLAY, *TOOLS))
     from rocketns.startup import main as name_server
 
     return name_server(words)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import NoReturn
 
 from rocketns import __version__
@@ -14,7 +15,8 @@ from rocketns.config.limits import REACTORS_MAX
 from rocketns.config.sections import OWN
 from rocketns.config.system import SYSTEM_PROPERTIES, parse_definition
 from rocketns.config.tls import TLS_PROPERTIES
-from rocketns.languages import parsers, texts
+from rocketns.languages import choose, parsers, texts
+from rocketns.logtext import one_line
 
 EXIT_USAGE = 1
 _ = texts("help")
@@ -88,6 +90,16 @@ def parse(arguments: Sequence[str]) -> Options:
         parsed.reactors,
         dict(parsed.system),
     )
+
+
+def unknown_command(words: Sequence[str], commands: Sequence[str]) -> int:
+    """Say that the first of these is no command, and which is nearest. Return the exit status."""
+    choose(words)
+    near = get_close_matches(words[0], commands, 1)
+    text = _("%(word)s is no command of rocketns. ") % {"word": one_line(words[0])}
+    text += _("Do you mean %(near)s?") % {"near": near[0]} if near else _("rocketns --help has them all.")
+    print(text, file=sys.stderr)
+    return EXIT_USAGE
 
 
 def parser() -> _Parser:

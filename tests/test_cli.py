@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocketns import cli
-from rocketns.__main__ import main
+from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, TOOLS, main
 from rocketns.cli import Options
 from rocketns.languages.choice import CHINESE, ENGLISH, of_environment
 
@@ -99,3 +100,16 @@ def test_help_is_chinese_by_the_option_and_by_the_environment() -> None:
     assert "用法：" in by_option
     assert by_option == by_environment
     assert "usage:" in said("get", "--language", "en", "--help", lang="zh_CN.UTF-8")[1]
+
+
+@pytest.mark.parametrize(("word", "near"), [("shaddow", "shadow"), ("dif", "diff"), ("x\x1b[2J", "--help")])
+def test_an_unknown_command_suggests_the_nearest(word: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == cli.EXIT_USAGE
+    said = capsys.readouterr().err
+    assert near in said
+    assert "\x1b" not in said
+
+
+def test_the_help_names_every_command() -> None:
+    named = " ".join(re.findall(r"rocketns ([a-z, ]+)", cli.INTRODUCTION))
+    assert set(re.findall(r"[a-z]+", named)) >= {AUDIT, COLLECT, DOCTOR, SHADOW, REPLAY, *TOOLS}

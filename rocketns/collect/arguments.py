@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from rocketns.collect import settings as limits
-from rocketns.collect.durations import duration
 from rocketns.collect.names import NamesError, parse_names
 from rocketns.collect.settings import NAMESPACES_MAX, Settings
 from rocketns.config.system import parse_definition, system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.languages import choose, parsers
 from rocketns.protocol.codes import KNOWN_NAMESPACES
-from rocketns.tools.arguments import Parser, number
+from rocketns.tools.arguments import Parser, duration, number
 from rocketns.tools.keys import add_keys_option, read_signer
 
 ABOUT = """\

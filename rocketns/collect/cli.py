@@ -11,11 +11,11 @@ from pathlib import Path
 
 from rocketns.collect.arguments import parse
 from rocketns.collect.collector import Collector
-from rocketns.collect.durations import shown
 from rocketns.collect.settings import Settings
 from rocketns.errors import RocketnsError
 from rocketns.journal.segments import Store
 from rocketns.logs import start_logging
+from rocketns.tools.arguments import shown
 from rocketns.tools.output import complain
 
 log = logging.getLogger("rocketns.collect")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
-from rocketns.collect.durations import shown
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.polling.brokers import Brokers
@@ -18,6 +17,7 @@ from rocketns.collect.settings import Settings
 from rocketns.config import Limits
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
+from rocketns.tools.arguments import shown
 
 log = logging.getLogger("rocketns.collect")
 

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.report is not None:
             check_report(Path(options.report))
         with tempfile.TemporaryDirectory(prefix="rocketns-shadow-") as folder:
-            standing = asyncio.run(_run(Shadow(options, Path(folder))))
+            standing = asyncio.run(Shadow(options, Path(folder)).run(asyncio.Event()))
     except StartupError as error:
         complain(f"rocketns shadow cannot start: {error}")
         return EXIT_UNREADABLE
@@ -43,11 +43,6 @@ def main(arguments: Sequence[str]) -> int:
     if options.report is not None:
         return _write(Path(options.report), standing)
     return standing.exit_status
-
-
-async def _run(shadow: Shadow) -> Standing:
-    await shadow.run(asyncio.Event())
-    return shadow.standing()
 
 
 def _write(path: Path, standing: Standing) -> int:

@@ -7,12 +7,12 @@ import contextlib
 import json
 import logging
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import Field
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from typing import Any
 
 from rocketns.client.name_server import NameServer, UnusableError
@@ -57,8 +57,9 @@ class OwnHalf:
         self._folder, self._upstream, self._client, self._given = folder, upstream, client, given
         self._changed, self._journal, self._ns = changed, journal, ns
         self._settle_s = settle_s
-        self._child = Child("rocketns' own half", self._spawn, self._line, self._ended)
-        self._lines = ChildLines("own half")
+        self._lines = HalfLog()
+        self._process: asyncio.subprocess.Process | None = None
+        self._stops = False
         self._settings: dict[str, str] = {}
         self._has_read = False
         self._kv: dict[str, dict[str, str]] = {}
@@ -69,41 +70,69 @@ class OwnHalf:
         self.began_ms = 0
 
     @property
-    def is_settled(self) -> bool:
-        """Whether every broker has had the time to register there."""
-        return self.port is not None and time.monotonic() >= self._settled_at
-
-    @property
     def settles_in_s(self) -> float:
         """How long that takes; endless while it does not run."""
         return max(0.0, self._settled_at - time.monotonic()) if self.port is not None else float("inf")
 
     def unsettle(self, why: str) -> None:
         """It lost something that the upstream still has: until brokers have registered again nothing counts."""
-        if self.is_settled:
+        if not self.settles_in_s:
             log.warning("%s: for %g s it may miss a broker", why, self._settle_s)
         self._begin_settling()
         self._changed()
 
     def start(self) -> None:
-        """On the running loop."""
-        self._task = asyncio.get_running_loop().create_task(self._child.run())
+        """On the running loop: start its process, and again with a pause when it ends."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
-        """End its process."""
-        if self._watching is not None:
-            self._watching.cancel()
-        await self._child.stop()
+        """End its process for good: with SIGTERM, and if that takes long with SIGKILL."""
+        self._stops = True
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), STOP_WITHIN_S)
+        self._kill()
         if self._task is not None:
             await self._task
 
-    async def _spawn(self) -> Process:
+    async def _run(self) -> None:
+        pause_s = PAUSE_S
+        while not self._stops:
+            began_s = time.monotonic()
+            status = await self._run_once()
+            self._ended()
+            if self._stops:
+                return
+            pause_s = PAUSE_S if time.monotonic() - began_s >= GOOD_RUN_S else pause_s
+            log.error("rocketns' own half ended (%s): it starts again in %g s. Clients notice nothing", status, pause_s)
+            await asyncio.sleep(pause_s)
+            pause_s = min(PAUSE_S_MAX, pause_s * 2)
+
+    async def _run_once(self) -> str:
         await self._read_upstream()
         (self._folder / "kvConfig.json").write_text(json.dumps({"configTable": self._kv}), "utf-8")
         file = self._folder / "half.properties"
         file.write_bytes(properties.dump(settings(self._given, self._settings, self._folder, self._journal, self._ns)))
         command = (sys.executable, "-m", "rocketns.shadow.half_process", "-c", str(file), "--log-level", "WARNING")
-        return await spawned(command, subprocess.PIPE)
+        try:  # with a session of its own, so that Ctrl-C of a terminal reaches only us
+            self._process = process = await asyncio.create_subprocess_exec(
+                *command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            return f"it could not be started: {error}"
+        if self._stops:  # meanwhile: nobody else ends it
+            self._kill()
+        assert process.stdout is not None
+        await lines(process.stdout, self._line)
+        return f"status {await process.wait()}"
+
+    def _kill(self) -> None:
+        """End it at once; it is started again."""
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
 
     async def _read_upstream(self) -> None:
         """What cannot be read is as it was at the last start."""
@@ -134,7 +163,7 @@ class OwnHalf:
             return
         self.port = int(found[1])
         self._begin_settling()
-        pid = None if self._child.process is None else self._child.process.pid
+        pid = None if self._process is None else self._process.pid
         log.info("rocketns' own half, process %s, listens at 127.0.0.1:%d", pid, self.port)
         self._watching = asyncio.get_running_loop().create_task(self._watch(self.port))
         self._changed()
@@ -162,7 +191,7 @@ class OwnHalf:
                 log.info("the upstream's configuration can be read now: rocketns' own half starts again with it")
             except UnusableError as error:
                 log.error("rocketns' own half does not answer: %s", error)
-            self._child.kill()
+            self._kill()
             return
 
 
@@ -196,81 +225,11 @@ def settings(
     return dict(upstream) | dict(given) | forced | journalled
 
 
-Process = asyncio.subprocess.Process
-
-
-class Child:
-    """A process that is started again with a pause when it ends. `run` is a task of its own; `stop` ends both.
-
-    ``spawn`` starts the process, whose standard output is piped to ``line``, and whose standard input ends with this
-    process. ``ended`` is called after each end.
-    """
-
-    def __init__(
-        self, name: str, spawn: Callable[[], Awaitable[Process]], line: Callable[[str], None],
-        ended: Callable[[], None] = lambda: None,
-    ) -> None:  # fmt: skip
-        self._name, self._spawn, self._line, self._ended = name, spawn, line, ended
-        self.process: Process | None = None
-        self._stops = False
-        self.starts = 0
-
-    async def run(self) -> None:
-        """Start it again and again."""
-        loop, pause_s = asyncio.get_running_loop(), PAUSE_S
-        while not self._stops:
-            began = loop.time()
-            status = await self._run_once()
-            self._ended()
-            if self._stops:
-                return
-            pause_s = PAUSE_S if loop.time() - began >= GOOD_RUN_S else pause_s
-            log.error("%s ended (%s): it starts again in %g s. Passing through goes on", self._name, status, pause_s)
-            await asyncio.sleep(pause_s)
-            pause_s = min(PAUSE_S_MAX, pause_s * 2)
-
-    async def _run_once(self) -> str:
-        try:
-            self.process = process = await self._spawn()
-        except OSError as error:
-            return f"it could not be started: {error}"
-        self.starts += 1
-        if self._stops:  # meanwhile: nobody else ends it
-            self.kill()
-        if process.stdout is not None:
-            await lines(process.stdout, self._line)
-        return f"status {await process.wait()}"
-
-    def kill(self) -> None:
-        """End it at once; it is started again."""
-        if self.process is not None and self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
-
-    def stop_after_this(self) -> None:
-        """It is not started again."""
-        self._stops = True
-
-    async def stop(self) -> None:
-        """End it for good: with SIGTERM, and if that takes long with SIGKILL."""
-        self._stops = True
-        process = self.process
-        if process is None or process.returncode is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), STOP_WITHIN_S)
-        except TimeoutError:
-            self.kill()
-            await process.wait()
-
-
-class ChildLines:
+class HalfLog:
     """LINES_MAX lines in LINES_S are logged; others are counted, which the next line says."""
 
-    def __init__(self, name: str, now: Callable[[], float] = time.monotonic) -> None:
-        self._name, self._now = name, now
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
         self._since = float("-inf")
         self._lines = self._left_out = 0
 
@@ -284,9 +243,9 @@ class ChildLines:
             self._left_out += 1
             return
         if self._left_out:
-            log.info("%s: %d more lines were left out", self._name, self._left_out)
+            log.info("own half: %d more lines were left out", self._left_out)
             self._left_out = 0
-        log.info("%s: %s", self._name, line)
+        log.info("own half: %s", line)
 
 
 async def lines(stream: asyncio.StreamReader, take: Callable[[str], None]) -> None:
@@ -299,11 +258,3 @@ async def lines(stream: asyncio.StreamReader, take: Callable[[str], None]) -> No
         if len(rest) > LINE_BYTES_MAX:
             take(rest.decode("utf-8", "replace"))
             rest = b""
-
-
-async def spawned(arguments: Sequence[str], stdin: int) -> Process:
-    """A process with its output piped. It has a session of its own, so that Ctrl-C of a terminal reaches only us."""
-    return await asyncio.create_subprocess_exec(
-        *arguments, stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )  # fmt: skip

@@ -15,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar, cast
 
 from rocketns.client.connection import NotSentError, OutgoingConnection
@@ -33,6 +32,8 @@ log = logging.getLogger("rocketns.shadow")
 WAITING_BYTES_MAX, PAIR_BYTES = 64 * 1024 * 1024, 1_000
 # What goes to the process at once.
 BATCH_BYTES, BATCH_PAIRS = 4 * 1024 * 1024, 500
+# So long pairs come together: handing one over costs the relay as much as passing it.
+COLLECTED_S = 0.05
 # It yields its core to the relay and to rocketns.
 NICENESS = 5
 START_AGAIN_S = 1.0
@@ -97,12 +98,13 @@ class Judging:
     async def _judge_pairs(self) -> None:
         while True:
             await self._has_come.wait()
+            await asyncio.sleep(COLLECTED_S)
             batch = self._take_batch()
             try:
                 found = await self._in_pool(examine, batch)
-            except BrokenProcessPool:
+            except Exception as error:  # whatever a peer makes of a pair, later ones are judged
                 self.judge.counts.skipped += len(batch)
-                await self._end_broken()
+                await self._note_broken(error)
             else:
                 now_s = asyncio.get_running_loop().time()
                 for pair, judged in zip(batch, found, strict=True):
@@ -122,14 +124,16 @@ class Judging:
         return batch
 
     async def _in_pool(self, call: Callable[..., Found], *arguments: Any) -> Found:
-        """BrokenProcessPool if the process ended before it had answered."""
+        """BrokenProcessPool if the process ended before it had answered, OSError if there can be none."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")  # this process has threads
             self._pool = ProcessPoolExecutor(1, context, _begin)
         return await asyncio.wrap_future(self._pool.submit(call, *arguments))
 
-    async def _end_broken(self) -> None:
-        log.error("the judge ended: it starts again in %g s. Passing through goes on", START_AGAIN_S)
+    async def _note_broken(self, error: Exception) -> None:
+        """A process that ended or could not be started is started again after a pause."""
+        log.error("the judge ended (%s: %s): it starts again in %g s. Clients notice nothing", type(error).__name__,
+                  error, START_AGAIN_S)  # fmt: skip
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=False)
@@ -144,8 +148,9 @@ class Judging:
             if waiting is not None:
                 try:
                     await self._settle(waiting)
-                except BrokenProcessPool:
+                except Exception as error:
                     self.judge.counts.skipped += waiting.times
+                    await self._note_broken(error)
 
     async def _settle(self, waiting: Waiting) -> None:
         judge, judged = self.judge, waiting.judged

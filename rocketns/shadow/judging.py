@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocketns.languages import N_
 from rocketns.protocol.codes import version_name
-from rocketns.shadow.comparing.cases import asked
+from rocketns.shadow.comparing.cases import ReadRequest
 from rocketns.shadow.comparing.comparing import Comparing, Finding
 from rocketns.shadow.comparing.even import version_of
 from rocketns.shadow.options import SETTLE_S
@@ -38,7 +39,7 @@ def examine(pairs: Sequence[Pair]) -> list[Judged]:
 
 
 def _examine(pair: Pair) -> Judged:
-    request = asked(pair.request)
+    request = ReadRequest(pair.request)
     finding = _comparing.compare(pair, request)
     version = None if pair.upstream is None else version_of(pair.upstream)
     found = Judged(request.code, finding, "", "", client_of(request), "" if version is None else version_name(version))
@@ -99,7 +100,7 @@ class Judge:
         waiting = Waiting(pair, judged, now_s)
         if outcome is Outcome.DIFFERENT and judged.asks:
             if self._excused.has(judged, pair.at_ms):
-                return self.keep(waiting, "it differs in the same once more")
+                return self.keep(waiting, N_("it differs in the same once more"))
             if pair.frame_bytes > REQUEST_BYTES_MAX:
                 pair = pair._replace(request=b"", upstream=None, own=None)
         elif not judged.may_be_asked:
@@ -112,14 +113,14 @@ class Judge:
         if finding.outcome in FINE or is_noise:
             return self._count(waiting, Outcome.SETTLED if finding.outcome in FINE else Outcome.NOISE)
         again = Waiting(pair, waiting.judged._replace(finding=finding), waiting.due_s, waiting.times)
-        return self.keep(again, finding.note or "asked again, it still differs")
+        return self.keep(again, finding.note or N_("asked again, it still differs"))
 
     def settle_registration(self, waiting: Waiting, now_ms: int, *, is_same: bool) -> Outcome:
         """Count one by the answers to what was asked instead."""
         if is_same:
             self._excused.add(waiting.judged, now_ms)
             return self._count(waiting, Outcome.SETTLED)
-        return self.keep(waiting, "asked for what it shows, they still differ")
+        return self.keep(waiting, N_("asked for what it shows, they still differ"))
 
     def _count(self, waiting: Waiting, outcome: Outcome) -> Outcome:
         self.counts.add(waiting.judged.code, outcome, waiting.times)

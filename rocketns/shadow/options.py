@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
-from rocketns.tools.arguments import Parser, addr, address, number, seconds
+from rocketns.tools.arguments import Parser, addr, address, duration, number, seconds
 
 DEFAULT_PORT, PORT_MAX = 9876, 65_535
 # Brokers register every 30 s, and at most every 60 s: until then a name server that started has not heard of them.
 SETTLE_S = 60.0
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-TIME = re.compile(r"([0-9]{1,6})([smhd])")
+RUN_S_MAX = 366 * 86_400.0
 
 INTRODUCTION = """\
 Stand in front of a name server, Java's or another rocketns: pass every connection's bytes to it and its answers back
@@ -75,10 +73,20 @@ def parser() -> Parser:
     add("-c", dest="config_file", metavar="FILE", help="Java properties file of rocketns' own half")
     add("--journal", metavar="PATH",
         help="folder in which the own half writes its journal, from which it restores its routes")  # fmt: skip
-    add("--settle", dest="settle_s", type=_time, default=SETTLE_S, metavar="TIME",
+    add("--settle", dest="settle_s", type=duration(0.0, RUN_S_MAX), default=SETTLE_S, metavar="TIME",
         help=f"the time that brokers have to register at a half; by default {SETTLE_S:g}s")  # fmt: skip
-    _add_comparing(made)
-    add("--for", dest="for_s", type=_time, metavar="TIME", help="end after so long, as 90s, 10m, 24h or 7d")
+    add("--reference", type=address, metavar="HOST:PORT",
+        help="a second name server like the upstream: what the two say differently is noise")  # fmt: skip
+    about = "write a page with the result at the end, and beside it the pairs that differ, for `rocketns replay`"
+    add("--report", metavar="FILE", help=about)
+    add("--status", type=address, metavar="HOST:PORT", help="serve a page, counts and /metrics over HTTP there")
+    add(
+        "--for",
+        dest="for_s",
+        type=duration(0.0, RUN_S_MAX),
+        metavar="TIME",
+        help="end after so long, as 90s, 10m, 24h or 7d",
+    )
     add("--proxy-protocol", action="store_true",
         help="tell the upstream the client's address by a PROXY header before each connection's bytes")  # fmt: skip
     add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="NAME=VALUE",
@@ -87,25 +95,6 @@ def parser() -> Parser:
     add("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"), help="by default INFO")
     parsers.add_language_option(made)
     return made
-
-
-def _add_comparing(made: Parser) -> None:
-    add = made.add_argument
-    add("--reference", type=address, metavar="HOST:PORT",
-        help="a second name server like the upstream: what the two say differently is noise")  # fmt: skip
-    add(
-        "--report",
-        metavar="FILE",
-        help="write a page with the result at the end, and beside it the pairs that differ, for `rocketns replay`",
-    )
-    add("--status", type=address, metavar="HOST:PORT", help="serve a page, counts and /metrics over HTTP there")
-
-
-def _time(text: str) -> float:
-    found = TIME.fullmatch(text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text}: a time as 90s, 10m, 24h or 7d expected")
-    return float(int(found[1]) * UNITS[found[2]])
 
 
 def parse_replay(arguments: Sequence[str]) -> argparse.Namespace:

@@ -103,7 +103,7 @@ def _kept(kept: Iterable[Kept], more: int) -> Markup:
 
 def _one(kept: Kept) -> Markup:
     facts = f"{kept.outcome}, {number(kept.times)} x; {moment(kept.at_ms)}, {kept.client}, {kept.peer}"
-    note = [tag("p", shown(kept.note))] if kept.note else []
+    note = [tag("p", shown(_(kept.note)))] if kept.note else []
     heads = [tag("th", name, scope="col") for name in (_("where"), _("upstream"), "rocketns")]
     rows = [_row(one) for one in kept.differences]
     table = [tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))] if rows else []

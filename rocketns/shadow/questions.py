@@ -5,8 +5,8 @@ It has no clock: times are arguments.
 
 from __future__ import annotations
 
+import contextlib
 import re
-import struct
 from collections import deque
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -16,7 +16,9 @@ from rocketns.protocol.codes import LanguageCode, SerializeType, request_name, v
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.shadow.comparing.cases import ReadRequest
 from rocketns.shadow.comparing.comparing import Finding
+from rocketns.shadow.frames import joined, split
 from rocketns.shadow.pairs import SHOWN_CHARACTERS, Pair
+from rocketns.shadow.tree import UnreadableError
 
 # Reads without any effect, that cost Java little. Never 322, 904 and 103, which count as heartbeats of a broker, and
 # never 224, which takes a second of a Java server.
@@ -35,39 +37,31 @@ PAUSE_S = 0.02
 WAITING_MAX = 1_000
 SECRETS = frozenset({"AccessKey", "Signature", "SecurityToken", "OnsChannel"})
 _OPAQUE = re.compile(rb'"opaque":-?\d{1,10}(?=[,}])')
-_WORD = struct.Struct(">iI")
-_BINARY_OPAQUE = 8 + 5
-_INT = struct.Struct(">i")
+_BEFORE_OPAQUE = 5  # in a binary header: code, language and version
 
 
 def may_be_asked_again(request: ReadRequest) -> bool:
     """Whether asking changes nothing, and its answer can be told from others by an opaque of ours."""
     if request.code not in ASKED_AGAIN or request.is_oneway or len(request.frame) > REQUEST_BYTES_MAX:
         return False
-    return _is_binary(request.frame) or len(_OPAQUE.findall(request.header)) == 1
+    return request.is_binary or len(_OPAQUE.findall(request.header)) == 1
 
 
 def with_opaque(frame: bytes, opaque: int) -> bytes:
     """The same request with another opaque; it must be one that `may_be_asked_again`."""
-    if _is_binary(frame):
-        return frame[:_BINARY_OPAQUE] + _INT.pack(opaque) + frame[_BINARY_OPAQUE + _INT.size :]
-    end = 8 + int.from_bytes(frame[5:8], "big")
-    header = _OPAQUE.sub(b'"opaque":%d' % opaque, frame[8:end])
-    return _WORD.pack(4 + len(header) + len(frame) - end, len(header)) + header + frame[end:]
+    parts = split(frame)
+    if parts.kind == SerializeType.ROCKETMQ:
+        header = parts.header[:_BEFORE_OPAQUE] + opaque.to_bytes(4, "big") + parts.header[_BEFORE_OPAQUE + 4 :]
+    else:
+        header = _OPAQUE.sub(b'"opaque":%d' % opaque, parts.header)
+    return joined(parts._replace(header=header))
 
 
 def question_of(frame: bytes) -> str:
     """The same text for requests that differ only in their opaque."""
-    if _is_binary(frame):
-        plain = frame[:_BINARY_OPAQUE] + frame[_BINARY_OPAQUE + _INT.size :]
-    else:
-        end = 8 + int.from_bytes(frame[5:8], "big")
-        plain = _OPAQUE.sub(b"", frame[8:end]) + frame[end:]
-    return blake2b(plain, digest_size=12).hexdigest()
-
-
-def _is_binary(frame: bytes) -> bool:
-    return frame[4:5] == bytes([SerializeType.ROCKETMQ])
+    with contextlib.suppress(UnreadableError):
+        frame = with_opaque(frame, 0)
+    return blake2b(frame, digest_size=12).hexdigest()
 
 
 def text_of(request: ReadRequest) -> str:

@@ -15,7 +15,7 @@ from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, SerializeType
 from rocketns.protocol.codes import RequestCode as Code
 from rocketns.protocol.codes import ResponseCode as Answer
 from rocketns.protocol.encoding import encode_request
-from rocketns.shadow.comparing.cases import ReadAnswer, ReadRequest, asked
+from rocketns.shadow.comparing.cases import ReadAnswer, ReadRequest
 from rocketns.shadow.comparing.comparing import Comparing, Finding
 from rocketns.shadow.pairs import Outcome, Pair
 from rocketns.shadow.questions import REQUEST_BYTES_MAX, Again, Judged
@@ -78,7 +78,7 @@ def say_the_same(again: Again, broker: str | None, comparing: Comparing, now_ms:
     upstream, own = ReadAnswer(again.upstream), ReadAnswer(again.own)
     if upstream.code != own.code or upstream.code not in (Answer.SUCCESS, Answer.QUERY_NOT_FOUND):
         return False
-    if asked(again.request).code == Code.GET_BROKER_CLUSTER_INFO:
+    if ReadRequest(again.request).code == Code.GET_BROKER_CLUSTER_INFO:
         members = _members(upstream, broker)
         return members is not None and members == _members(own, broker)
     pair = Pair(0, "", now_ms, again.request, again.upstream, again.own, None, None)

@@ -60,13 +60,13 @@ class Shadow:
             TlsContexts(lambda: TlsConfig.read(options.system, {}), for_ports=True) if self._ends_tls else None
         )
         self._listening = bind(options.bind, options.port)
-        self.port = self._listening.address[1]
+        self._address = with_port(*self._listening.address)
         self._folder = folder
         self._began_ms = _epoch_ms()
         self._status = None if options.status is None else StatusPort(options.status, self.standing)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Until ``stop``, or the time is over."""
+    async def run(self, stop: asyncio.Event) -> Standing:
+        """Until ``stop``, or the time is over. How it stood at the end."""
         self._build()
         if self._contexts is not None:
             await self._contexts.start()
@@ -79,7 +79,7 @@ class Shadow:
         self.judging.start()
         self.relay.start()
         server = await self._listening.serve(self._client)
-        log.info("the shadow of %s listens at %s", self.upstream, with_port(*self._listening.address))
+        log.info("the shadow of %s listens at %s", self.upstream, self._address)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._until(stop), self.options.for_s)
         server.close()
@@ -87,7 +87,11 @@ class Shadow:
             self._status.stop()
         await self.relay.wait_for_answers(ANSWERED_WITHIN_S)
         self.relay.stop()
-        await self._end()
+        self._client_of_servers.close()
+        await self.judging.finish(JUDGED_WITHIN_S)  # it may still ask the half
+        standing = self.standing()
+        await self.half.stop()
+        return standing
 
     def _build(self) -> None:
         options = self.options
@@ -95,18 +99,17 @@ class Shadow:
         server = NameServer(self._client_of_servers, str(self.upstream), SerializeType.JSON)
         plain = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}), failures=logging.DEBUG)
         self.half = OwnHalf(self._folder, server, plain, self._given, self._half_changed, journal=options.journal,
-                            ns=f"shadow_{self.port}", settle_s=options.settle_s)  # fmt: skip
+                            ns=f"shadow_{self._listening.address[1]}", settle_s=options.settle_s)  # fmt: skip
         reference = None if options.reference is None else with_port(*options.reference)
         self.judge = Judge(options.settle_s)
         self.judging = Judging(self.judge, Asker(str(self.upstream), reference, options.system), self._half_addr)
         self._make_upstream_context()
-        upstream_tls = None if self._context is None else self._upstream_context
         limits = Limits()
         limits.read_frame_max(options.system)
         self.relay = Relay(
             self.upstream, self.half, self.judging.send, frame_bytes_max=limits.frame_bytes_max,
-            connections_max=connections_max(), proxy_protocol=options.proxy_protocol, upstream_tls=upstream_tls,
-            ends_tls=self._ends_tls,
+            connections_max=connections_max(), proxy_protocol=options.proxy_protocol, ends_tls=self._ends_tls,
+            upstream_tls=lambda: self._context,
         )  # fmt: skip
 
     def standing(self) -> Standing:
@@ -114,14 +117,11 @@ class Shadow:
         self.flush()
         options, half = self.options, self.half
         return Standing(
-            self.judge.counts, str(self.upstream), with_port(*self._listening.address), self._began_ms, _epoch_ms(),
+            self.judge.counts, str(self.upstream), self._address, self._began_ms, _epoch_ms(),
             None if half.port is None else round(half.settles_in_s, 1),
             None if options.reference is None else with_port(*options.reference),
             self.upstream.trouble, self.relay.counts.items(),
         )  # fmt: skip
-
-    def _upstream_context(self) -> ssl.SSLContext | None:
-        return self._context
 
     def _make_upstream_context(self) -> None:
         """StartupError if its files are not usable."""
@@ -148,6 +148,8 @@ class Shadow:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reread)
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
 
     async def _until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
@@ -156,12 +158,6 @@ class Shadow:
                 self._contexts.check_files()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), FLUSH_EVERY_S)
-
-    async def _end(self) -> None:
-        self._client_of_servers.close()
-        await self.judging.finish(JUDGED_WITHIN_S)  # it may still ask the half
-        await self.half.stop()
-        self.flush()
 
     def flush(self) -> None:
         """Add what the relay counted by itself."""

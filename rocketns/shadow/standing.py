@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from rocketns.languages import N_, texts
 from rocketns.logtext import one_line
+from rocketns.protocol.codes import RequestCode
 from rocketns.shadow.pairs import UNWANTED, Counts, Kept, Outcome
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, EXIT_UNREADABLE, TextTable, plain
 
@@ -142,8 +143,10 @@ def _differing(standing: Standing) -> Verdict:
     firsts = sorted(counts.samples, key=lambda kept: -kept.times)[:3]
     paths = [f"{one.request}: {one.differences[0].path if one.differences else one.note or one.outcome}"
              for one in firsts]  # fmt: skip
-    return Verdict(Mood.BAD, sentence, (since, *most, *paths),
-                   _("Look at each pair below. `rocketns replay` asks those of the report's file again."))  # fmt: skip
+    advice = _("Look at each pair below. `rocketns replay` asks those of the report's file again.")
+    if all(name != RequestCode.REGISTER_BROKER.name for name, _outcome in counts.outcomes):
+        advice = _("No broker registers through {address}, so rocketns knows none: add it to the brokers' lists.")
+    return Verdict(Mood.BAD, sentence, (since, *most, *paths), advice.format(address=standing.address))
 
 
 def summary(standing: Standing) -> str:
@@ -173,7 +176,7 @@ def _blocks(standing: Standing) -> Iterator[str]:
 
 def _of_kept(kept: Kept) -> Iterator[str]:
     yield f"{kept.outcome}: {kept.request}"
-    yield f"  {number(kept.times)} x {kept.client}, {kept.peer}{'; ' if kept.note else ''}{kept.note}"
+    yield f"  {number(kept.times)} x {kept.client}, {kept.peer}{'; ' if kept.note else ''}{_(kept.note)}"
     for one in kept.differences[:3]:
         yield "  " + _("{path}: the upstream has {upstream}, rocketns {own}").format(
             path=one.path, upstream=one.upstream or _("nothing"), own=one.own or _("nothing"))  # fmt: skip

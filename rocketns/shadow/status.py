@@ -55,41 +55,26 @@ class ShadowMetric(NamedTuple):
 
 
 METRICS = (
-    ShadowMetric(
-        "rocketns_shadow_pairs_total", "counter", "Pairs of answers by request and outcome.",
-        lambda standing: standing.counts.outcomes.items(), {
-            "code": "the request code by Java's name; `unknown` for codes that a name server does not know",
-            "outcome": ", ".join(f"`{one}`" for one in Outcome) + ": see docs/shadow.md",
-        },
-    ),
-    ShadowMetric(
-        "rocketns_shadow_unwanted_total", "counter", "Pairs that differ, or of which an answer is late or missing: 0 "
-        "where rocketns answers alike. An alert needs no more than this.",
-        lambda standing: [((one,), standing.counts.of(one)) for one in sorted(UNWANTED)],
-        {"outcome": ", ".join(f"`{one}`" for one in sorted(UNWANTED))},
-    ),
-    ShadowMetric(
-        "rocketns_shadow_listed_total", "counter", "Pairs that differ as docs/differences.md lists it.",
-        lambda standing: [((name,), number) for name, number in standing.counts.listed.items()],
-        {"id": "of the section"},
-    ),
-    ShadowMetric(
-        "rocketns_shadow_skipped_total", "counter", "Pairs that were not compared: there was no room, or no half.",
-        lambda standing: [((), standing.counts.skipped)],
-    ),
-    ShadowMetric(
-        "rocketns_shadow_half_up", "gauge", "1 while rocketns' own half runs, otherwise 0: then nothing is compared.",
-        lambda standing: [((), standing.settles_in_s is not None)],
-    ),
-    ShadowMetric(
-        "rocketns_shadow_last_unwanted_timestamp_seconds", "gauge", "When the last unwanted pair came; 0 for none.",
-        lambda standing: [((), (standing.counts.last_ms or 0) / 1000)],
-    ),
-    ShadowMetric(
-        "rocketns_shadow_relay", "gauge", "Numbers of the relay: connections, requests, and what became of them.",
-        lambda standing: [((name,), value) for name, value in standing.relay.items()],
-        {"of": "the name of the number, as in `/api/counts`"},
-    ),
+    ShadowMetric("rocketns_shadow_pairs_total", "counter", "Pairs of answers by request and outcome.",
+                 lambda standing: standing.counts.outcomes.items(),
+                 {"code": "the request code by Java's name; `unknown` for codes that a name server does not know",
+                  "outcome": ", ".join(f"`{one}`" for one in Outcome) + ": see docs/shadow.md"}),
+    ShadowMetric("rocketns_shadow_unwanted_total", "counter", "Pairs that differ, or of which an answer is late or "
+                 "missing: 0 where rocketns answers alike. An alert needs no more than this.",
+                 lambda standing: [((one,), standing.counts.of(one)) for one in sorted(UNWANTED)],
+                 {"outcome": ", ".join(f"`{one}`" for one in sorted(UNWANTED))}),
+    ShadowMetric("rocketns_shadow_listed_total", "counter", "Pairs that differ as docs/differences.md lists it.",
+                 lambda standing: [((name,), number) for name, number in standing.counts.listed.items()],
+                 {"id": "of the section"}),
+    ShadowMetric("rocketns_shadow_skipped_total", "counter", "Pairs that were not compared: no room, or no half.",
+                 lambda standing: [((), standing.counts.skipped)]),
+    ShadowMetric("rocketns_shadow_half_up", "gauge", "1 while rocketns' own half runs; 0: nothing is compared.",
+                 lambda standing: [((), standing.settles_in_s is not None)]),
+    ShadowMetric("rocketns_shadow_last_unwanted_timestamp_seconds", "gauge", "When the last unwanted pair came, or 0.",
+                 lambda standing: [((), (standing.counts.last_ms or 0) / 1000)]),
+    ShadowMetric("rocketns_shadow_relay", "gauge", "Numbers of the relay: connections, requests, what became of them.",
+                 lambda standing: [((name,), value) for name, value in standing.relay.items()],
+                 {"of": "the name of the number, as in `/api/counts`"}),
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ INTERVAL_SECONDS = 2.0
 PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
 DIGITS_MAX = 15  # of a number
+_UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d|)")
 
 DIFF = """\
 Compare the brokers, the routes of all topics and the order configuration of several name servers, Java's or rocketns.
@@ -261,3 +264,25 @@ def seconds(text: str) -> float:
     if not 0 <= number <= 86_400:
         raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 86400 expected")
     return number
+
+
+def duration(low_s: float, high_s: float) -> Callable[[str], float]:
+    """A type for argparse: seconds within these bounds. A number alone is seconds."""
+
+    def parse(text: str) -> float:
+        match = _DURATION.fullmatch(text)
+        seconds = float(match[1]) * _UNITS_S[match[2]] if match else -1.0
+        if not low_s <= seconds <= high_s:
+            expected = f"a time from {shown(low_s)} to {shown(high_s)} expected, such as 5s or 10m"
+            raise argparse.ArgumentTypeError(f"{text}: {expected}")
+        return seconds
+
+    return parse
+
+
+def shown(seconds: float) -> str:
+    """A time for people, rounded to what matters."""
+    for unit_s, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * unit_s:
+            return f"{seconds / unit_s:.0f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 and seconds != int(seconds) else f"{seconds:.0f} s"

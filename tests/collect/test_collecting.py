@@ -21,11 +21,11 @@ from interop.harness.relay import Relay
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.__main__ import main
-from rocketns.collect.durations import duration
 from rocketns.collect.names import Named, NamesError, parse_names
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.prior_routes import PriorRoutes
+from rocketns.tools.arguments import duration
 from tests.access.signing import KEY, SECRET
 from tests.client.peers import Serve, answer, serving
 from tests.support.certificates import Files, authority

@@ -9,7 +9,7 @@ import pytest
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.command import decode
-from rocketns.shadow.comparing.cases import asked
+from rocketns.shadow.comparing.cases import ReadRequest
 from rocketns.shadow.judging import Judge, all_say_the_same, examine, examine_again
 from rocketns.shadow.pairs import Counts, Outcome, Pair
 from rocketns.shadow.questions import ASK_AFTER_S, Again, Waiting, may_be_asked_again, question_of, text_of, with_opaque
@@ -238,15 +238,17 @@ def test_requests_that_differ_only_in_their_opaque_are_one_question() -> None:
 
 
 def test_a_request_whose_opaque_cannot_be_told_or_that_wants_no_answer_is_not_asked_again() -> None:
-    assert may_be_asked_again(asked(FORMS[0]))
-    assert may_be_asked_again(asked(FORMS[1]))
-    assert not may_be_asked_again(asked(frame(json_header(105, {"topic": "T"}).replace(b'"opaque":1,', b""))))
-    assert not may_be_asked_again(asked(frame(json_header(105, {"topic": "T"}).replace(b"{", b'{"opaque":1,', 1))))
-    assert not may_be_asked_again(asked(frame(json_header(105, {"topic": "T"}, flag=2))))
-    assert not may_be_asked_again(asked(b"no frame"))
+    assert may_be_asked_again(ReadRequest(FORMS[0]))
+    assert may_be_asked_again(ReadRequest(FORMS[1]))
+    assert not may_be_asked_again(ReadRequest(frame(json_header(105, {"topic": "T"}).replace(b'"opaque":1,', b""))))
+    assert not may_be_asked_again(
+        ReadRequest(frame(json_header(105, {"topic": "T"}).replace(b"{", b'{"opaque":1,', 1)))
+    )
+    assert not may_be_asked_again(ReadRequest(frame(json_header(105, {"topic": "T"}, flag=2))))
+    assert not may_be_asked_again(ReadRequest(b"no frame"))
 
 
 def test_a_request_is_shown_without_what_signs_it() -> None:
-    assert text_of(asked(FORMS[0])) == "GET_ROUTEINFO_BY_TOPIC topic=T"
-    assert text_of(asked(request(4321))) == "request 4321 topic=T"
-    assert text_of(asked(b"")) == "unreadable"
+    assert text_of(ReadRequest(FORMS[0])) == "GET_ROUTEINFO_BY_TOPIC topic=T"
+    assert text_of(ReadRequest(request(4321))) == "request 4321 topic=T"
+    assert text_of(ReadRequest(b"")) == "unreadable"

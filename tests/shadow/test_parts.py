@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +83,30 @@ def test_pairs_of_a_judge_that_was_killed_count_as_not_compared_and_later_ones_a
         return counts
 
     assert asyncio.run(run()).skipped >= 1
+
+
+def test_a_judge_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a container has no room for its semaphores."""
+    monkeypatch.setattr(judging_process, "START_AGAIN_S", 0.0)
+    make, refused = judging_process.ProcessPoolExecutor, [OSError("no semaphores")]
+
+    def made(*arguments: Any) -> ProcessPoolExecutor:
+        if refused:
+            raise refused.pop()
+        return make(*arguments)
+
+    monkeypatch.setattr(judging_process, "ProcessPoolExecutor", made)
+
+    async def run() -> Counts:
+        async with judging() as judge:
+            judge.send(DIFFERENT)
+            await until(lambda: not refused)
+            judge.send(DIFFERENT)
+            await until(lambda: judge.judge.counts.judged > 0)
+        return judge.judge.counts
+
+    counts = asyncio.run(run())
+    assert counts.judged + counts.skipped == 2
 
 
 def test_pairs_for_which_there_is_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

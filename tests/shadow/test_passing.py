@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interop.harness.wire import eventually
+from rocketns.shadow.pairs import Pair
 from rocketns.shadow.relay import relay
 from rocketns.shadow.relay.client import PlainClient
 from rocketns.shadow.relay.frames import LITTLE_BYTES, Account, Budget, Cutter, Frame, Head, head_of
@@ -446,3 +447,104 @@ def test_each_request_has_one_whole_answer_of_the_upstream_while_the_half_is_cut
     assert relay.counts.requests == CLIENTS * REQUESTS
     assert relay.counts.given_up > 0
     assert relay.budget.used == 0
+
+
+class FaultyServer:
+    """An upstream with one fault on each connection, of FAULTS. ``sent``: its bytes by the first opaque of each."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
+        self.sent: dict[int, bytearray] = {}
+        self.resets: set[int] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number, answered, after = None, 0, self._draw.randrange(1, ASKED)
+        try:
+            while True:
+                length = await reader.readexactly(4)
+                head = head_of(length + await reader.readexactly(struct.unpack(">i", length)[0]))
+                assert head is not None
+                number = head.opaque if number is None else number
+                sent = self.sent.setdefault(number, bytearray())
+                fault = FAULTS[number // ASKED % len(FAULTS)]
+                answered += 1
+                if answered < after or fault == "none":
+                    body = b"drip" if fault == "drips" else self._body()
+                    await self._write(writer, sent, answer(head.opaque, body), drips=fault == "drips")
+                elif answered == after and fault not in ("hangs", "drips"):
+                    self._end(writer, sent, fault, number, head.opaque)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def _end(self, writer: asyncio.StreamWriter, sent: bytearray, fault: str, number: int, opaque: int) -> None:
+        part = answer(opaque, self._body())[:-1]
+        data = self._draw.randbytes(1000) if fault == "sends garbage" else part
+        sent += data
+        writer.write(data)
+        if fault == "is killed":
+            self.resets.add(number)
+            writer.transport.abort()
+
+    async def _write(self, writer: asyncio.StreamWriter, sent: bytearray, data: bytes, *, drips: bool) -> None:
+        sent += data
+        for at in range(0, len(data), 1 if drips else len(data)):
+            writer.write(data[at : at + (1 if drips else len(data))])
+            if drips:
+                await asyncio.sleep(0)
+
+    def _body(self) -> bytes:
+        return b"u" * self._draw.choice((1, 10, 300, 40_000))
+
+
+FAULTS = ("none", "hangs", "drips", "sends garbage", "is cut", "is killed")
+ASKED, ROUNDS = 12, 4
+
+
+async def counting_client(port: int, number: int) -> bytes:
+    """What it is answered to all its requests, until the end."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    received = bytearray()
+    try:
+        for opaque in range(number, number + ASKED):
+            writer.write(request(opaque))
+            await asyncio.sleep(0)
+        writer.write_eof()
+        while data := await reader.read(100_000):
+            received += data
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+    return bytes(received)
+
+
+async def with_faults(seed: int) -> None:
+    up, own = FaultyServer(random.Random(seed)), WildServer(b"o", random.Random(seed + 1), CUT_EVERY)
+    servers = [await asyncio.start_server(one.serve, "127.0.0.1", 0) for one in (up, own)]
+    ports = [server.sockets[0].getsockname()[1] for server in servers]
+    judged: list[Pair] = []
+    relay = Relay(Upstream("127.0.0.1", ports[0]), Half(ports[1]), lambda pair: judged.append(pair) is None,
+                  frame_bytes_max=FRAME_BYTES_MAX, connections_max=100)  # fmt: skip
+    relay.start()
+    listening = await asyncio.get_running_loop().create_server(lambda: PlainClient(relay), "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    numbers = [number * ASKED for number in range(1, len(FAULTS) * ROUNDS + 1)]
+    async with asyncio.timeout(WITHIN_S):
+        found = await asyncio.gather(*(counting_client(port, number) for number in numbers))
+        while any(session.up for session in relay.sessions):
+            await asyncio.sleep(0)
+    for number, received in zip(numbers, found, strict=True):
+        sent = bytes(up.sent[number])
+        was_cut = number in up.resets and sent.startswith(received)
+        assert received == sent or was_cut, FAULTS[number // ASKED % len(FAULTS)]
+    assert up.resets
+    assert relay.counts.requests >= len(FAULTS) * ROUNDS * 2
+    relay.stop()
+    assert relay.budget.used == 0
+    for server in [*servers, listening]:
+        server.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_client_gets_the_bytes_of_the_upstream_and_no_others_whatever_that_does(seed: int) -> None:
+    asyncio.run(with_faults(seed))

@@ -106,6 +106,14 @@ def test_where_nothing_was_compared_it_says_what_to_do_and_the_exit_status_is_2(
     assert [standing(one).exit_status for one in (Counts(), equal(1), differing)] == [2, 0, 1]
 
 
+def test_differences_of_a_half_that_no_broker_registers_at_have_that_as_their_remedy() -> None:
+    counts = Counts()
+    counts.add_unwanted(105, kept())
+    assert verdict_on(standing(counts)).advice.startswith("No broker registers through ns:9876,")
+    counts.add(103, Outcome.EQUAL)
+    assert verdict_on(standing(counts)).advice.startswith("Look at each pair")
+
+
 def test_a_half_that_does_not_run_is_said_before_anything_else() -> None:
     found = verdict_on(standing(equal(5), settles_in_s=None))
     assert (found.mood, found.sentence) == (Mood.BAD, "rocketns' own half does not run, so nothing is compared")

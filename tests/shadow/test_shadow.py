@@ -91,6 +91,12 @@ def test_a_planted_difference_is_found_and_the_exit_status_says_so(tmp_path: Pat
         assert routed(client)
         eventually(lambda: shadow.counts()["unwanted"] == 1)
     assert shadow.process.stop() == 1
+    assert "1 of 1 answers" in shadow.process.text()
+
+
+def test_where_nobody_asked_the_end_says_what_to_do(shadow: Shadow) -> None:
+    assert shadow.process.stop() == 2
+    assert f"point one at 127.0.0.1:{shadow.port}." in shadow.process.text()
 
 
 def workers(shadow: Shadow) -> list[psutil.Process]:

@@ -5,83 +5,54 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode, SerializeType
-from rocketns.protocol.command import FLAG_ONEWAY, RemotingCommand, decode
+from rocketns.protocol.command import RemotingCommand, decode
 from rocketns.shadow.frames import header_text, split
 from rocketns.shadow.pairs import Pair
-from rocketns.shadow.tree import Node, UnreadableError, parse_compact
+from rocketns.shadow.tree import BYTES, Node, UnreadableError, parse_compact
 
 UNREADABLE = -1
 _CODE = re.compile(r'"code":(-?\d{1,9})')
 _REMARK = re.compile(r'"remark":("(?:[^"\\]|\\.)*")')
 
 
-@dataclass(frozen=True)
 class ReadRequest:
-    """A request. ``code`` is UNREADABLE where rocketns would close the connection."""
+    """A request. ``code`` is UNREADABLE where rocketns would close the connection; ``body`` is empty for none.
 
-    frame: bytes
-    command: RemotingCommand | None
+    ``is_binary``: its header is RocketMQ's own. ``has_no_opaque``: it leaves that of its answer to the server.
+    """
 
-    @property
-    def code(self) -> int:
-        """Its number."""
-        return UNREADABLE if self.command is None else self.command.code
-
-    @property
-    def is_oneway(self) -> bool:
-        """Whether no answer is due."""
-        return self.command is not None and bool(self.command.flag & FLAG_ONEWAY)
-
-    @property
-    def fields(self) -> Mapping[str, str | None]:
-        """Its extFields."""
-        return {} if self.command is None else self.command.ext_fields or {}
-
-    @property
-    def header(self) -> bytes:
-        """Its header as bytes."""
-        return self.frame[8 : 8 + int.from_bytes(self.frame[5:8], "big")]
-
-    @property
-    def body(self) -> bytes:
-        """Its body, empty for none."""
-        return b"" if self.command is None else self.command.body or b""
-
-    @property
-    def has_no_opaque(self) -> bool:
-        """Whether it leaves the opaque of its answer to the server. A binary header always has one."""
-        return self.frame[4:5] == bytes([SerializeType.JSON]) and b'"opaque"' not in self.header
-
-
-def asked(frame: bytes) -> ReadRequest:
-    """A request from its frame."""
-    try:
-        return ReadRequest(frame, decode(frame))
-    except MalformedFrame:
-        return ReadRequest(frame, None)
-
-
-@dataclass(frozen=True)
-class ReadAnswer:
-    """An answer, as far as it is one."""
-
-    frame: bytes
-    header: str = field(init=False)
-    body: str = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, frame: bytes) -> None:
+        self.frame = frame
+        self.command: RemotingCommand | None
         try:
-            parts = split(self.frame)
-            text, body = header_text(parts), parts.body.decode("latin-1")
+            self.command = decode(frame)
+        except MalformedFrame:
+            self.command = None
+        command = self.command
+        self.code = UNREADABLE if command is None else command.code
+        self.is_oneway = command is not None and command.is_oneway
+        self.fields: Mapping[str, str | None] = (command and command.ext_fields) or {}
+        self.body = (command and command.body) or b""
+        self.header = frame[8 : 8 + int.from_bytes(frame[5:8], "big")]
+        self.is_binary = frame[4:5] == bytes([SerializeType.ROCKETMQ])
+        self.has_no_opaque = not self.is_binary and b'"opaque"' not in self.header
+
+
+class ReadAnswer:
+    """An answer. Header and body are empty texts where it is no frame."""
+
+    def __init__(self, frame: bytes) -> None:
+        self.header = self.body = ""
+        try:
+            parts = split(frame)
+            self.header, self.body = header_text(parts), parts.body.decode(BYTES)
         except UnreadableError:
-            text, body = "", ""
-        object.__setattr__(self, "header", text)
-        object.__setattr__(self, "body", body)
+            pass
 
     @property
     def code(self) -> int | None:

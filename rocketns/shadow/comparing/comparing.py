@@ -7,9 +7,10 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
 
+from rocketns.languages import N_
 from rocketns.protocol.codes import SerializeType
 from rocketns.shadow.comparing import even
-from rocketns.shadow.comparing.cases import ReadRequest, asked, case_of
+from rocketns.shadow.comparing.cases import ReadRequest, case_of
 from rocketns.shadow.comparing.even import Side, as_before_5_0, leave_out_machine, leave_out_release
 from rocketns.shadow.comparing.explaining import explained
 from rocketns.shadow.comparing.listed import listed
@@ -52,7 +53,7 @@ class Comparing:
 
     def compare(self, pair: Pair, request: ReadRequest | None = None) -> Finding:
         """EQUAL, ORDER, LISTED, DIFFERENT or MISSING. ``request``: the pair's, where it is decoded already."""
-        request = request or asked(pair.request)
+        request = request or ReadRequest(pair.request)
         if pair.upstream is None or pair.own is None:
             return _one_missing(pair, request)
         if pair.upstream == pair.own:
@@ -96,8 +97,8 @@ def _one_missing(pair: Pair, request: ReadRequest) -> Finding:
         return EQUAL
     if found := listed(case_of(pair, request)):
         return Finding(Outcome.LISTED, found)
-    who = "the upstream" if pair.upstream is None else "rocketns"
-    return Finding(Outcome.MISSING, note=f"{who} gave no answer")
+    note = N_("the upstream gave no answer") if pair.upstream is None else N_("rocketns gave no answer")
+    return Finding(Outcome.MISSING, note=note)
 
 
 def _found(pair: Pair, request: ReadRequest, upstream: bytes, own: bytes) -> Finding:

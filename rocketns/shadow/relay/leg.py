@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 from abc import ABC, abstractmethod
@@ -121,7 +122,8 @@ class Leg(InTurns):
         if self.transport is None:
             self._ends = True
         elif not self.is_over and self.transport.can_write_eof():
-            self.transport.write_eof()
+            with contextlib.suppress(OSError):  # the server has reset the connection, which is noticed soon
+                self.transport.write_eof()
 
     def read(self, is_read: bool) -> None:
         """Read the server, or do not."""

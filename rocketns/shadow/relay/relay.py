@@ -57,7 +57,7 @@ class Relay:
     """`start`, then `accept` for each listening socket. Everything is on one event loop."""
 
     def __init__(self, upstream: Upstream, half: Half, judge: Judge, *, frame_bytes_max: int, connections_max: int,
-                 proxy_protocol: bool = False, upstream_tls: Callable[[], ssl.SSLContext | None] | None = None,
+                 proxy_protocol: bool = False, upstream_tls: Callable[[], ssl.SSLContext | None] = lambda: None,
                  ends_tls: bool = False, budget: Budget | None = None,
                  now: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         """``ends_tls``: clients may speak TLS, which ends here; ``upstream_tls`` is for those, None for plain."""
@@ -135,7 +135,7 @@ class Relay:
         leg = Leg(session, session.account, self.frame_bytes_max, is_own=False)
         if self._proxy_protocol:
             leg.write(session.client.proxy_header())
-        tls = self._upstream_tls() if self._upstream_tls is not None and session.is_tls else None
+        tls = self._upstream_tls() if session.is_tls else None
         self._open(leg, self.upstream.host, self.upstream.port, UPSTREAM_WITHIN_S, tls)
         return leg
 
