@@ -37,6 +37,7 @@ from rocketns.pipeline.jobs.topics import (
     user_topics_of_brokers,
     without_unread,
 )
+from rocketns.pipeline.jobs.unwritable import unwritable
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.results import Results
 
@@ -132,6 +133,8 @@ def _divergence(state: State, seen: Observation, options: Options, results: Resu
     read = without_unread(segments, state.system_topics, members)
     results.save("impact", impact(read, options.group_sizes, members, keep))
     results.save("imbalance", imbalance(read, state.brokers))
+    shut = unwritable(state.topics, state.system_topics, seen, options.min_window)
+    results.save("unwritable", shut)
 
 
 def _brokers(state: State, seen: Observation, results: Results) -> None:

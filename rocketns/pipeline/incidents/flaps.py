@@ -10,12 +10,13 @@ from rocketns.pipeline.incidents.harm import joined
 from rocketns.pipeline.incidents.model import Incident, Kind
 
 BACK_WITHIN_US = 600 * SECOND_US  # as in BROKER_STATS: a failure that is followed by a registration within this time
+NEAR_US = 10 * SECOND_US
 GONE = (Kind.MISSING, Kind.CRASH, Kind.DEAD, Kind.LOST, Kind.GONE)
 
 
-def with_flaps(incidents: Iterable[Incident]) -> list[Incident]:
+def with_flaps(incidents: Iterable[Incident], servers: Sequence[Incident] = ()) -> list[Incident]:
     """The incidents, with absences of the same brokers at the same name servers that follow each other within
-    BACK_WITHIN_US as one FLAP."""
+    BACK_WITHIN_US as one FLAP. An absence that began with one of the ``servers`` is no broker's own."""
     others: list[Incident] = []
     absences: defaultdict[tuple[object, ...], list[Incident]] = defaultdict(list)
     for incident in incidents:
@@ -23,13 +24,15 @@ def with_flaps(incidents: Iterable[Incident]) -> list[Incident]:
             absences[incident.brokers, incident.ns if incident.kind is Kind.MISSING else "everywhere"].append(incident)
         else:
             others.append(incident)
-    return [*others, *(found for group in absences.values() for found in _chains(group))]
+    return [*others, *(found for group in absences.values() for found in _chains(group, servers))]
 
 
-def _chains(absences: Sequence[Incident]) -> list[Incident]:
+def _chains(absences: Sequence[Incident], servers: Sequence[Incident]) -> list[Incident]:
     chains: list[list[Incident]] = []
     for incident in sorted(absences, key=lambda incident: incident.t1):
-        if chains and not chains[-1][-1].going_on and incident.t1 - chains[-1][-1].t2 <= BACK_WITHIN_US:
+        last = chains[-1][-1] if chains else None
+        follows = last is not None and not last.going_on and incident.t1 - last.t2 <= BACK_WITHIN_US
+        if follows and not any(_explains(server, incident) for server in servers):
             chains[-1].append(incident)
         else:
             chains.append([incident])
@@ -51,3 +54,9 @@ def _flap(chain: Sequence[Incident]) -> Incident:
         stalled=tuple(sorted({ns for incident in chain for ns in incident.stalled})), topic=chain[0].topic, harm=harm,
         rows=tuple(row for incident in chain for row in incident.rows),
     )  # fmt: skip
+
+
+def _explains(server: Incident, absence: Incident) -> bool:
+    """Whether it began as the name server lost its brokers, or was away."""
+    at = absence.kind is Kind.MISSING and set(absence.ns) <= set(server.ns)
+    return at and server.t1 - NEAR_US <= absence.t1 <= max(server.t2, server.t1 + server.away_us) + NEAR_US

@@ -16,7 +16,7 @@ from rocketns.pipeline.incidents.flaps import with_flaps
 from rocketns.pipeline.incidents.harm import NAME_SERVER, harm_of_rows, judged, order, to_ask_about
 from rocketns.pipeline.incidents.lanes import lanes
 from rocketns.pipeline.incidents.model import Incident, Kind
-from rocketns.pipeline.incidents.servers import missing_topics, outages
+from rocketns.pipeline.incidents.servers import emptied, missing_topics, outages, unwritable
 
 NEAR_US = 10 * SECOND_US
 # A name server has its brokers again a heartbeat or two after its start; what is missing for longer is another fault.
@@ -31,13 +31,13 @@ LOSS_SHOWS = (*FAILURES, *OBSERVED, "unregister", "register", "heartbeat")
 def incidents_of(tables: Mapping[str, Table], t0: int, t1: int) -> list[Incident]:
     """Incidents of the observation [t0, t1) from tables of the catalogue. The same tables give the same list."""
     facts = Facts(tables, t0, t1)
-    servers, lost = outages(facts), losses(facts)
+    servers, lost = [*outages(facts), *emptied(facts)], losses(facts)
     counted = [row for row in facts.rows("incidents") if row.get("doubt") is None]
     servers, unexplained = _after_starts(servers, counted, facts)
     unexplained = [row for row in unexplained if not any(_shows(row, loss) for loss in lost)]
     differ = disagreements(unexplained, facts)
-    parted = [one for one in partitions(facts) if not any(_same(one, other) for other in differ)]
-    found = [*servers, *with_flaps([*lost, *differ, *parted]), *missing_topics(facts)]
+    parted = [one for one in partitions(facts) if not any(_same(one, other) for other in (*differ, *servers))]
+    found = [*servers, *with_flaps([*lost, *differ, *parted], servers), *unwritable(facts), *missing_topics(facts)]
     return sorted((judged(_detailed(one, facts)) for one in found), key=order)
 
 
@@ -53,6 +53,9 @@ def _after_starts(servers: Iterable[Incident], rows: Sequence[Row], facts: Facts
 
 
 def _follows(row: Row, outage: Incident) -> bool:
+    if outage.kind is Kind.EMPTIED:
+        near = abs(row["t1"] - outage.t1) <= NEAR_US and row["t2"] <= outage.t2 + NEAR_US
+        return bool(near and row["broker"] in outage.brokers and outage.ns[0] in (row.get("ns_without") or ()))
     return (
         outage.kind in (Kind.RESTARTED, Kind.KILLED)
         and row.get("cause") == "start"
@@ -67,7 +70,7 @@ def _settled(outage: Incident, rows: Sequence[Row], facts: Facts) -> Incident:
         return outage
     harm = harm_of_rows(rows, facts)
     until = min(facts.t1, max(outage.t2, *(int(row["t2"]) for row in rows)))
-    brokers = tuple(sorted({str(row["broker"]) for row in rows}))
+    brokers = tuple(sorted({*outage.brokers, *(str(row["broker"]) for row in rows)}))
     topic = to_ask_about(harm.sample)
     return replace(
         outage, t2=until, going_on=until >= facts.t1, brokers=brokers, harm=harm, topic=topic, rows=made_from(rows)
@@ -86,7 +89,7 @@ def _shows(row: Row, loss: Incident) -> bool:
 
 def _same(parted: Incident, other: Incident) -> bool:
     return bool(
-        other.kind is Kind.MISSING
+        other.kind in (Kind.MISSING, Kind.EMPTIED)
         and parted.brokers[0] in other.brokers
         and set(parted.ns) & set(other.ns)
         and other.t1 - ONE_TIMEOUT_US <= parted.t1 <= other.t2

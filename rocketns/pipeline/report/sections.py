@@ -165,6 +165,15 @@ def _impact(data: ReportInput) -> str:
 
 
 def _imbalance(data: ReportInput) -> str:
+    shut = _.plural(
+        "%(n)s time at which nobody could write to topics of a broker.",
+        "%(n)s times at which nobody could write to topics of a broker.",
+        data["unwritable"].total,
+    ) % {"n": f"{data['unwritable'].total:,}"}
+    return text.sentences(_shares(data), shut if data["unwritable"] else "")
+
+
+def _shares(data: ReportInput) -> str:
     if not data["imbalance"]:
         return _("The model found that every broker got its fair share.")
     worst = data["imbalance"].rows[0]

@@ -32,7 +32,7 @@ FIELDS: Mapping[str, Field] = {
     "id": Field("the same for the same incident in another run of the same time; its anchor in report.html",
                 lambda *_: ""),
     "kind": Field("missing, stale_routes, stale_permissions, crash, dead, lost, gone, flap, restarted, killed, "
-                  "stopped, silent or missing_topic", lambda incident, _data: incident.kind.value),
+                  "emptied, unwritable, stopped, silent or missing_topic", lambda incident, _data: incident.kind.value),
     "level": Field("severe, major or minor", lambda incident, _data: incident.level.name.lower()),
     "score": Field("queues off the routes times seconds, or misses; only for sorting",
                    lambda incident, _data: incident.score),
@@ -62,7 +62,8 @@ FIELDS: Mapping[str, Field] = {
     "bids": Field("ids of the brokers that left; without 0 among them only slaves left; empty if not known",
                   lambda incident, _data: list(incident.bids)),
     "addrs": Field("addresses of the broker, if it is one", lambda incident, _data: list(incident.addrs)),
-    "times": Field("how often: absences of a flapping broker, hours of a missing topic",
+    "times": Field("how often: absences of a flapping broker, hours of a missing topic; of unwritable "
+                   "the topics that no other broker served",
                    lambda incident, _data: incident.times),
     "away_s": Field("seconds of absence in all", lambda incident, _data: incident.away_us / 1e6),
     "silent_ms": Field("ms since the last heartbeat when it began, or null",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract.times import moment
-from rocketns.pipeline.incidents.model import Incident, Kind
+from rocketns.pipeline.incidents.model import DELETED, Incident, Kind
 from rocketns.pipeline.report.text import milliseconds, short
 from rocketns.pipeline.report.words.names import brokers, servers
 from rocketns.pipeline.saying import _
@@ -20,7 +20,8 @@ def first(incident: Incident) -> str:
     shown = {"broker": _addressed(incident), "ns": servers(incident.ns), "topic": short(incident.topic)}
     if incident.stalled and set(incident.stalled) >= set(incident.ns):
         return _(STALLED) % shown
-    known = ((incident.kind, cause) for cause in (_asked(incident), incident.cause, ""))
+    causes = (*filter(None, (incident.change, _asked(incident), incident.cause)), "")
+    known = ((incident.kind, cause) for cause in causes)
     return _(next(ADVICE[key] for key in known if key in ADVICE)) % shown
 
 
@@ -66,7 +67,8 @@ ADVICE = {
     (Kind.MISSING, "watched"): N_("Look at the log of %(broker)s for its registration at %(ns)s: it was missing there "
     "when watching began."),
     (Kind.MISSING, ""): N_("Look at the log of %(broker)s for its registration at %(ns)s."),
-    (Kind.STALE_ROUTES, "admin"): N_("Delete the topic again at every name server (mqadmin deleteTopic)."),
+    (Kind.STALE_ROUTES, DELETED): N_("If the topic was to go, delete it at all its brokers and name servers (mqadmin "
+    "deleteTopic). If not, look at the log of %(broker)s for its registration."),
     (Kind.STALE_ROUTES, ""): N_("Look at the log of %(broker)s for failed registrations at %(ns)s. To send the "
     "topic again, repeat its change (mqadmin updateTopic)."),
     (Kind.STALE_PERMISSIONS, ""): N_("Repeat the change at every name server (mqadmin wipeWritePerm or addWritePerm)."),
@@ -87,6 +89,10 @@ ADVICE = {
     "late."),
     (Kind.FLAP, ""): N_("Look at the process and the network of %(broker)s: its connections end again and again."),
     (Kind.RESTARTED, ""): N_("Nothing, if the restart was planned."),
+    (Kind.EMPTIED, ""): N_("Find out whether %(ns)s was started again: look at its process and its log. All its "
+    "brokers went in one moment, and other name servers kept them."),
+    (Kind.UNWRITABLE, ""): N_("Nothing, if %(broker)s is to be taken out. Otherwise give the permission back at every "
+    "name server (mqadmin addWritePerm), and ask who wiped it."),
     (Kind.KILLED, ""): N_("Look at the host of %(ns)s: killed processes are in the kernel's log. It left no stop "
                           "record."),
     (Kind.STOPPED, ""): N_("Start %(ns)s, or take it out of namesrvAddr of brokers and clients."),

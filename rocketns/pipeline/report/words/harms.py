@@ -114,6 +114,22 @@ def _harm_server(incident: Incident) -> str:
     return sentences(now if incident.going_on else then, lacked) % _shown(incident)
 
 
+def _harm_unwritable(incident: Incident) -> str:
+    alone, others = incident.times, incident.harm.topics - incident.times
+    none = _.plural(
+        "%(n)s user topic: no other broker took its messages.",
+        "%(n)s user topics: no other broker took their messages.",
+        alone,
+    ) % {"n": f"{alone:,}"}
+    more = _.plural("%(n)s more had other brokers.", "%(n)s more had other brokers.", others) % {"n": f"{others:,}"}
+    kept = _.plural(
+        "%(n)s user topic had other brokers, which took its messages.",
+        "%(n)s user topics had other brokers, which took their messages.",
+        others,
+    ) % {"n": f"{others:,}"}
+    return sentences(none, more if others else "") if alone else kept
+
+
 def _harm_silent(_incident: Incident) -> str:
     return _(
         "If it is down, its clients need another name server. If it is up, the audit does not see what it answers."
@@ -147,6 +163,8 @@ HARMS: dict[Kind, Callable[[Incident], str]] = {
     Kind.GONE: _harm_gone,
     Kind.FLAP: _harm_flap,
     Kind.RESTARTED: _harm_server,
+    Kind.EMPTIED: _harm_missing,
+    Kind.UNWRITABLE: _harm_unwritable,
     Kind.KILLED: _harm_server,
     Kind.STOPPED: _harm_server,
     Kind.SILENT: _harm_silent,

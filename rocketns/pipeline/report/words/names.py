@@ -21,6 +21,8 @@ NAMES = {
     Kind.GONE: N_("broker gone"),
     Kind.FLAP: N_("broker comes and goes"),
     Kind.RESTARTED: N_("name server restarted"),
+    Kind.EMPTIED: N_("name server without brokers"),
+    Kind.UNWRITABLE: N_("broker not writable"),
     Kind.KILLED: N_("name server killed"),
     Kind.STOPPED: N_("name server stopped"),
     Kind.SILENT: N_("name server silent"),

@@ -131,6 +131,22 @@ def _restarted(alone: str, without: str, still: str) -> Callable[[Incident, _Clo
     return sentence
 
 
+def _emptied(incident: Incident, clock: _Clock) -> str:
+    shown = {
+        "who": servers(incident.ns), "begin": clock.at(incident.t1), "length": microseconds(incident.lasted_us)
+    }  # fmt: skip
+    if incident.going_on:
+        return _("%(who)s lost all its brokers at once at %(begin)s, and has not all of them again (still)") % shown
+    return _("%(who)s lost all its brokers at once at %(begin)s, and had them again after %(length)s") % shown
+
+
+def _unwritable(incident: Incident, clock: _Clock) -> str:
+    shown = {"broker": brokers(incident), "span": clock.span(incident)}
+    if incident.going_on:
+        return _("Nobody can send to %(broker)s %(span)s") % shown
+    return _("Nobody could send to %(broker)s %(span)s") % shown
+
+
 def _many(incident: Incident) -> str:
     if len(incident.brokers) == 1:
         return brokers(incident)
@@ -170,6 +186,8 @@ TITLES: dict[Kind, Callable[[Incident, _Clock], str]] = {
                                   "%(brokers)s for %(length)s"),
                                N_("%(who)s restarted at %(begin)s and was away for %(away)s, and has no routes to "
                                   "%(brokers)s yet (still)")),
+    Kind.EMPTIED: _emptied,
+    Kind.UNWRITABLE: _unwritable,
     Kind.KILLED: _restarted(N_("%(who)s was killed at %(begin)s and was away for %(away)s"),
                             N_("%(who)s was killed at %(begin)s and was away for %(away)s, then without routes to "
                                "%(brokers)s for %(length)s"),
