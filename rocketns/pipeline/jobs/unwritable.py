@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.schema import UNWRITABLE
-from rocketns.pipeline.jobs.history.state import TOPIC
+from rocketns.pipeline.jobs.state import TOPIC
 from rocketns.pipeline.jobs.topics import SAMPLE_MAX, WRITE, with_kind
 
 TOGETHER_US = 10_000_000  # topics that lose it, and have it again, within this time make one row

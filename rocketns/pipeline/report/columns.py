@@ -10,7 +10,7 @@ from rocketns.languages import N_
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import Column
-from rocketns.pipeline.report.words.clocks import known_to
+from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
 
 REQUESTS = {

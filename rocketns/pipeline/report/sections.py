@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, SECTIONS
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.defaults import TIMEOUT_MS
 from rocketns.pipeline.contract.exits import Verdict
-from rocketns.pipeline.contract.job import SECTIONS
 from rocketns.pipeline.contract.meanings import CLOCKS_DIFFER, LOST, Meaning
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report import text

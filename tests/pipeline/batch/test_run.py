@@ -12,8 +12,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.effects import counted
-from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
+from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, counted
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
-from rocketns.pipeline.report.words.advice import first
-from rocketns.pipeline.report.words.harms import whom
-from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.report.words.sentences import first, title, whom
 from tests.pipeline.report.incident_tables import (
     END,
     SERVERS,
@@ -266,6 +264,20 @@ def test_a_watched_name_server_that_has_no_broker_all_at_once_was_started_again(
     assert (one.harm.queues, one.level) == (16, Level.MINOR)
     still = listed(**emptied({"b": 1_012, "c": 3_000}))
     assert {(one.kind, one.brokers) for one in still} == {(Kind.EMPTIED, ("b",)), (Kind.MISSING, ("c",))}
+
+
+def test_one_whose_brokers_are_back_in_the_next_look_was_started_again_too() -> None:
+    """As a real one: the looks that lacked its brokers and had them again were 20 ms apart, and one had been away."""
+    tables = emptied({"b": 1_001, "c": 1_001}) | {"incidents": []}
+    for row in tables["broker_intervals"]:
+        row["t1"] -= 980_000 if row["t1"] == 1_001 * S else 0
+    tables["broker_intervals"] += broken("n2", "c", (900, 940), cause="observed")[:1]
+    tables["departures"].append(departure("c", "observed", 900, 900, ["n2"]))
+    for row in tables["broker_intervals"]:
+        if (row["ns"], row["broker"], row["t1"], row["t2"]) == ("n2", "c", 0, 1_000 * S):
+            row["t1"] = 940 * S
+    kinds = {(one.kind, one.brokers) for one in listed(**tables)}
+    assert kinds == {(Kind.EMPTIED, ("b", "c")), (Kind.MISSING, ("c",))}
 
 
 def test_a_broker_that_one_watched_name_server_loses_alone_leaves_it_with_the_others() -> None:
