@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from benchmarks.servers.machine import commit, facts, load_average
-from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.collecting import Progress
 from tests.pipeline.synthetic import FleetSpec, make_fleet
 
 SIZES = (1.7, 5.0, 17.0)

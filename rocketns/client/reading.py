@@ -13,7 +13,7 @@ _LENGTH, _HEAD = 4, 8
 # The headers of name servers' answers have some hundred bytes.
 HEADER_BYTES_MAX = 64 * 1024
 _BINARY_HEADER_MIN = 13  # to the end of the flag
-_NUMBERS = re.compile(rb'"(opaque|flag)":(-?[0-9]{1,10})[,}]')
+_NUMBERS = re.compile(rb'"(opaque|flag)"[ \t\r\n]*:[ \t\r\n]*(-?[0-9]{1,10})[ \t\r\n]*[,}]')
 _SERIALIZE_TYPES = tuple(SerializeType)
 NO_FRAME = "an answer is no frame, or too large"
 

@@ -29,7 +29,8 @@ Examples:
 
 Exit status:
   0  ended by SIGTERM or SIGINT, or after --for, when each name server had been read
-  1  after --for some name server had never been read whole; the message names it
+  1  after --for some name server had never been read whole, or the end of a journal could not be written, as on a full
+     disk; the message names it
   2  a wrong option, or a folder that cannot be written; the message says what to do
 """
 

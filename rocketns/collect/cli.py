@@ -20,7 +20,7 @@ from rocketns.tools.output import complain
 
 log = logging.getLogger("rocketns.collect")
 
-EXIT_WATCHED, EXIT_NEVER_READ, EXIT_WRONG = 0, 1, 2
+EXIT_WATCHED, EXIT_MISSING, EXIT_WRONG = 0, 1, 2
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,18 +61,22 @@ async def collect(settings: Settings) -> int:
     await asyncio.wait((watching,))
     if not watching.cancelled() and (error := watching.exception()) is not None:
         raise error
-    return _status(collector, is_stopped=stop.is_set())
+    return exit_status(collector, is_stopped=stop.is_set())
 
 
-def _status(collector: Collector, *, is_stopped: bool) -> int:
-    """Whoever stopped it knows that it may have been too early."""
+def exit_status(collector: Collector, *, is_stopped: bool) -> int:
+    """What the journals lack is in the log. Whoever stopped it knows that it may have been too early."""
     never = [upstream for upstream in collector.upstreams if not upstream.boots]
     for upstream in never:
         why = upstream.error or "there was not enough time"
         log.warning("%s (%s) was never read whole, so its journal has nothing of this time: %s", upstream.ns,
                     upstream.addr, why)  # fmt: skip
+    cut = [upstream for upstream in collector.upstreams if upstream.is_cut]
+    for upstream in cut:
+        log.error("the end of the journal of %s (%s) could not be written: the log says above why", upstream.ns,
+                  upstream.addr)  # fmt: skip
     log.info("the watching ended")
-    return EXIT_NEVER_READ if never and not is_stopped else EXIT_WATCHED
+    return EXIT_MISSING if cut or (never and not is_stopped) else EXIT_WATCHED
 
 
 class FolderError(RocketnsError):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Collection, Iterable
 
 from rocketns.client.name_server import NameServer
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.collect.clock import SteadyClock
 from rocketns.collect.observed_journal import ObservedJournal
 from rocketns.collect.observing import Observed
 from rocketns.collect.polling.brokers import Brokers
@@ -28,16 +28,12 @@ PROGRESS_EVERY_S = 60.0
 CHANGED_SHARE, CHANGED_S_MIN = 0.25, 5.0
 
 
-def wall_clock_ms() -> int:
-    """Epoch ms."""
-    return time.time_ns() // 1_000_000
-
-
 class Collector:
     """`run` until it is cancelled. ``upstreams`` is what is known of each name server."""
 
-    def __init__(self, settings: Settings, epoch_ms: Callable[[], int] = wall_clock_ms) -> None:
-        """Called on the event loop's thread."""
+    def __init__(self, settings: Settings, epoch_ms: Callable[[], int] | None = None) -> None:
+        """Called on the event loop's thread. ``epoch_ms``: by default a `SteadyClock`."""
+        epoch_ms = epoch_ms or SteadyClock()
         tls = TlsConfig.read({}, {}) if settings.tls is None else settings.tls
         limits = Limits(outgoing_connections_per_host_max=256)
         self._epoch_ms = epoch_ms

@@ -42,6 +42,7 @@ class ObservedJournal:
         # Each topic was looked at then or later. None: topics are not known.
         self.looked_ms: int | None = None
         self._looked: Callable[[], int | None] = lambda: self.looked_ms
+        self.is_cut = False  # the end of a boot could not be written
 
     @property
     def is_watching(self) -> bool:
@@ -80,7 +81,7 @@ class ObservedJournal:
         What the first answers change happened after this moment; for routes, after the topic was looked at. None: first
         read everything.
         """
-        self._finish()
+        self.finish()
         watched = self._watched_ms
         return watched if watched is not None and 0 <= epoch_ms - watched <= STATE_AGE_MS_MAX else None
 
@@ -94,7 +95,7 @@ class ObservedJournal:
         """
         if self._journal is not None or (restored and self.resumes(epoch_ms) is None):
             raise ValueError("no boot may begin so")
-        self._finish()
+        self.finish()
         observed, self._began_restored = self._observed, restored
         self.looked_ms = self.looked_ms if restored else epoch_ms
         self._looked = looked or (lambda: self.looked_ms)
@@ -133,7 +134,7 @@ class ObservedJournal:
         """The collector stops. As `lost`, with a last snapshot, and everything is on disk then if that is possible."""
         if self._journal is not None:
             self._end(self._journal, epoch_ms, since_ms, with_snapshot=True)
-        self._finish()
+        self.finish()
 
     def _end(self, journal: Journal, epoch_ms: int, since_ms: int, *, with_snapshot: bool) -> None:
         if with_snapshot:
@@ -152,10 +153,12 @@ class ObservedJournal:
         """Whether a reader of the whole journal knows the state."""
         return journal.has_whole_state or (self._began_restored and not journal.buffer.lost_total)
 
-    def _finish(self) -> None:
-        """The boot before is on disk; else nobody may continue from it."""
+    def finish(self) -> None:
+        """The boot before is on disk; else nobody may continue from it, and ``is_cut``."""
         if self._ending is not None:
-            is_whole = self._ending.join() and self._gives_state(self._ending)
+            is_written = self._ending.join()
+            self.is_cut |= not is_written
+            is_whole = is_written and self._gives_state(self._ending)
             self._watched_ms = self._watched_ms if is_whole else None
             self._ending = None
 

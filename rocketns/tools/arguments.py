@@ -25,8 +25,10 @@ INTERVAL_SECONDS = 2.0
 PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
 DIGITS_MAX = 15  # of a number
-_UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d|)")
+_PART = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+# The parts of a time in their order, from days to ms; or a number alone.
+_DURATION = re.compile("".join(f"(?:{_PART}{unit})?" for unit in ("d", "h", "m(?!s)", "s", "ms")) + f"|{_PART}")
+_PARTS_S = (86_400.0, 3_600.0, 60.0, 1.0, 0.001, 1.0)
 
 DIFF = """\
 Compare the brokers, the routes of all topics and the order configuration of several name servers, Java's or rocketns.
@@ -271,9 +273,11 @@ def duration(low_s: float, high_s: float) -> Callable[[str], float]:
 
     def parse(text: str) -> float:
         match = _DURATION.fullmatch(text)
-        seconds = float(match[1]) * _UNITS_S[match[2]] if match else -1.0
+        given = match.groups() if match else ()
+        known = [float(part) * part_s for part, part_s in zip(given, _PARTS_S, strict=False) if part is not None]
+        seconds = sum(known) if known else -1.0
         if not low_s <= seconds <= high_s:
-            expected = f"a time from {shown(low_s)} to {shown(high_s)} expected, such as 5s or 10m"
+            expected = f"a time from {shown(low_s)} to {shown(high_s)} expected, such as 5s, 10m or 1h30m"
             raise argparse.ArgumentTypeError(f"{text}: {expected}")
         return seconds
 

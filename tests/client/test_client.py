@@ -206,6 +206,17 @@ def test_the_opaque_is_that_of_the_decoder(remark: str) -> None:
     assert stream.feed(frame(header)) == [1]
 
 
+@pytest.mark.parametrize("colon", [": ", " :", " :\t"])
+@pytest.mark.usefixtures("loop")
+def test_a_json_header_may_have_blanks(colon: str) -> None:
+    """As a proxy or another JSON writer makes it. Texts in it change nothing."""
+    stream = Stream(waiting=2)
+    fields = {"opaque": 2, "extFields": {"opaque": "1"}, "remark": '"opaque": 1, ', "flag": 1, "code": 0}
+    header = json.dumps(fields, separators=(" ,", colon), indent=1).encode()
+    assert command.decode(frame(header)).opaque == 2
+    assert stream.feed(frame(header)) == [2]
+
+
 async def settled(client: RemotingClient, connections: int) -> None:
     """Wait until nothing is being opened; then check the number of connections."""
     while client._opening:

@@ -11,7 +11,8 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +22,8 @@ from interop.harness.relay import Relay
 from interop.harness.servers import JavaNameServer, NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.__main__ import main
+from rocketns.collect.cli import exit_status
+from rocketns.collect.collector import Collector
 from rocketns.collect.names import Named, NamesError, parse_names
 from rocketns.journal.reading.replay import Replay
 from rocketns.protocol.command import RemotingCommand
@@ -389,9 +392,40 @@ def test_a_wrong_name_server_is_named(text: str, wrong: str) -> None:
     assert wrong in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("boots", "is_cut", "is_stopped", "status"),
+    [(1, False, False, 0), (0, False, False, 1), (0, False, True, 0), (1, True, False, 1), (1, True, True, 1)],
+    ids=["read", "never read", "stopped too early", "a full disk", "a full disk at a signal"],
+)
+def test_the_exit_status_says_what_the_journals_lack(
+    boots: int, is_cut: bool, is_stopped: bool, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = SimpleNamespace(ns="a", addr="a:1", boots=boots, is_cut=is_cut, error="")
+    collector = cast(Collector, SimpleNamespace(upstreams=[one]))
+    assert exit_status(collector, is_stopped=is_stopped) == status
+    assert ("could not be written" in caplog.text) is is_cut
+
+
 def test_times_have_units_and_limits() -> None:
     read = duration(0.1, 86_400)
     assert [read(text) for text in ("5s", "5", "500ms", "10m", "1.5h")] == [5, 5, 0.5, 600, 5400]
-    for text in ("", "s", "-5s", "5 s", "5y", "1e3", "inf", "nan", "2d", "1ms", "٣s"):
+    assert [read(text) for text in ("10m30s", "1h1m", "2s500ms", "1h0m1s")] == [630, 3660, 2.5, 3601]
+    for text in (
+        "",
+        "s",
+        "-5s",
+        "5 s",
+        "5y",
+        "1e3",
+        "inf",
+        "nan",
+        "2d",
+        "1ms",
+        "٣s",
+        "30s10m",
+        "10m30",
+        "1m1m",
+        "1h m",
+    ):
         with pytest.raises(argparse.ArgumentTypeError):
             read(text)

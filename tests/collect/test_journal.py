@@ -365,6 +365,18 @@ def test_a_lost_server_ends_the_boot_with_the_moment_of_the_last_look() -> None:
         assert of_kind(writer.take(), "start")[0]["restored"] is True
 
 
+@pytest.mark.parametrize("ended", ["close", "lost"])
+def test_a_boot_whose_end_cannot_be_written_is_cut(ended: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that stays full."""
+    with memory_journal(watched(), Steps()) as (journal, writer):
+        journal.begin(NOW_MS, restored=False)
+        monkeypatch.setattr(writer, "stop", lambda _within_s: False)
+        getattr(journal, ended)(LATER_MS, LATER_MS)
+        journal.finish()
+        assert journal.is_cut
+        assert journal.resumes(LATER_MS) is None
+
+
 @pytest.mark.parametrize(
     ("later_ms", "resumes"), [(STATE_AGE_MS_MAX, True), (STATE_AGE_MS_MAX + 1, False), (-1, False)]
 )

@@ -120,6 +120,7 @@ class Notes:
         self.events += [(event, seconds(since_ms), seconds(epoch_ms)) for event in events]
 
     def tick(self, _epoch_ms: int) -> None: ...
+    def finish(self) -> None: ...
 
     def lost(self, epoch_ms: int, since_ms: int) -> None:
         self.ended.append((seconds(epoch_ms), seconds(since_ms)))

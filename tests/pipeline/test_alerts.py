@@ -22,9 +22,10 @@ from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.storage.alertlog import WAITS_S, AlertLog, Webhook
-from rocketns.pipeline.storage.alertmanager import REPEAT_S, Alertmanager
-from rocketns.pipeline.stream.changes import Condition, changes
+from rocketns.pipeline.storage.posting import REPEAT_S, Alertmanager
 from rocketns.pipeline.stream.conditions import (
+    Condition,
+    changes,
     heard_again,
     kills,
     partition,

@@ -13,8 +13,7 @@ import pytest
 from rocketns.collect.arguments import parse as collector_parse
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.audit import main
-from rocketns.pipeline.cli.collecting import arguments, collected, journal_of, with_unread
-from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.collecting import Progress, arguments, collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import check_extra
 from rocketns.pipeline.cli.values import duration, duration_or_folder, instant
 from rocketns.pipeline.contract.exits import BadInput

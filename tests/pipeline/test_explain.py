@@ -18,8 +18,7 @@ from rocketns.journal.reading.lines import records_of
 from rocketns.pipeline.contract.times import HOUR_US
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.moment.around import causes, lost_before
-from rocketns.pipeline.moment.recorded import Recorded
-from rocketns.pipeline.moment.routes import Route, routes_at
+from rocketns.pipeline.moment.recorded import Recorded, Route, routes_at
 from rocketns.pipeline.storage.ingest import ingest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER
 from rocketns.protocol.body.route import queue_data

@@ -19,11 +19,11 @@ from pyspark.sql.types import ArrayType, LongType
 
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
+from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.divergence import key_windows
-from rocketns.pipeline.jobs.history import state
-from rocketns.pipeline.storage.held import held_if_small
+from rocketns.pipeline.storage.results import held_if_small
 from rocketns.pipeline.stream.follow import Following, follow
-from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions, usual_us
+from rocketns.pipeline.stream.memory import MEMBERS, members_at, partitions, usual_us
 from rocketns.pipeline.stream.servers import as_boot, boots_in, servers_at_watermark
 from rocketns.pipeline.stream.step import SCHEMAS, Limits, Memory, step
 from tests.pipeline.frames import cut

@@ -103,6 +103,11 @@ class Upstream:
         return NAMES not in self.refused
 
     @property
+    def is_cut(self) -> bool:
+        """Whether a part of its journal could not be written before the end."""
+        return self._journal.is_cut
+
+    @property
     def error(self) -> str:
         """What does not work, the most important first; empty if all does."""
         return "; ".join(self.errors[ask] for ask in sorted(self.errors))
@@ -142,6 +147,8 @@ class Upstream:
         if self.phase is Phase.WATCHED and self._read_ms is not None:
             self._journal.close(self._epoch_ms(), self._read_ms)
             self._set_phase(Phase.LOST)
+        else:
+            self._journal.finish()
 
     async def run(self) -> None:
         """Ask for what is due, for ever. Nothing that the name server does ends it."""

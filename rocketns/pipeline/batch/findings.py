@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rocketns.journal.record import VERSION
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
-from rocketns.pipeline.report.scripts import strict
+from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.saying import _
 
 

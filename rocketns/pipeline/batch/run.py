@@ -39,11 +39,10 @@ from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WIND
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.times import moment
-from rocketns.pipeline.jobs.history.reach import extents, reaches
+from rocketns.pipeline.jobs.reach import extents, reaches
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.events.manifest import Manifest
-from rocketns.pipeline.storage.events.openfiles import OpenText, open_texts, tail_after
-from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
+from rocketns.pipeline.storage.events.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
 from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current

@@ -14,29 +14,28 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_requests
 from rocketns.pipeline.jobs.brokers import broker_stats
-from rocketns.pipeline.jobs.clients import clients
+from rocketns.pipeline.jobs.clocks import clock_days, corrected, estimates
 from rocketns.pipeline.jobs.departures import departures
-from rocketns.pipeline.jobs.divergence import key_windows
-from rocketns.pipeline.jobs.history.clocks import clock_days, corrected, estimates
-from rocketns.pipeline.jobs.history.doubts import topic_doubts
-from rocketns.pipeline.jobs.history.quality import quality, sources
-from rocketns.pipeline.jobs.history.state import Base, base, broker_intervals, topic_intervals
-from rocketns.pipeline.jobs.history.strays import late_days, suspects, with_repaired_times
+from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
+from rocketns.pipeline.jobs.doubts import topic_doubts
+from rocketns.pipeline.jobs.imbalance import imbalance
+from rocketns.pipeline.jobs.impact import group_members, impact
 from rocketns.pipeline.jobs.incidents import incidents
-from rocketns.pipeline.jobs.missing import missing_topics
-from rocketns.pipeline.jobs.queues.consumers import group_members
-from rocketns.pipeline.jobs.queues.imbalance import imbalance
-from rocketns.pipeline.jobs.queues.impact import impact
-from rocketns.pipeline.jobs.segments import topic_segments
+from rocketns.pipeline.jobs.quality import quality, sources
+from rocketns.pipeline.jobs.reach import late_days, suspects, with_repaired_times
+from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
 from rocketns.pipeline.jobs.tallies import callers, counts, covered, gaps, hours
 from rocketns.pipeline.jobs.topics import (
+    clients,
     dead_topics,
+    missing_topics,
     system_topics,
     topics,
     uncovered,
     user_topics_of_brokers,
     without_unread,
 )
+from rocketns.pipeline.jobs.unwritable import unwritable
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.results import Results
 
@@ -132,6 +131,8 @@ def _divergence(state: State, seen: Observation, options: Options, results: Resu
     read = without_unread(segments, state.system_topics, members)
     results.save("impact", impact(read, options.group_sizes, members, keep))
     results.save("imbalance", imbalance(read, state.brokers))
+    shut = unwritable(state.topics, state.system_topics, seen, options.min_window)
+    results.save("unwritable", shut)
 
 
 def _brokers(state: State, seen: Observation, results: Results) -> None:

@@ -1,9 +1,14 @@
-"""The options of `rocketns audit`: commands, options and help. Nothing here needs Spark."""
+"""The options of `rocketns audit`: commands, options and help. Nothing here needs Spark.
+
+Lines of Chinese help: a character may be two columns wide, and a line may end after any of them.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -19,7 +24,6 @@ from rocketns.pipeline.cli.values import (
     instant,
     setting,
 )
-from rocketns.pipeline.cli.wrapping import wrapped
 from rocketns.pipeline.contract import defaults
 from rocketns.pipeline.contract.exits import EXIT_USAGE
 from rocketns.pipeline.saying import _
@@ -230,3 +234,23 @@ COMMANDS = {
                "another\nmachine: with --head a later check shows that what they covered is unchanged. Needs no "
                "Spark.\nExit status: 0 intact, 1 broken (file, line and what is wrong), 2 cannot tell.", VERIFY),
 }  # fmt: skip
+
+
+# What a line does not break: a word, a wide character with the punctuation that ends a sentence after it.
+PIECE = re.compile(r"\s+|[（“]?[^\s\u2e80-\uffef]+[，。：；、）”]*|[（“]*.[，。：；、）”]*")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text as lines of at most ``width`` columns, unless a word is longer."""
+    lines, line = [], ""
+    for piece in PIECE.findall(" ".join(text.split())):
+        if line and columns(line + piece.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece if line else piece.lstrip()
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal it takes."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

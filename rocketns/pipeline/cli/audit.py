@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from rocketns.pipeline.cli.arguments import parse
-from rocketns.pipeline.cli.collecting import collected, journal_of, with_unread
-from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.collecting import Progress, collected, journal_of, with_unread
 from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, check_installed, is_here, is_short, session
 from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _

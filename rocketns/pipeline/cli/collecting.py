@@ -1,12 +1,15 @@
-"""`rocketns audit run --name-servers`: watch name servers for a while first, then audit what was seen."""
+"""`rocketns audit run --name-servers`: watch name servers for a while first, then audit what was seen.
+
+Lines of progress on standard error.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 
 from rocketns.languages import language
-from rocketns.pipeline.cli.progress import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import is_on_this_machine
@@ -76,3 +79,17 @@ def _collector() -> Collect:
     from rocketns.collect.cli import main
 
     return main
+
+
+class Progress:
+    """Prints each step with the seconds since the start."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._start = clock, clock()
+
+    def __call__(self, text: str) -> None:
+        sys.stderr.write(f"{self.seconds():6.1f} s  {text}\n")
+        sys.stderr.flush()
+
+    def seconds(self) -> float:
+        return self._clock() - self._start

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rocketns.languages import N_
-from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import is_on_this_machine

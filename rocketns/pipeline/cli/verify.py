@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rocketns.journal.chain import HASH_CHARS
 from rocketns.journal.reading.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 from rocketns.languages import N_
-from rocketns.pipeline.cli.progress import Progress
+from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
 

@@ -2,13 +2,59 @@
 
 Findings are listed in the order of the rows. To add a table: write its function below ``jobs``, a row here, its call in
 ``batch/tables.py``, and a test on a few rows in tests/pipeline/jobs.
+
+What a row of the catalogue says about a result table, and the sections of the page.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from pyspark.sql.types import StructType
+
 from rocketns.languages import N_
 from rocketns.pipeline.contract import meanings, schema
-from rocketns.pipeline.contract.job import Finding, Job
+from rocketns.pipeline.contract.meanings import Meaning
+
+# Sections of the page, in their order, with their titles.
+SECTIONS = {
+    "divergence": N_("Divergence"),
+    "timeline": N_("Timeline and name servers"),
+    "impact": N_("Consumer impact"),
+    "imbalance": N_("Producer imbalance"),
+    "brokers": N_("Brokers"),
+    "departures": N_("Departures"),
+    "topics": N_("Topics and lookups"),
+    "clients": N_("Clients"),
+    "access": N_("Administrators and access"),
+    "quality": N_("Data quality"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What in a table counts as a finding. ``count``: SQL over the whole table; ``words``: what follows the number in
+    the output. A run with any finding ends with exit status 1."""
+
+    name: str
+    count: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One result table. ``name``: its folder below results/. ``rows``: what one row is. ``order``: how rows are sorted
+    where the page lists them, SQL expressions with an optional last word such as desc (a method of Column); empty where
+    the page does not list the table."""
+
+    name: str
+    rows: str
+    schema: StructType
+    section: str
+    meaning: Meaning
+    order: tuple[str, ...] = ()
+    finding: Finding | None = None
+
 
 USERS_FIRST = "if(kind = 'user', 0, 1)"
 LONGEST_FIRST = "t1 - t2"
@@ -33,6 +79,9 @@ JOBS = (
         ("orphaned_qs_max + dup_qs_max desc", "topic", "t1", "strategy", "c", "assignments", "group")),
     Job("imbalance", "a broker in a segment", schema.IMBALANCE, "imbalance",
         meanings.IMBALANCE, ("tvd desc_nulls_last", "topic", "t1", "broker")),
+    Job("unwritable", "a stretch in which nobody may write to topics of a broker", schema.UNWRITABLE, "imbalance",
+        meanings.UNWRITABLE, ("alone desc", "t1 - t2", "broker", "t1"),
+        Finding("unwritable", "count(*)", N_("times at which nobody could write to topics of a broker"))),
     Job("departures", "a broker's departure, as all name servers saw it", schema.DEPARTURES,
         "departures", meanings.DEPARTURES, ("t1 desc", "broker"),
         Finding("departures", "count_if(kind <> 'graceful')",

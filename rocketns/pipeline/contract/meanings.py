@@ -126,6 +126,15 @@ IMBALANCE = Meaning(
         "System topics are left out unless lookups show a group that reads them.",
     ),
 )
+UNWRITABLE = Meaning(
+    "Brokers whose user topics lost the permission to write at every name server that listed them: a wiped write "
+    "permission, or topics that were made read-only. Name servers agree there, so it is no divergence. Alone: topics "
+    "that no other broker took meanwhile, so nobody could send to them.",
+    (
+        "It may be meant so: the permission is wiped before a broker is taken out.",
+        "Topics that a broker registered as read-only from the beginning do not count.",
+    ),
+)
 BROKERS = Meaning(
     "One row per broker address and name server. Availability: time registered divided by that time and the time that "
     "it was away after a failure. Failure: heartbeats stopped or the connection ended. Graceful: the broker "

@@ -144,6 +144,14 @@ INCIDENTS = columns(
     "t1_early:long t2_early:long"
 )
 
+# topics: user topics that nobody may write to on the broker, as all name servers say that list them; alone: those that
+# no other broker took meanwhile; queues: their write queues; topic_sample: first names, those without another broker
+# before others; ns: the name servers that listed it; cause: of the change that took the permission.
+UNWRITABLE = columns(
+    "broker:string t1:long t2:long t1_early:long t2_early:long cause:string ns:strings topics:long alone:long "
+    "queues:long topic_sample:strings"
+)
+
 # client: ip:port at the name server; [t1, t2): from its first lookup's interval until 30 s after its last lookup.
 GROUP_MEMBERS = columns("group:string topic:string ns:string client:string t1:long t2:long")
 

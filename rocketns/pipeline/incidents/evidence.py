@@ -28,7 +28,7 @@ def records(incident: Incident, facts: Facts) -> tuple[Record, ...]:
     """The first records, in the order of time."""
     if incident.kind in NAME_SERVER:
         proof = list(_of_server(incident, facts))
-    elif incident.kind is Kind.MISSING_TOPIC:
+    elif incident.kind in (Kind.MISSING_TOPIC, Kind.UNWRITABLE):
         proof = []
     elif incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS):
         proof = list(_of_windows(incident, facts))
@@ -46,10 +46,8 @@ def _of_server(incident: Incident, facts: Facts) -> Iterator[Record]:
 
 
 def _of_windows(incident: Incident, facts: Facts) -> Iterator[Record]:
-    for broker in incident.brokers[:BROKERS_MAX]:
-        for window in facts.windows.get(broker, ()):
-            if window.get("cause") == incident.cause and incident.t1 <= window["t1"] <= incident.t2:
-                yield from _opening(window, broker, facts)
+    for window in incident.windows:
+        yield from _opening(window, str(window["broker"]), facts)
 
 
 def _opening(window: Row, broker: str, facts: Facts) -> Iterator[Record]:
@@ -70,7 +68,7 @@ def _opening(window: Row, broker: str, facts: Facts) -> Iterator[Record]:
 def _of_broker(incident: Incident, facts: Facts) -> Iterator[Record]:
     for broker in incident.brokers[:BROKERS_MAX]:
         for row in facts.intervals.get(broker, ()):
-            if incident.kind is Kind.MISSING and row["ns"] not in incident.ns:
+            if incident.kind in (Kind.MISSING, Kind.EMPTIED) and row["ns"] not in incident.ns:
                 continue
             if incident.t1 - SECOND_US <= row["t2"] <= incident.t2 and not still_listed(row["end_cause"]):
                 yield from _gone(row, broker, facts)

@@ -102,7 +102,7 @@ def _user_topics(rows: Iterable[Row], facts: Facts) -> set[str]:
     return {
         str(window["topic"])
         for row in rows
-        for window in facts.windows.get(str(row["broker"]), ())
+        for window in row.get("parts") or facts.windows.get(str(row["broker"]), ())
         if window.get("cause") == row.get("cause")
         and row["t1"] <= window["t1"] < row["t2"]
         and facts.is_user(str(window["topic"]))

@@ -36,7 +36,8 @@ def lanes(incident: Incident, facts: Facts) -> tuple[Lane, ...]:
 def _lane(incident: Incident, ns: str, facts: Facts) -> Lane:
     begin, end = around(incident, facts)
     wrong = _wrong(incident, ns, facts, (begin, end))
-    state = State.DIFFERS if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS) else State.GONE
+    differs = (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS, Kind.UNWRITABLE)
+    state = State.DIFFERS if incident.kind in differs else State.GONE
     away = State.UNWATCHED if ns in facts.observed else State.DOWN
     spans = painted((begin, end), _away(ns, facts, (begin, end)), wrong, state, away)
     return Lane(ns, said(lambda: _says(incident, ns, facts, spans)), spans[:SPANS_MAX])
@@ -89,7 +90,7 @@ def _wrong(incident: Incident, ns: str, facts: Facts, whole: Span) -> list[Span]
     mine = [(incident.t1, incident.t2)] if ns in incident.ns else []
     if incident.kind in NAME_SERVER and not incident.brokers:
         return []
-    if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS, Kind.MISSING_TOPIC):
+    if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS, Kind.UNWRITABLE, Kind.MISSING_TOPIC):
         return mine
     known = [broker for broker in incident.brokers[:BROKERS_MAX] if broker in facts.intervals]
     if not known:
@@ -109,8 +110,10 @@ def _listed(incident: Incident, ns: str, broker: str, facts: Facts) -> list[Span
 def _says(incident: Incident, ns: str, facts: Facts, spans: Sequence[tuple[int, int, State]]) -> str:
     if incident.kind is Kind.MISSING_TOPIC:
         return _("asked for it") if ns in incident.ns else _("not asked")
+    if incident.kind is Kind.UNWRITABLE:
+        return _("without write permission") if ns in incident.ns else _("not compared")
     if incident.kind in (Kind.STALE_ROUTES, Kind.STALE_PERMISSIONS):
-        return _view(incident, ns, facts)
+        return _view(incident, ns)
     states = {state for a, b, state in spans if a < incident.t2 and b > incident.t1}
     if State.GONE in states:
         return _("does not list it") if len(incident.brokers) == 1 else _lacks(incident, ns, facts)
@@ -131,14 +134,13 @@ def _lacks(incident: Incident, ns: str, facts: Facts) -> str:
     return _("lacks %(n)s of %(all)s") % {"n": count, "all": len(incident.brokers)}
 
 
-def _view(incident: Incident, ns: str, facts: Facts) -> str:
-    """The values of the first window of this incident."""
-    for broker in incident.brokers:
-        for row in facts.windows.get(broker, ()):
-            if row.get("cause") == incident.cause and incident.t1 <= row["t1"] <= incident.t2:
-                value = next((value for value in row.get("values") or () if value["ns"] == ns), None)
-                return _("not compared") if value is None else _value(value)
-    return _("differs") if ns in incident.ns else _("as most")
+def _view(incident: Incident, ns: str) -> str:
+    """The values of the topic that the incident names, of its first window otherwise."""
+    shown = sorted(incident.windows, key=lambda row: (row["topic"] != incident.topic, not row["followed"]))
+    if not shown:
+        return _("differs") if ns in incident.ns else _("as most")
+    value = next((value for value in shown[0].get("values") or () if value["ns"] == ns), None)
+    return _("not compared") if value is None else _value(value)
 
 
 def _value(value: Row) -> str:

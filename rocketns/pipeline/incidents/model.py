@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
+from rocketns.pipeline.contract.tables import Row
+
+DELETED = "deleted"
+
 
 class Kind(StrEnum):
     """What went wrong."""
@@ -19,6 +23,8 @@ class Kind(StrEnum):
     GONE = "gone"  # a broker went everywhere, and nobody saw why: name servers were only watched from outside
     FLAP = "flap"  # a broker that went and came back again and again
     RESTARTED = "restarted"  # a name server stopped and started again
+    EMPTIED = "emptied"  # a name server that is watched from outside lost all its brokers at once, and has them again
+    UNWRITABLE = "unwritable"  # every name server says that nobody may write to topics of a broker
     KILLED = "killed"  # a name server ended without a stop record, and started again
     STOPPED = "stopped"  # a name server stopped and did not start again
     SILENT = "silent"  # a name server writes nothing any more
@@ -100,7 +106,9 @@ class Incident:
     heartbeat when it began. ``clocks``: name servers at which it shows whose clock is not known for certain.
     ``t1_early`` and ``t2_early``: by how much earlier ``t1`` and ``t2`` may have been, us, where that was seen from
     outside; ``asked``: what the broker itself said then. ``stalled``: name servers that did not run themselves when it
-    began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was put together from."""
+    began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was put together from,
+    and ``windows`` their key windows, as far as they are here.
+    ``change``: DELETED, where topics went at one name server first."""
 
     kind: Kind
     t1: int
@@ -126,6 +134,8 @@ class Incident:
     lanes: tuple[Lane, ...] = ()
     records: tuple[Record, ...] = ()
     rows: tuple[MadeFrom, ...] = ()
+    windows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
+    change: str = ""
     level: Level = Level.MINOR
     score: float = 0.0
 

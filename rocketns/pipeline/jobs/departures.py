@@ -7,6 +7,8 @@ any that had lost it. Observed downs have no causes, so the time allowed for a t
 soon after it. Downs of two name servers may follow each other later by as much as their clocks may differ. A timeout
 counts as a day at most. What was observed may have come earlier, since the look before. An address that registered
 under another id, or lost its id to another address, did not depart.
+
+When name servers themselves did not run. They noticed what happened then later than others, or not at all.
 """
 
 from __future__ import annotations
@@ -20,8 +22,7 @@ from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES, GRACEF
 from rocketns.pipeline.contract.defaults import SCAN_US, TIMEOUT_MS
 from rocketns.pipeline.contract.frames import Observation, columns, conform
 from rocketns.pipeline.contract.schema import DEPARTURES
-from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
-from rocketns.pipeline.jobs.history.unsure import between, off_by_day, off_of, unknown
+from rocketns.pipeline.jobs.doubts import between, off_by_day, off_of, unknown
 
 TOGETHER_US = 10_000_000
 BIN_US = 300_000_000
@@ -188,3 +189,30 @@ def _kind() -> Column:
 
 def _texts(values: Sequence[str]) -> Column:
     return F.array(*[F.lit(value) for value in values])
+
+
+# A broker that closed its connection to a stalled name server registers again within its period of 30 s.
+AFTER_US = 30_000_000
+
+
+def stalls(events: DataFrame) -> DataFrame:
+    """``ns``, ``stall_t1`` and ``stall_t2``: a name server did not run, or had not heard all brokers again."""
+    return events.where((F.col("ev") == "stall") & F.col("ms").isNotNull()).select(
+        "ns", (F.col("ts") - F.col("ms") * 1000).alias("stall_t1"), (F.col("ts") + AFTER_US).alias("stall_t2")
+    )
+
+
+def nobody() -> Column:
+    """No name server stalled."""
+    return F.array().cast("array<string>")
+
+
+def stalled_at(suspects: DataFrame, events: DataFrame, keys: list[str]) -> DataFrame:
+    """The ``keys`` with ``stalled``: which name servers (``ns``) of the suspects stalled at their time ``t``."""
+    during = F.col("t").between(F.col("stall_t1"), F.col("stall_t2"))
+    return (
+        suspects.join(F.broadcast(stalls(events)), ["ns"], "inner")
+        .where(during)
+        .groupBy(*keys)
+        .agg(F.sort_array(F.collect_set("ns")).alias("stalled"))
+    )

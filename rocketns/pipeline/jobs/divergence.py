@@ -5,6 +5,21 @@ its records. Number the distinct values of a key: x is the number of a name serv
 exactly if n * sum(x²) = sum(x)². Three running sums therefore suffice; no point needs a look at every name server.
 Three more sums leave out the values that are in doubt since records were lost: a window in which only those differ is
 no proof of a difference.
+
+What each name server showed of a key (topic, broker), as points in time. What differs is found in one sweep over
+them.
+
+Stretches of a topic's difference in which each name server's view of it stays the same.
+
+Which differences of name servers may not be real: after lost records, or since clocks are not known well enough.
+
+Clocks that are off make a difference of a change that reached all name servers at once. Then one name server shows what
+another one shows a little earlier or later. So a difference is certain if one shows at its beginning what another one
+did not show for as long before and after as their clocks may be off.
+
+The same holds for changes that were observed from outside, of which only two looks are known between which they came:
+the later one is their time, and by ``early`` they may be earlier. They are certain if the difference lasted for the
+shortest window at least, whenever between the looks they came.
 """
 
 from __future__ import annotations
@@ -12,13 +27,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import LOST_RECORDS
+from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS, STARTED, WATCHED
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform, each
-from rocketns.pipeline.contract.schema import KEY_WINDOWS
-from rocketns.pipeline.jobs.certainty import with_clocks
-from rocketns.pipeline.jobs.history.state import TOPIC, VALUE
-from rocketns.pipeline.jobs.points import knowing_topics, points_of
+from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
+from rocketns.pipeline.jobs.doubts import apart, between, off_by_day, off_of, widest
+from rocketns.pipeline.jobs.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.topics import with_kind
 
 SAME_REQUEST_US = 1_000_000  # a down and the tdel that it causes are written within this time
@@ -141,3 +155,289 @@ def _with_gap(windows: DataFrame, broker_intervals: DataFrame) -> DataFrame:
         .agg(F.max("gap").alias("gap"))
     )
     return windows.join(gaps, [*TOPIC, "t1", "opened_by"], "left")
+
+
+VALUE_TYPE = "struct<r:int,w:int,p:int>"
+# Of several points at the same time, the one with the highest rank applies.
+END_OF_DOUBT, DOUBT, CLOSES, GOES_DOWN, COMES_UP, OPENS = range(6)
+
+
+def points_of(
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    topic_doubts: DataFrame | None = None,
+) -> DataFrame:
+    """What applies from ``t`` on: topic, broker, ns, t, known, value (null: absent), place (a number of the value among
+    those of the key), sure (known, and not in doubt), cause, early (by how much earlier an observed change may have
+    come, us); one row per time and name server.
+
+    With ``topic_doubts``, doubt that begins or ends is a point too.
+    """
+    points = _of_intervals(topic_intervals).unionByName(_of_servers(topic_intervals, knowing_topics(ns_uptime)))
+    if topic_doubts is not None:
+        points = points.unionByName(_of_doubts(topic_doubts))
+    # The windows by key come first: then what is sorted by key is not sent around again for each name server.
+    numbered = points.withColumn("place", F.dense_rank().over(Window.partitionBy(*TOPIC).orderBy("value")).cast("long"))
+    found = _filled(numbered).where("next_t is null or next_t > t")
+    known = F.coalesce("last.known", F.lit(False))  # a doubt may come before the first point that was not left out
+    sure = known & ~F.coalesce("doubt", F.lit(False))
+    return found.select(
+        *TOPIC, "ns", "t", known.alias("known"), "last.value", "place", sure.alias("sure"), "cause", "early"
+    )
+
+
+def knowing_topics(ns_uptime: DataFrame) -> DataFrame:
+    """Without the boots of observers to whom the name server did not list its topics: nobody knows what it has."""
+    return ns_uptime.where(~F.coalesce("no_topics", F.lit(False)))
+
+
+def _filled(points: DataFrame) -> DataFrame:
+    """With ``next_t``, and on each point the latest state so far: ``last`` (known, value), its place, doubt."""
+    in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t", "rank")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    tells = F.col("known").isNotNull()
+    latest = {
+        "last": F.when(tells, F.struct("known", "value")),
+        "place": F.when(tells, F.col("place")),
+        "doubt": F.col("doubt"),
+    }
+    return points.select(
+        *TOPIC, "ns", "t", "cause", "early", F.lead("t").over(in_order).alias("next_t"),
+        *[F.last(column, ignorenulls=True).over(so_far).alias(name) for name, column in latest.items()],
+    )  # fmt: skip
+
+
+def _of_intervals(topic_intervals: DataFrame) -> DataFrame:
+    opens = _point("t1", OPENS, cause=F.col("cause"), known=True, value=F.struct(*VALUE), early="t1_early")
+    closes = _point("t2", CLOSES, cause=F.col("end_cause"), known=True, early="t2_early")
+    keys = (*TOPIC, "ns")
+    return topic_intervals.select(*keys, *opens).unionByName(topic_intervals.select(*keys, *closes))
+
+
+def _of_servers(topic_intervals: DataFrame, ns_uptime: DataFrame) -> DataFrame:
+    """Each key is absent at first, and unknown when the name server has ended."""
+    comes = _point("t1", COMES_UP, cause=F.when(F.col("observed"), WATCHED).otherwise(STARTED), known=True)
+    goes = _point("t2", GOES_DOWN, cause=F.col("end_cause"), known=False)
+    point = F.explode(F.array(F.struct(*comes), F.struct(*goes))).alias("point")
+    keys = topic_intervals.select(*TOPIC).distinct()
+    return keys.join(F.broadcast(ns_uptime.select("ns", point)), how="cross").select(*TOPIC, "ns", "point.*")
+
+
+def _of_doubts(topic_doubts: DataFrame) -> DataFrame:
+    begins = _point("t1", DOUBT, cause=F.lit(LOST_RECORDS), doubt=True)
+    ends = _point("t2", END_OF_DOUBT, cause=F.lit(LOST_RECORDS), doubt=False)
+    point = F.explode(F.array(F.struct(*begins), F.struct(*ends))).alias("point")
+    return topic_doubts.select(*TOPIC, "ns", point).select(*TOPIC, "ns", "point.*")
+
+
+def _point(
+    time: str,
+    rank: int,
+    *,
+    cause: Column,
+    known: bool | None = None,
+    value: Column | None = None,
+    doubt: bool | None = None,
+    early: str | None = None,
+) -> list[Column]:
+    """A point with a value (null: absent). If ``known`` is None it says only whether there is ``doubt``. ``early``: the
+    column that has by how much."""
+    nothing = F.lit(None).cast(VALUE_TYPE)
+    return [
+        F.col(time).alias("t"), F.lit(rank).alias("rank"), F.lit(known).cast("boolean").alias("known"),
+        (nothing if value is None else value).alias("value"), F.lit(doubt).cast("boolean").alias("doubt"),
+        cause.alias("cause"), (F.lit(0) if early is None else F.coalesce(early, F.lit(0))).cast("long").alias("early"),
+    ]  # fmt: skip
+
+
+def topic_segments(
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    key_windows: DataFrame,
+    observation: Observation,
+    keep: Keep = as_it_is,
+) -> DataFrame:
+    """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
+    windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
+    diverging = windows.select("topic").distinct()
+    all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
+    points = keep(all_points.select(*TOPIC, "ns", "t", "known", "value"))
+    return conform(_merged(_views(points, _pieces(points, _covers(windows)))), TOPIC_SEGMENTS)
+
+
+def _covers(windows: DataFrame) -> DataFrame:
+    """The union of a topic's windows: topic, t1, t2. No cover begins where another one ends."""
+    in_order = Window.partitionBy("topic").orderBy("t1", "t2")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    begins = F.coalesce(F.col("t1") > F.max("t2").over(earlier), F.lit(True)).cast("int")
+    return (
+        windows.select("topic", "t1", "t2")
+        .withColumn("begins", begins)
+        .withColumn("cover", F.sum("begins").over(so_far))
+        .groupBy("topic", "cover")
+        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"))
+    )
+
+
+def _pieces(points: DataFrame, covers: DataFrame) -> DataFrame:
+    """topic, t1, t2 between successive points within the covers."""
+    no_end = F.lit(None).cast("long")
+    begin = F.struct(F.col("t1").alias("t"), F.col("t2").alias("end"))
+    end = F.struct(F.col("t2").alias("t"), no_end.alias("end"))
+    bounds = covers.select("topic", F.explode(F.array(begin, end)).alias("bound")).select("topic", "bound.*")
+    times = points.select("topic", "t", no_end.alias("end")).unionByName(bounds)
+    in_order = Window.partitionBy("topic").orderBy("t")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return (
+        times.groupBy("topic", "t")
+        .agg(F.max("end").alias("end"))
+        .withColumn("cover_end", F.last("end", ignorenulls=True).over(so_far))
+        .withColumn("t2", F.lead("t").over(in_order))
+        .where("t < cover_end")
+        .select("topic", F.col("t").alias("t1"), "t2")
+    )
+
+
+def _views(points: DataFrame, pieces: DataFrame) -> DataFrame:
+    """topic, t1, t2, views. A point applies to the pieces that begin until its key's next point at its name server. The
+    pieces of a topic are counted in one sweep, so that no point is compared with pieces that it does not apply to."""
+    numbered = _numbered(points, pieces)
+    last = F.coalesce(F.lead("before").over(Window.partitionBy(*TOPIC, "ns").orderBy("t")), F.col("all"))
+    shown = F.struct("broker", *[F.col(f"value.{name}").alias(name) for name in VALUE])
+    views = (
+        numbered.where("t2 is null")
+        .withColumns({"last": last, "shown": F.when(F.col("value").isNotNull(), shown)})
+        .where("known and last > before")
+        .select("topic", "ns", "shown", F.explode(F.sequence(F.col("before") + 1, "last")).alias("piece"))
+        .groupBy("topic", "piece", "ns")
+        .agg(F.sort_array(F.collect_list("shown")).alias("view"))
+        .groupBy("topic", "piece")
+        .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
+    )
+    begins = numbered.where("t2 is not null").select(
+        "topic", F.col("before").alias("piece"), F.col("t").alias("t1"), "t2"
+    )
+    return begins.join(views, ["topic", "piece"]).drop("piece")
+
+
+def _numbered(points: DataFrame, pieces: DataFrame) -> DataFrame:
+    """Points and pieces (those with ``t2``) by time ``t``, with ``before``: how many pieces of the topic begin before a
+    point, and a piece's own number; ``all``: how many there are."""
+    begins = pieces.select("topic", F.col("t1").alias("t"), "t2")
+    every = points.unionByName(begins, allowMissingColumns=True)
+    topic = Window.partitionBy("topic")
+    # A null comes first: a point applies to a piece that begins at the same time.
+    so_far = topic.orderBy("t", "t2").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return every.withColumns({"before": F.count("t2").over(so_far), "all": F.count("t2").over(topic)})
+
+
+def _merged(pieces: DataFrame) -> DataFrame:
+    """Join successive pieces with the same views into one segment."""
+    in_order = Window.partitionBy("topic").orderBy("t1")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    goes_on = (F.lag("views").over(in_order) == F.col("views")) & (F.lag("t2").over(in_order) == F.col("t1"))
+    return (
+        pieces.withColumn("begins", F.when(goes_on, 0).otherwise(1))
+        .withColumn("segment", F.sum("begins").over(so_far))
+        .groupBy("topic", "segment")
+        .agg(F.min("t1").alias("t1"), F.max("t2").alias("t2"), F.first("views").alias("views"))
+    )
+
+
+WINDOW = (*TOPIC, "t1")
+
+
+def certain(key_windows: DataFrame) -> DataFrame:
+    """The windows that count as a difference of name servers."""
+    return key_windows.where("doubt is null")
+
+
+def with_clocks(
+    windows: DataFrame,
+    clock_days: DataFrame,
+    topic_intervals: DataFrame,
+    ns_uptime: DataFrame,
+    topic_doubts: DataFrame | None = None,
+    keep: Keep = as_it_is,
+    min_window_us: int = 0,
+) -> DataFrame:
+    """The windows, with CLOCKS as doubt if clocks may explain them: they are shorter than two of their name servers'
+    clocks may differ by CLOCK_DAYS and than their ends may be earlier, and no two of these name servers differ for
+    certain. None is shorter than ``min_window_us``."""
+    if widest(clock_days) <= min_window_us:
+        return windows
+    with_apart = keep(_with_apart(windows, clock_days))
+    suspects = with_apart.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))
+    lasting = F.when(_looks() > 0, min_window_us).otherwise(0).cast("long")
+    unproven = _unproven(suspects.withColumn("lasting", lasting), topic_intervals, ns_uptime, topic_doubts)
+    unclear = unproven.withColumn("unclear", F.lit(CLOCKS))
+    joined = with_apart.join(unclear, [*WINDOW], "left")
+    return joined.withColumn("doubt", F.coalesce("doubt", "unclear")).select(*windows.columns)
+
+
+def _with_apart(windows: DataFrame, clock_days: DataFrame) -> DataFrame:
+    """The windows with ``offs`` (values with their clock) and ``apart``: by how much two times of the same moment may
+    differ, of the clocks and of both ends."""
+
+    def with_off(value: Column) -> Column:
+        return value.withField("clock", off_of(value["ns"]))
+
+    dated = off_by_day(windows, "t1", clock_days)
+    with_offs = dated.withColumn("offs", F.transform("values", with_off)).drop("clocks")
+    clocks = apart(F.transform("offs", lambda value: value["clock"]))
+    return with_offs.withColumn("apart", clocks + _looks())
+
+
+def _looks() -> Column:
+    """By how much earlier both ends of a window may have been, us."""
+    return F.coalesce("t1_early", F.lit(0)) + F.coalesce("t2_early", F.lit(0))
+
+
+def _unproven(
+    suspects: DataFrame, topic_intervals: DataFrame, ns_uptime: DataFrame, topic_doubts: DataFrame | None
+) -> DataFrame:
+    """WINDOW of the suspects in which no name server shows what another one did not show at any near time. What was
+    observed may have been shown earlier than its point, and the value before it only up to then."""
+    keys = F.broadcast(suspects.select(*TOPIC).distinct())
+    doubts = None if topic_doubts is None else topic_doubts.join(keys, [*TOPIC], "left_semi")
+    points = points_of(topic_intervals.join(keys, [*TOPIC], "left_semi"), ns_uptime, doubts)
+    in_order = Window.partitionBy(*TOPIC, "ns").orderBy("t")
+    until, surely_until = F.lead("t").over(in_order), F.lead(F.col("t") - F.col("early")).over(in_order)
+    shown = points.select(
+        *TOPIC, "ns", F.col("t").alias("at"), (F.col("t") - F.col("early")).alias("t"), until.alias("until"), "sure",
+        "value", surely_until.alias("surely_until"),
+    )  # fmt: skip
+    near = (F.col("t") <= F.col("high")) & (F.coalesce("until", F.col("high") + 1) > F.col("low"))
+    same = ~F.col("sure") | F.col("value").eqNullSafe(F.col("wanted"))
+    proven = (
+        _lasting(_pairs(suspects), shown)
+        .join(shown, [*TOPIC, "ns"], "inner")
+        .where(near)
+        .groupBy(*WINDOW, "one", "ns", "low")
+        .agg(F.max(same).alias("same"), F.min("t").alias("first"))
+        .where(~F.col("same") & (F.col("first") <= F.col("low")))
+    )
+    return suspects.select(*WINDOW).join(proven.select(*WINDOW).distinct(), [*WINDOW], "left_anti")
+
+
+def _lasting(pairs: DataFrame, shown: DataFrame) -> DataFrame:
+    """The pairs in which ``one`` shows for certain what it shows at t1, for as long as it is to last."""
+    of_one = shown.select(*TOPIC, F.col("ns").alias("one"), "at", "until", "surely_until")
+    at_t1 = (F.col("at") <= F.col("t1")) & (F.col("until").isNull() | (F.col("until") > F.col("t1")))
+    stays = F.col("surely_until").isNull() | (F.col("surely_until") >= F.col("t1") + F.col("lasting"))
+    certain = pairs.where("lasting > 0").join(of_one, [*TOPIC, "one"], "inner").where(at_t1 & stays)
+    return pairs.where("lasting = 0").unionByName(certain.select(*pairs.columns))
+
+
+def _pairs(suspects: DataFrame) -> DataFrame:
+    """WINDOW, one, wanted, ns, low, high, lasting: what name server ``one`` shows at t1, and from when to when ``ns``
+    may have shown the same by then, both included."""
+    first = suspects.select(*WINDOW, "lasting", "offs", F.explode("offs").alias("a"))
+    two = first.select("*", F.explode("offs").alias("b"))
+    both = between(F.col("a.clock"), F.col("b.clock"))
+    value = F.when(F.col("a.present"), F.struct(*[F.col(f"a.{name}").alias(name) for name in VALUE]))
+    return two.where("a.ns <> b.ns").select(
+        *WINDOW, F.col("a.ns").alias("one"), value.alias("wanted"), F.col("b.ns").alias("ns"),
+        (F.col("t1") - both).alias("low"), (F.col("t1") + both + F.col("lasting")).alias("high"), "lasting",
+    )  # fmt: skip

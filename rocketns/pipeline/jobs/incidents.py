@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.frames import conform, each
 from rocketns.pipeline.contract.schema import INCIDENTS
-from rocketns.pipeline.jobs.history.stalls import nobody, stalled_at
+from rocketns.pipeline.jobs.departures import nobody, stalled_at
 
 APART_US = 10_000_000  # a window that begins within 10 s of the one before joins its incident
 SAMPLE_MAX = 5

@@ -1,18 +1,25 @@
 """Topics: their queues and the brokers that serve them, who asks for them, and which are dead.
 
 Every frame has ``kind``: user, system, retry (``%RETRY%``) or dlq (``%DLQ%``). The report lists the last three apart.
+
+Bursts of lookups of topics that do not exist.
+
+A lookup counts in the hour of its interval's middle, so a small clock difference does not move it. A topic's history
+begins with its first lookup, found or not, and has at most HISTORY_HOURS. Hours without a lookup count as 0 misses.
+
+Who asks for routes, which name servers, and how often: a client learns of a change that much later.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.defaults import DEAD_DAYS
 from rocketns.pipeline.contract.frames import Observation, conform, each
-from rocketns.pipeline.contract.schema import DEAD_TOPICS, TOPICS
-from rocketns.pipeline.contract.times import DAY_US
+from rocketns.pipeline.contract.schema import CLIENTS, DEAD_TOPICS, MISSING_TOPICS, TOPICS
+from rocketns.pipeline.contract.times import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.tallies import named
 
 # A name server that was up for less time of a day is not expected to journal lookups on that day.
@@ -158,3 +165,76 @@ def _kind(topic: Column, own: Column) -> Column:
         .when(system, "system")
         .otherwise("user")
     )
+
+
+HISTORY_HOURS = 168
+HISTORY_HOURS_MIN = 24
+MISSES_MIN = 20
+SPREADS = 5
+# The standard deviation of a normal distribution is this multiple of its median absolute deviation.
+MAD_SCALE = 1.4826
+
+
+def missing_topics(hours: DataFrame, system_topics: DataFrame) -> DataFrame:
+    """MISSING_TOPICS, of HOURS, a row for each flagged (topic, hour). Clients themselves look up system topics such as
+    TBW102 where a topic is missing, so those are no finding."""
+    order = Window.partitionBy("topic").orderBy("hour")
+    judged = (
+        with_history(hourly_misses(hours))
+        .where(F.col("miss") >= MISSES_MIN)
+        .withColumns({"hours": F.size("past"), "median": _median(F.col("past")), "place": F.row_number().over(order)})
+        .withColumn("mad", _median(F.transform("past", lambda miss: F.abs(miss - F.col("median")))))
+    )
+    young = F.col("hours") < HISTORY_HOURS_MIN
+    bound = F.col("median") + SPREADS * F.greatest(MAD_SCALE * F.col("mad"), F.lit(1.0))
+    kind = F.when(young & (F.col("place") == 1), "new").when(~young & (F.col("miss") > F.col("bound")), "anomaly")
+    flagged = judged.withColumn("bound", F.when(~young, bound)).withColumn("flag", kind).where("flag is not null")
+    with_topic_kind = with_kind(flagged, system_topics).withColumnRenamed("kind", "topic_kind")
+    return conform(
+        with_topic_kind.withColumns({"kind": F.col("flag"), "hour": F.col("hour") * HOUR_US}), MISSING_TOPICS
+    )
+
+
+def hourly_misses(hours: DataFrame) -> DataFrame:
+    """topic, hour, miss, n, ns. Only topics with an hour of MISSES_MIN misses are kept, since no other can be
+    flagged."""
+    most = F.max("miss").over(Window.partitionBy("topic"))
+    return hours.withColumn("most", most).where(F.col("most") >= MISSES_MIN).drop("most")
+
+
+def with_history(hours: DataFrame) -> DataFrame:
+    """``hours`` with the missing hours filled in, each with ``past``: the misses of the hours before it."""
+    span = hours.groupBy("topic").agg(F.explode(F.sequence(F.min("hour"), F.max("hour"))).alias("hour"))
+    before = Window.partitionBy("topic").orderBy("hour").rowsBetween(-HISTORY_HOURS, -1)
+    return (
+        span.join(hours, ["topic", "hour"], "left")
+        .withColumn("miss", F.coalesce("miss", F.lit(0)))
+        .withColumn("past", F.collect_list("miss").over(before))
+    )
+
+
+def _median(values: Column) -> Column:
+    """The median; of an even number of values the mean of the middle two; null of none."""
+    ordered, size = F.sort_array(values), F.size(values)
+    low, high = F.floor((size - 1) / 2).cast("int"), F.floor(size / 2).cast("int")
+    return F.when(size > 0, (F.get(ordered, low) + F.get(ordered, high)) / 2)
+
+
+CALLER = ("client", "lang", "cv")
+
+
+def clients(callers: DataFrame) -> DataFrame:
+    """CLIENTS, of CALLERS. ``poll_s``: the mean time between two lookups of one topic; null without a client."""
+    found = (
+        named(callers)
+        .groupBy(*CALLER)
+        .agg(
+            F.sort_array(F.collect_set("ns")).alias("ns"),
+            F.count_distinct("topic").alias("topics"),
+            *each(F.sum, "n", "miss", "iv_ms"),
+            *each(F.min, "t1"),
+            *each(F.max, "t2"),
+        )
+    )
+    poll_s = F.when(F.col("client").isNotNull(), F.try_divide(F.col("iv_ms") / 1000, "n"))
+    return conform(found.withColumn("poll_s", poll_s), CLIENTS)

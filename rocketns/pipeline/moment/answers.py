@@ -13,13 +13,11 @@ from rocketns.journal.reading.clocks import GIVEN, NONE, OBSERVED, REFERENCE, es
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.jobs.history.intervals import FOUND_GONE
+from rocketns.pipeline.jobs.state import FOUND_GONE
 from rocketns.pipeline.moment.around import Cause, around, causes, lost_before, maybe_already
-from rocketns.pipeline.moment.recorded import Day, Recorded
-from rocketns.pipeline.moment.routes import Route, routes_at
-from rocketns.pipeline.report.scripts import strict
-from rocketns.pipeline.report.text import code
-from rocketns.pipeline.report.words.clocks import known_to
+from rocketns.pipeline.moment.recorded import Day, Recorded, Route, routes_at
+from rocketns.pipeline.report.text import code, strict
+from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.paths import folder_at

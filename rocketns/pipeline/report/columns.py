@@ -10,7 +10,7 @@ from rocketns.languages import N_
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import Column
-from rocketns.pipeline.report.words.clocks import known_to
+from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
 
 REQUESTS = {
@@ -136,6 +136,7 @@ COLUMNS = {
     "user_topics": _number("user_topics", N_("User topics")),
     "all_topics": _number("topics", N_("All topics")),
     "topics": _number("topics", N_("Topics")),
+    "alone": _number("alone", N_("Alone")),
     "hidden": _number("queues", N_("Hidden queues")),
     "queues": _number("queues", N_("Queues")),
     "sample": _wide("topic_sample", N_("Such as"), _sample),
@@ -245,6 +246,8 @@ VIEWS = {
     "broker_stats": View(N_("Availability"),
                          "broker bid addr ns availability up_s failed_s planned_s failures graceful flaps unseen "
                          "mtbf_s gap_p50 gap_p99 gap_most"),
+    "unwritable": View(N_("Brokers that nobody could write to"),
+                       "from lasted early broker cause topics alone queues sample seen_by"),
     "departures": View(N_("Departures"),
                        "from to broker cluster left seen_by bids topics queues sample stalled t1_early asked"),
     "topics": View(N_("Topics, by lookups"), "topic kind served queues skew n miss last_lookup created removed"),

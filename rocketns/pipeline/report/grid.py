@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 
 from rocketns.pipeline.contract.tables import Row, Table
-from rocketns.pipeline.report.scripts import visible
-from rocketns.pipeline.report.text import moment, plain
+from rocketns.pipeline.report.text import moment, plain, visible
 from rocketns.pipeline.saying import _
 
 ROWS_OPEN = 10  # in the page as HTML; the rest is data that the page's script shows

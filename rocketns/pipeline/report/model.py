@@ -15,7 +15,7 @@ from rocketns.pipeline.incidents.model import Incident
 
 NO_ROWS = Table()
 # With a part of their rows, incidents may be missing, or be over too early.
-INCIDENT_TABLES = ("incidents", "departures", "missing_topics", "ns_uptime", "broker_intervals")
+INCIDENT_TABLES = ("incidents", "departures", "unwritable", "missing_topics", "ns_uptime", "broker_intervals")
 
 
 @dataclass(frozen=True)

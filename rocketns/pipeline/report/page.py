@@ -20,10 +20,10 @@ from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.grid import packed
 from rocketns.pipeline.report.links import Links
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.scripts import in_html, isolated
 from rocketns.pipeline.report.sections import Block, Section, sections
 from rocketns.pipeline.report.summary import summary
-from rocketns.pipeline.report.words.marking import marked, spoken
+from rocketns.pipeline.report.text import in_html, isolated
+from rocketns.pipeline.report.words.names import marked, spoken
 from rocketns.pipeline.saying import _
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, SECTIONS
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.defaults import TIMEOUT_MS
 from rocketns.pipeline.contract.exits import Verdict
-from rocketns.pipeline.contract.job import SECTIONS
 from rocketns.pipeline.contract.meanings import CLOCKS_DIFFER, LOST, Meaning
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.report import text
@@ -165,6 +164,15 @@ def _impact(data: ReportInput) -> str:
 
 
 def _imbalance(data: ReportInput) -> str:
+    shut = _.plural(
+        "%(n)s time at which nobody could write to topics of a broker.",
+        "%(n)s times at which nobody could write to topics of a broker.",
+        data["unwritable"].total,
+    ) % {"n": f"{data['unwritable'].total:,}"}
+    return text.sentences(_shares(data), shut if data["unwritable"] else "")
+
+
+def _shares(data: ReportInput) -> str:
     if not data["imbalance"]:
         return _("The model found that every broker got its fair share.")
     worst = data["imbalance"].rows[0]

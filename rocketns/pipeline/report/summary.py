@@ -15,11 +15,8 @@ from rocketns.pipeline.report import text
 from rocketns.pipeline.report.cards import in_page, when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.text import row, sentences
-from rocketns.pipeline.report.words.advice import first
-from rocketns.pipeline.report.words.harms import whom
-from rocketns.pipeline.report.words.names import LEVELS, identities
-from rocketns.pipeline.report.words.shell import command
-from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.report.words.names import LEVELS, command, identities
+from rocketns.pipeline.report.words.sentences import first, title, whom
 from rocketns.pipeline.saying import _
 
 VERDICTS = {

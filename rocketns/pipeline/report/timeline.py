@@ -11,12 +11,10 @@ from typing import Any
 from rocketns.languages import N_
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.cards import in_page
+from rocketns.pipeline.report.cards import Bar, BrokerRow, Span, broker_rows, down_spans, in_page, is_watched, merged
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.scripts import visible
-from rocketns.pipeline.report.spans import Bar, BrokerRow, Span, broker_rows, down_spans, is_watched, merged
-from rocketns.pipeline.report.text import sentences
-from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.report.text import sentences, visible
+from rocketns.pipeline.report.words.sentences import title
 from rocketns.pipeline.saying import _
 
 NAME_SERVERS_MAX = 12

@@ -19,8 +19,17 @@ from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.events.listing import JournalFile, Listing, journal_files
 from rocketns.pipeline.storage.events.manifest import Manifest, Part, Read, State, new_id
-from rocketns.pipeline.storage.events.repeats import Overlap, overlap, without_repeats
-from rocketns.pipeline.storage.events.staging import PARTITIONS, PLACES, Held, Place, Staging, read_parts
+from rocketns.pipeline.storage.events.staging import (
+    PARTITIONS,
+    PLACES,
+    Held,
+    Overlap,
+    Place,
+    Staging,
+    overlap,
+    read_parts,
+    without_repeats,
+)
 from rocketns.pipeline.storage.paths import folder_at
 
 TRIES_MAX = 5

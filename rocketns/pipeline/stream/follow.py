@@ -28,16 +28,15 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.reading.clocks import OBSERVED
 from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.jobs.history.unsure import may_be_off
-from rocketns.pipeline.report.words.clocks import known_to
+from rocketns.pipeline.jobs.doubts import may_be_off
+from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.alertlog import AlertLog, Webhook
-from rocketns.pipeline.storage.alertmanager import Alertmanager
 from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.following import Look, Place, events_of, look
-from rocketns.pipeline.storage.held import held_if_small
 from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import clocks_of
+from rocketns.pipeline.storage.posting import Alertmanager
+from rocketns.pipeline.storage.results import clocks_of, held_if_small
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, step

@@ -15,13 +15,22 @@ from rocketns.pipeline.contract.alert import Alert
 from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.jobs.history.unsure import apart, unknown
+from rocketns.pipeline.jobs.doubts import apart, unknown
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
-from rocketns.pipeline.stream.changes import changes
-from rocketns.pipeline.stream.members import MEMBERS, members_at, partitions
-from rocketns.pipeline.stream.routes import ROUTES, WINDOWS, remembered, remembered_and_new, routes_at, windows_between
+from rocketns.pipeline.stream.conditions import changes
+from rocketns.pipeline.stream.memory import (
+    MEMBERS,
+    ROUTES,
+    WINDOWS,
+    members_at,
+    partitions,
+    remembered,
+    remembered_and_new,
+    routes_at,
+    windows_between,
+)
 from rocketns.pipeline.stream.servers import (
     ALL_READ,
     Arriving,

@@ -14,7 +14,7 @@ from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
 from rocketns.pipeline.contract.frames import frame_of
-from rocketns.pipeline.report.words.clocks import clock_notes
+from rocketns.pipeline.report.words.sources import clock_notes
 from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import Results
 from tests.pipeline.journals import SECOND as S

@@ -12,8 +12,7 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.effects import counted
-from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
+from rocketns.pipeline.batch.reporting import SUMMARY_KEYS, counted
 from rocketns.pipeline.contract.catalogue import BY_NAME, LISTED
 from rocketns.pipeline.incidents.listing import incidents_of
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind
@@ -121,7 +120,7 @@ def test_the_summary_says_what_was_found(example: Path) -> None:
     summary = json.loads((example / "out" / "summary.json").read_text("utf-8"))
     assert (summary["verdict"], summary["exit_status"], summary["incomplete"]) == ("findings", 1, [])
     assert summary["findings"] == {
-        "incidents": 1, "departures": 1, "flaps": 1, "killed": 0, "missing_topics": 0,
+        "incidents": 1, "departures": 1, "unwritable": 0, "flaps": 1, "killed": 0, "missing_topics": 0,
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)

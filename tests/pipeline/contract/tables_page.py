@@ -12,9 +12,8 @@ from pathlib import Path
 
 from rocketns.pipeline.batch.reporting import SUMMARY_KEYS
 from rocketns.pipeline.contract import schema
-from rocketns.pipeline.contract.catalogue import JOBS
-from rocketns.pipeline.contract.job import Job
-from rocketns.pipeline.report.beside.lines import FIELDS
+from rocketns.pipeline.contract.catalogue import JOBS, Job
+from rocketns.pipeline.report.beside import FIELDS
 
 PAGE = Path(__file__).parents[3] / "docs" / "tables.md"
 

@@ -8,8 +8,7 @@ import pytest
 
 from rocketns.journal import record
 from rocketns.pipeline.contract import schema
-from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, LISTED
-from rocketns.pipeline.contract.job import SECTIONS, Job
+from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, LISTED, SECTIONS, Job
 from rocketns.pipeline.report.columns import COLUMNS, VIEWS, columns_of
 from rocketns.pipeline.report.sections import ANSWERS
 from tests.pipeline.contract import tables_page

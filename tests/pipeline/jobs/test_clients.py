@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.access import NAMED_MAX, admin_changes, new_addresses, refused_requests
-from rocketns.pipeline.jobs.clients import clients
 from rocketns.pipeline.jobs.tallies import callers
+from rocketns.pipeline.jobs.topics import clients
 from tests.pipeline.frames import Row, frame, rows
 from tests.pipeline.journals import SECOND
 

@@ -17,7 +17,7 @@ from rocketns.journal.reading.clockbounds import bounded_days
 from rocketns.journal.reading.clockdays import Clocks, chained
 from rocketns.journal.reading.clocks import estimates as plain_estimates
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.jobs.history.clocks import clock_days, corrected, estimates
+from rocketns.pipeline.jobs.clocks import clock_days, corrected, estimates
 from tests.pipeline.frames import cut, rows
 from tests.pipeline.journals import (
     DAY_START,

@@ -13,10 +13,17 @@ from rocketns.pipeline.contract.schema import (
     FILES,
     QUALITY,
 )
-from rocketns.pipeline.jobs.history import state, strays
-from rocketns.pipeline.jobs.history.quality import quality
-from rocketns.pipeline.jobs.history.reach import EXTENTS, REACHES, extents, reaches
-from rocketns.pipeline.jobs.history.strays import late_days, suspects, with_repaired_times
+from rocketns.pipeline.jobs import reach, state
+from rocketns.pipeline.jobs.quality import quality
+from rocketns.pipeline.jobs.reach import (
+    EXTENTS,
+    REACHES,
+    extents,
+    late_days,
+    reaches,
+    suspects,
+    with_repaired_times,
+)
 from tests.pipeline.frames import cut, frame, rows
 from tests.pipeline.journals import (
     DAY_START,
@@ -140,12 +147,12 @@ STRAYS: dict[str, tuple[list[float], list[int]]] = {
 }
 
 
-@pytest.mark.parametrize("stretch", [2, strays.STRETCH])
+@pytest.mark.parametrize("stretch", [2, reach.STRETCH])
 def test_a_stray_record_has_the_time_of_the_one_before_or_of_the_first_right_one(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, stretch: int
 ) -> None:
     """Also where whole stretches of records, which tasks read apart, have no right time."""
-    monkeypatch.setattr(strays, "STRETCH", stretch)
+    monkeypatch.setattr(reach, "STRETCH", stretch)
     begins = Journal(9_000_000 * SECOND, "begins")
     for second in (10, 20):
         begins.add(second * SECOND, "alive")

@@ -20,11 +20,10 @@ from rocketns.pipeline.contract.schema import (
     TOPIC_INTERVALS,
     TOPIC_SEGMENTS,
 )
-from rocketns.pipeline.jobs.divergence import key_windows
-from rocketns.pipeline.jobs.history import holes, state
-from rocketns.pipeline.jobs.history.doubts import topic_doubts
+from rocketns.pipeline.jobs import holes, state
+from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
+from rocketns.pipeline.jobs.doubts import topic_doubts
 from rocketns.pipeline.jobs.incidents import incidents
-from rocketns.pipeline.jobs.segments import topic_segments
 from rocketns.pipeline.jobs.topics import system_topics
 from tests.pipeline.duck import divergence as duck_divergence
 from tests.pipeline.duck import state as duck_state

@@ -81,6 +81,20 @@ def clean() -> ReportInput:
     )  # fmt: skip
 
 
+def healthy() -> ReportInput:
+    """The same with all that a quiet day has to list."""
+    full, data = sample(), clean()
+    tables = {name: full[name] for name in ("broker_stats", "clients", "topics", "sources")}
+    return replace(with_tables(data, **tables), figures=full.figures)
+
+
+def outside() -> ReportInput:
+    """The incidents of the ordinary page, seen between two looks."""
+    full = sample()
+    seen = [row | {"t1_early": 90_000_000, "t2_early": 95_000_000} for row in incident_rows()]
+    return with_tables(full, incidents=Table.of(seen))
+
+
 def nothing() -> ReportInput:
     """A journal without a record."""
     return ReportInput(t0=T0, t1=T1, verdict=Verdict.INCOMPLETE, incomplete=["No name server wrote anything."])

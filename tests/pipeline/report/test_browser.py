@@ -10,12 +10,13 @@ from playwright.sync_api import Page, sync_playwright
 
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.saying import speaking
-from tests.pipeline.report.sample import hostile, huge, sample
+from tests.pipeline.report.sample import healthy, hostile, huge, outside, sample
 from tests.support.browser import ARGUMENTS, CHROMIUM
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 PHONE, WIDE = 390, 1280
+SCREEN = 844
 CARDS = "Array.from(document.querySelectorAll('.card')).filter(card => !card.hidden).length"
 
 
@@ -39,7 +40,13 @@ class Browser:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
-    for name, data in (("sample", sample()), ("hostile", hostile()), ("huge", huge(200))):
+    for name, data in (
+        ("sample", sample()),
+        ("hostile", hostile()),
+        ("huge", huge(200)),
+        ("healthy", healthy()),
+        ("outside", outside()),
+    ):
         (folder / f"{name}.html").write_text(render(data), "utf-8")
     return folder
 
@@ -119,6 +126,28 @@ def test_nothing_is_too_wide_or_overlaps(browser: Browser, width: int) -> None:
     page = browser.open("chinese", width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.querySelector('.timeline .controls').textContent").startswith("显示")
+
+
+def test_a_healthy_fleet_is_one_screen_and_no_section_is_open(browser: Browser) -> None:
+    page = browser.open("healthy")
+    assert page.evaluate("document.documentElement.scrollHeight") <= SCREEN
+    assert page.evaluate("document.querySelectorAll('details.section[open]').length") == 0
+
+
+def test_a_title_is_as_wide_as_its_card_beside_a_long_time(browser: Browser) -> None:
+    """What was seen from outside has two moments for each end."""
+    page = browser.open("outside")
+    widths = page.evaluate("""Array.from(document.querySelectorAll('.card > summary')).map(one =>
+      one.querySelector('.title').getBoundingClientRect().width / one.getBoundingClientRect().width)""")
+    assert min(widths) > 0.9
+    assert "seen from outside" in page.evaluate("document.querySelector('.card .when').textContent")
+
+
+def test_an_anchor_opens_the_section_that_has_it(browser: Browser) -> None:
+    page = browser.open("sample", anchor="#brokers")
+    assert page.evaluate("Array.from(document.querySelectorAll('details.section[open]')).map(one => one.id)") == [
+        "brokers"
+    ]
 
 
 def test_hostile_names_do_nothing(browser: Browser) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
+from rocketns.pipeline.report.words.sentences import first, title, whom
 from tests.pipeline.report.incident_tables import (
     END,
     SERVERS,
@@ -198,3 +199,112 @@ def test_a_registration_after_lost_records_is_not_named_as_it_may_be_among_them(
     assert records(Kind.MISSING, broker_intervals=PARTED, incidents=rows, quality=lost) == [down]
     others = [missing("hole", "n1", 3_300, 3_320), missing("hole", "n2", 3_300, 3_320, number=2)]
     assert len(records(Kind.MISSING, broker_intervals=PARTED, incidents=rows, quality=others)) == 2
+
+
+FOUR, TWO = (4, 4, 6), (2, 2, 6)
+
+
+def test_each_sentence_of_an_incident_is_true_of_the_topic_that_it_names() -> None:
+    """Windows of a system topic began at the same time as that of a user topic, and lasted five times as long."""
+    windows = [
+        window("pay", "b", 1_000, 1_014, "observed", {"n1": FOUR, "n2": None}) | {"kind": "user"},
+        window("c_REPLY_TOPIC", "b", 1_000, 1_074, "observed", {"n1": None, "n2": FOUR}) | {"kind": "system"},
+    ]
+    row = differ("b", 1_000, 1_074, "observed", ("n1", "n2"), topics=2, user_topics=1, topic_sample=["pay"])
+    of_user, of_system = sorted(listed(incidents=[row], key_windows=windows), key=lambda one: -one.harm.topics)
+    assert (of_user.kind, span(of_user), of_user.topic) == (Kind.STALE_ROUTES, (1_000, 1_014, False), "pay")
+    assert [lane.says for lane in of_user.lanes[:2]] == ["4 read queues, 4 write queues, permission rw", "no route"]
+    assert title(of_user, END * S).endswith("for topic pay on b for 14 s, from 00:16 on")
+    assert (span(of_system), of_system.harm.topics, of_system.harm.sample) == ((1_000, 1_074, False), 0, ())
+
+
+def test_topics_of_one_change_whose_windows_end_far_apart_are_incidents_of_their_own() -> None:
+    windows = [
+        window(topic, "b", 1_000, until, "heartbeat", {"n1": FOUR, "n2": TWO, "n3": FOUR}) | {"kind": "user"}
+        for topic, until in (("one", 1_020), ("two", 1_025), ("three", 1_300))
+    ]
+    row = differ("b", 1_000, 1_300, "heartbeat", (), topics=3, user_topics=3, topic_sample=["one", "three", "two"])
+    found = listed(incidents=[row], key_windows=windows)
+    assert sorted((span(one), one.harm.sample, one.ns) for one in found) == [
+        ((1_000, 1_025, False), ("one", "two"), ("n2",)), ((1_000, 1_300, False), ("three",), ("n2",)),
+    ]  # fmt: skip
+
+
+def test_a_topic_that_one_name_server_lost_is_not_to_be_created_again() -> None:
+    """It was deleted at n2, and the others still show it. A topic that is new at n2 has not reached the others."""
+    values = {"n1": FOUR, "n2": None, "n3": FOUR}
+    for shown, expected in ((values, "mqadmin deleteTopic"), ({**values, "n2": FOUR, "n1": None}, "updateTopic")):
+        gone = window("old", "b", 1_000, 3_000, "observed", shown) | {"kind": "user", "opened_by": "n2"}
+        row = differ("b", 1_000, 3_000, "observed", (), topics=1, user_topics=1, topic_sample=["old"])
+        assert expected in first(only(listed(incidents=[row], key_windows=[gone])))
+
+
+WATCHED = {"observed": True}
+
+
+def emptied(back: dict[str, int], at: int = 1_000, ns: str = "n2") -> dict[str, Any]:
+    """n2 was started again at ``at``: it lost each broker, and has it again at ``back``. The others had them always."""
+    members = [up(other, broker, 0, END) for broker in back for other in SERVERS if other != ns]
+    for broker, until in back.items():
+        members += broken(ns, broker, (at, until), cause="observed")
+    return {
+        "ns_uptime": [boot(name, 0, END) | WATCHED for name in SERVERS],
+        "broker_intervals": [row | {"asked": "answered"} for row in members],
+        "incidents": [differ(broker, at, until, "observed", (ns,)) for broker, until in back.items()],
+        "departures": [departure(broker, "observed", at, at, [ns]) for broker in back],
+    }
+
+
+def test_a_watched_name_server_that_has_no_broker_all_at_once_was_started_again() -> None:
+    one = only(listed(**emptied({"b": 1_012, "c": 1_028})))
+    assert (one.kind, one.ns, one.brokers, span(one)) == (Kind.EMPTIED, ("n2",), ("b", "c"), (1_000, 1_028, False))
+    assert "its process and its log" in first(one)
+    assert "network" not in first(one)
+    assert title(one, END * S).startswith("n2 lost all its brokers at once at 00:16")
+    assert (one.harm.queues, one.level) == (16, Level.MINOR)
+    still = listed(**emptied({"b": 1_012, "c": 3_000}))
+    assert {(one.kind, one.brokers) for one in still} == {(Kind.EMPTIED, ("b",)), (Kind.MISSING, ("c",))}
+
+
+def test_one_whose_brokers_are_back_in_the_next_look_was_started_again_too() -> None:
+    """As a real one: the looks that lacked its brokers and had them again were 20 ms apart, and one had been away."""
+    tables = emptied({"b": 1_001, "c": 1_001}) | {"incidents": []}
+    for row in tables["broker_intervals"]:
+        row["t1"] -= 980_000 if row["t1"] == 1_001 * S else 0
+    tables["broker_intervals"] += broken("n2", "c", (900, 940), cause="observed")[:1]
+    tables["departures"].append(departure("c", "observed", 900, 900, ["n2"]))
+    for row in tables["broker_intervals"]:
+        if (row["ns"], row["broker"], row["t1"], row["t2"]) == ("n2", "c", 0, 1_000 * S):
+            row["t1"] = 940 * S
+    kinds = {(one.kind, one.brokers) for one in listed(**tables)}
+    assert kinds == {(Kind.EMPTIED, ("b", "c")), (Kind.MISSING, ("c",))}
+
+
+def test_a_broker_that_one_watched_name_server_loses_alone_leaves_it_with_the_others() -> None:
+    tables = emptied({"b": 1_012})
+    tables["broker_intervals"] += [up(ns, "c", 0, END) for ns in SERVERS]
+    assert only(listed(**tables)).kind is Kind.MISSING
+    crashed = emptied({"b": 1_012, "c": 1_028})
+    for row in crashed["broker_intervals"]:
+        row["t2"] = min(row["t2"], 1_000 * S) if row["t1"] == 0 else row["t2"]
+    assert Kind.EMPTIED not in {one.kind for one in listed(**crashed)}, "nobody had them any more"
+
+
+def test_an_absence_and_a_start_of_the_name_server_minutes_later_are_no_flap() -> None:
+    boots = [boot("n1", 0, END), boot("n2", 0, 1_400, "stop"), boot("n2", 1_405, END, number=2)]
+    rows = [differ("b", 1_000, 1_160), differ("b", 1_405, 1_600, "start")]
+    absent = broken("n2", "b", (1_000, 1_160), (1_400, 1_600))
+    found = listed(ns_uptime=boots, incidents=rows, broker_intervals=[*absent, up("n1", "b", 0, END)])
+    assert sorted(one.kind for one in found) == [Kind.MISSING, Kind.MISSING, Kind.RESTARTED]
+
+
+def test_a_broker_that_nobody_may_write_to_is_an_incident_though_all_agree() -> None:
+    row = {"broker": "b", "t1": 1_000 * S, "t2": 1_045 * S, "ns": ["n1", "n2"], "topics": 3, "alone": 2, "queues": 8,
+           "topic_sample": ["pay"], "cause": "admin", "t1_early": 0, "t2_early": 0}  # fmt: skip
+    one = only(listed(unwritable=[row]))
+    assert (one.kind, one.brokers, span(one), one.topic) == (Kind.UNWRITABLE, ("b",), (1_000, 1_045, False), "pay")
+    assert title(one, END * S) == "Nobody could send to b for 45 s, from 00:16 on"
+    assert whom(one) == "2 user topics: no other broker took their messages. 1 more had other brokers."
+    assert "addWritePerm" in first(one)
+    assert one.level is Level.MINOR
+    assert only(listed(unwritable=[row | {"t2": END * S}])).level is Level.SEVERE

@@ -15,18 +15,13 @@ import pytest
 
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Lane
 from rocketns.pipeline.report import text
-from rocketns.pipeline.report.beside.lines import FIELDS, json_lines
-from rocketns.pipeline.report.beside.markdown import escaped, markdown
+from rocketns.pipeline.report.beside import FIELDS, escaped, json_lines, markdown
 from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import TEMPLATES, render
-from rocketns.pipeline.report.scripts import in_html, isolated, strict, visible
-from rocketns.pipeline.report.text import short, short_strict
-from rocketns.pipeline.report.words.advice import ADVICE, first
-from rocketns.pipeline.report.words.harms import whom
-from rocketns.pipeline.report.words.marking import SPOKEN, spoken
-from rocketns.pipeline.report.words.shell import command, quoted
-from rocketns.pipeline.report.words.titles import title
+from rocketns.pipeline.report.text import in_html, isolated, short, short_strict, strict, visible
+from rocketns.pipeline.report.words.names import SPOKEN, command, quoted, spoken
+from rocketns.pipeline.report.words.sentences import ADVICE, first, title, whom
 from rocketns.pipeline.saying import speaking
 from tests.pipeline.report.sample import HOSTILE, going_on, hostile, incomplete, nothing, sample
 

@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.storage.events.manifest import Manifest, State
-from rocketns.pipeline.storage.events.openfiles import open_texts, tail_of
-from rocketns.pipeline.storage.events.stored import delivered, read_events, read_files
+from rocketns.pipeline.storage.events.stored import delivered, open_texts, read_events, read_files, tail_of
 from rocketns.pipeline.storage.files.local import Local
 from rocketns.pipeline.storage.following import MISSING_LOOKS, Look, Place, look
 from rocketns.pipeline.storage.ingest import Ingested, ingest

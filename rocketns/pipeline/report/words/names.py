@@ -1,14 +1,25 @@
-"""Who is concerned: kinds, levels, brokers and name servers within a sentence, and an incident's anchor."""
+"""Who is concerned: kinds, levels, brokers and name servers within a sentence, and an incident's anchor.
+
+The command to copy. Names come from the network, so each is quoted for bash.
+
+Names within a sentence of the page, marked so that they stand out and do not break at a hyphen.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 
+from markupsafe import Markup
+
 from rocketns.languages import N_
+from rocketns.pipeline.contract import times
+from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
-from rocketns.pipeline.report.text import row, short
+from rocketns.pipeline.report.text import in_html, row, short, strict
 from rocketns.pipeline.saying import _
 
 NAMES = {
@@ -21,6 +32,8 @@ NAMES = {
     Kind.GONE: N_("broker gone"),
     Kind.FLAP: N_("broker comes and goes"),
     Kind.RESTARTED: N_("name server restarted"),
+    Kind.EMPTIED: N_("name server without brokers"),
+    Kind.UNWRITABLE: N_("broker not writable"),
     Kind.KILLED: N_("name server killed"),
     Kind.STOPPED: N_("name server stopped"),
     Kind.SILENT: N_("name server silent"),
@@ -86,3 +99,69 @@ def topics(harm: Harm) -> str:
 def queues(harm: Harm) -> str:
     """``37 queues``."""
     return _.plural("%(n)s queue", "%(n)s queues", harm.queues) % {"n": f"{harm.queues:,}"}
+
+
+SOON_US = 60_000_000  # long enough after the beginning for clocks that differ a little
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:%@+,=")
+
+
+def command(incident: Incident, options: Mapping[str, str]) -> str:
+    """A command that shows the routes at that moment; '' if no topic shows the incident, or only topics whose names a
+    shell cannot take. ``options``: those of the run, with journal and out."""
+    if not to_ask_about([incident.topic]):
+        return ""
+    words = ["rocketns", "audit", "explain", "--journal", quoted(options.get("journal", "JOURNAL"))]
+    if "out" in options:  # it knows the clocks of the run, and records that the journal has no more
+        words += ["--out", quoted(options["out"])]
+    return " ".join([*words, "--at", times.exact_text(_then(incident)), "--", quoted(incident.topic)])
+
+
+def _then(incident: Incident) -> int:
+    """Soon after the beginning; of a name server's outage soon after its start."""
+    begin = incident.t1 + incident.away_us if incident.kind in (Kind.RESTARTED, Kind.KILLED) else incident.t1
+    return min(begin + SOON_US, (begin + incident.t2) // 2)
+
+
+def quoted(word: str) -> str:
+    """A word for bash. Names come from the network: what cannot be seen is written as escapes, and a line break does
+    not end the command."""
+    if strict(word) == word:
+        return shlex.quote(word)
+    octets = word.encode("utf-8", "backslashreplace")
+    return "$'" + "".join(chr(octet) if octet in PLAIN else f"\\x{octet:02x}" for octet in octets) + "'"
+
+
+SPOKEN = (
+    N_("Previous"), N_("Previous "
+                       "page"), N_("Next"), N_("Next "
+                                                        "page"), N_("%(from)s to %(to)s of "
+                                                                         "%(all)s"), N_("nothing"),
+    N_("Copy"), N_("Copied"), N_("Selected: press Ctrl+C"),
+    N_("show"), N_("Incident"), N_("any column"), N_("Search"), N_("all"), N_("Rows"),
+    N_("severe"), N_("major"), N_("minor"), N_("gone after a failure"),
+    N_("gone without a failure or not there yet"), N_("name servers disagree"), N_("name server away or not known"),
+    N_("gone, cause not visible from outside"), N_("not watched"),
+    N_("%(n)s d"), N_("%(n)s h"), N_("%(n)s min"), N_("%(n)s s"), N_("%(n)s ms"),
+    N_("A part of the timeline. Arrow keys move it, plus and minus zoom, Home shows everything."),
+    N_("%(what)s: %(begin)s to %(end)s UTC, %(length)s"), N_("%(begin)s to %(end)s UTC, %(length)s"),
+    N_("Nothing was wrong in this time."),
+    N_("%(n)s more rows have something in this time: choose a shorter one."),
+    N_("Show"), N_("Earlier"), N_("Later"), N_("Zoom in"), N_("Zoom out"), N_("All"), N_("Show everything"),
+)  # fmt: skip
+
+
+def marked(sentence: str, names: Iterable[str]) -> Markup:
+    """The sentence as HTML with each of these names in a ``span`` of class ``name``."""
+    shown = sorted({short(name) for name in names if name}, key=len, reverse=True)
+    if not shown:
+        return in_html(sentence)
+    parts = re.split(f"((?<![\\w-])(?:{'|'.join(map(re.escape, shown))})(?![\\w-]))", sentence)
+    span = Markup('<span class="name">{}</span>')
+    return Markup("").join(
+        span.format(in_html(part)) if place % 2 else in_html(part) for place, part in enumerate(parts)
+    )
+
+
+def spoken() -> dict[str, str]:
+    """The texts that are not English, by the English ones."""
+    return {text: shown for text in SPOKEN if (shown := _(text)) != text}

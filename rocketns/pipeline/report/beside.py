@@ -1,21 +1,25 @@
-"""incidents.jsonl: one incident a line, for programs."""
+"""incidents.jsonl: one incident a line, for programs.
+
+report.md: the beginning of the page as Markdown, for a chat or a ticket.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rocketns.languages.choice import ENGLISH
 from rocketns.pipeline.contract.times import exact_text
 from rocketns.pipeline.incidents.model import Incident
+from rocketns.pipeline.report.cards import when
 from rocketns.pipeline.report.model import ReportInput
-from rocketns.pipeline.report.words.advice import first
-from rocketns.pipeline.report.words.harms import whom
-from rocketns.pipeline.report.words.names import identities
-from rocketns.pipeline.report.words.shell import command
-from rocketns.pipeline.report.words.titles import title
-from rocketns.pipeline.saying import speaking
+from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.text import isolated, sentences
+from rocketns.pipeline.report.words.names import LEVELS, command, identities
+from rocketns.pipeline.report.words.sentences import first, title, whom
+from rocketns.pipeline.saying import _, speaking
 
 VERSION = 1
 
@@ -32,7 +36,7 @@ FIELDS: Mapping[str, Field] = {
     "id": Field("the same for the same incident in another run of the same time; its anchor in report.html",
                 lambda *_: ""),
     "kind": Field("missing, stale_routes, stale_permissions, crash, dead, lost, gone, flap, restarted, killed, "
-                  "stopped, silent or missing_topic", lambda incident, _data: incident.kind.value),
+                  "emptied, unwritable, stopped, silent or missing_topic", lambda incident, _data: incident.kind.value),
     "level": Field("severe, major or minor", lambda incident, _data: incident.level.name.lower()),
     "score": Field("queues off the routes times seconds, or misses; only for sorting",
                    lambda incident, _data: incident.score),
@@ -62,7 +66,8 @@ FIELDS: Mapping[str, Field] = {
     "bids": Field("ids of the brokers that left; without 0 among them only slaves left; empty if not known",
                   lambda incident, _data: list(incident.bids)),
     "addrs": Field("addresses of the broker, if it is one", lambda incident, _data: list(incident.addrs)),
-    "times": Field("how often: absences of a flapping broker, hours of a missing topic",
+    "times": Field("how often: absences of a flapping broker, hours of a missing topic; of unwritable "
+                   "the topics that no other broker served",
                    lambda incident, _data: incident.times),
     "away_s": Field("seconds of absence in all", lambda incident, _data: incident.away_us / 1e6),
     "silent_ms": Field("ms since the last heartbeat when it began, or null",
@@ -105,3 +110,62 @@ def json_lines(data: ReportInput) -> str:
 
 def _line(identity: str, incident: Incident, data: ReportInput) -> dict[str, Any]:
     return {name: field.value(incident, data) for name, field in FIELDS.items()} | {"id": identity}
+
+
+INCIDENTS_MAX = 20
+# Everything that may begin a mark of Markdown, an HTML tag, a table's cell, or a mention of people.
+MARKS = re.compile(r"([\\`*_{}\[\]()#|~!^$])")
+
+
+def markdown(data: ReportInput) -> str:
+    """The headline, and the worst INCIDENTS_MAX incidents as a table."""
+    return "\n".join(_lines(data)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text from the network as Markdown that shows it as it is: no mark, no tag, no link, no mention."""
+    plain = MARKS.sub(r"\\\1", isolated(text).replace("&", "&amp;"))
+    for sign, entity in (("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("://", "&#58;//"), ("www.", "www&#46;")):
+        plain = plain.replace(sign, entity)
+    return plain
+
+
+def _lines(data: ReportInput) -> Iterator[str]:
+    top = summary(data)
+    yield f"# {escaped(top.headline)}"
+    yield ""
+    if top.when:
+        yield escaped(top.when)
+        yield ""
+    if top.whom:
+        yield escaped(top.whom)
+        yield ""
+        yield _("**First:** %(first)s") % {"first": escaped(top.first)}
+        yield ""
+    if top.command:
+        # a code block by indentation: no name can end it, since none has a line break
+        yield f"    {top.command}"
+        yield ""
+    for reason in top.incomplete:
+        yield _("- **Records are missing:** %(reason)s") % {"reason": escaped(reason)}
+    for note in top.clocks:
+        yield _("- **Clocks:** %(note)s") % {"note": escaped(note)}
+    if top.incomplete or top.clocks:
+        yield ""
+    yield escaped(sentences(top.counts, _("Observation: %(period)s.") % {"period": top.period}))
+    if data.incidents:
+        yield from _table(data)
+
+
+def _table(data: ReportInput) -> Iterator[str]:
+    yield ""
+    yield _("| Level | What | When | Whom it hurts |")
+    yield "|---|---|---|---|"
+    for incident in data.incidents[:INCIDENTS_MAX]:
+        level = (_("%(level)s, goes on") if incident.going_on else "%(level)s") % {"level": _(LEVELS[incident.level])}
+        cells = (level, title(incident, data.t1), when(incident), whom(incident))
+        yield f"| {' | '.join(map(escaped, cells))} |"
+    more = len(data.incidents) - INCIDENTS_MAX
+    if more > 0:
+        yield ""
+        yield _("%(n)s more are in incidents.jsonl.") % {"n": f"{more:,}"}

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation, conform, each
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES
-from rocketns.pipeline.jobs.history.state import Base
+from rocketns.pipeline.jobs.state import Base
 
 LAST = ("last", "observed", "members_early", "topics_early")
 

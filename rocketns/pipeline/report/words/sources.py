@@ -1,8 +1,11 @@
-"""How well the clock of a name server is known, in words."""
+"""What was seen from outside: within which times a change came, and what nobody outside can know.
+
+How well the clock of a name server is known, in words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -10,8 +13,120 @@ from rocketns.journal.reading.clockbounds import Known, contradicts
 from rocketns.journal.reading.clocks import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE, VERSIONS
 from rocketns.languages import N_
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
+from rocketns.pipeline.contract.times import SECOND_US, moment
+from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.saying import _
+
+Row = Mapping[str, Any]
+
+# What the broker itself said when it was asked, in a sentence.
+SAID = {
+    "answered": N_("The broker itself answered when it was asked then: it lived."),
+    "refused": N_("The broker's address refused a connection then: its process was gone."),
+    "silent": N_("The broker did not answer when it was asked then."),
+}
+# Sections that say so where topics of a name server are not known.
+COMPARING = ("divergence", "topics")
+
+
+def begun_and_ended(incident: Incident) -> str:
+    """``it began between 10:02:00 and 10:02:05 and ended between 10:04:30 and 10:04:35``; '' if its times are exact to
+    a second."""
+    begun = incident.t1_early >= SECOND_US and not incident.before
+    ended = incident.t2_early >= SECOND_US and not incident.going_on
+    shown = {"begun": _between(incident.t1, incident.t1_early), "ended": _between(incident.t2, incident.t2_early)}
+    if begun and ended:
+        return _("it began %(begun)s and ended %(ended)s") % shown
+    if begun:
+        return _("it began %(begun)s") % shown
+    return _("it ended %(ended)s") % shown if ended else ""
+
+
+def _between(at: int, early: int) -> str:
+    first, last = moment(at - early), moment(at)
+    begin = first[11:] if first[:10] == last[:10] else first
+    return _("between %(begin)s and %(end)s") % {"begin": begin, "end": last[11:]}
+
+
+def said(asked: Sequence[str]) -> str:
+    """What the broker said; '' if it was not asked, or several of its addresses said different things."""
+    return _(SAID[asked[0]]) if len(asked) == 1 and asked[0] in SAID else ""
+
+
+def outside_notes(sources: Iterable[Row], uptime: Iterable[Row]) -> dict[str, list[str]]:
+    """By section of the page, what to know of name servers that were watched from outside; rows of SOURCES and
+    NS_UPTIME."""
+    watched = sorted((row for row in sources if row.get("observed")), key=lambda row: str(row["ns"]))
+    if not watched:
+        return {}
+    of = text.names([str(row["ns"]) for row in watched])
+    boots = [row for row in uptime if row.get("observed")]
+    gaps, hidden = _gaps(boots), _without_topics(boots)
+    quality = [*(_looks(row, gaps.get(str(row["ns"]), 0)) for row in watched), _nobody_knows(of)]
+    return {"quality": [*quality, *hidden]} | {name: hidden for name in COMPARING if hidden}
+
+
+def _looks(row: Row, unwatched: int) -> str:
+    shown = {"ns": text.short(row["ns"]), "unwatched": text.microseconds(unwatched)}
+    return text.sentences(
+        _("%(ns)s was watched from outside, by rocketns collect or the like.") % shown,
+        _exact(row),
+        _("It was not watched for %(unwatched)s in between.") % shown if unwatched else "",
+    )
+
+
+def _exact(row: Row) -> str:
+    known = [row.get(name) is not None for name in ("members_early", "topics_early")]
+    shown = {
+        "brokers": text.microseconds(row.get("members_early")),
+        "topics": text.microseconds(row.get("topics_early")),
+    }
+    if all(known):
+        return (
+            _(
+                "When it happened is known for a change of brokers to %(brokers)s and for a change of topics to "
+                "%(topics)s, at worst."
+            )
+            % shown
+        )
+    if known[0]:
+        return _("When it happened is known for a change of brokers to %(brokers)s, at worst.") % shown
+    return _("When it happened is known for a change of topics to %(topics)s, at worst.") % shown if known[1] else ""
+
+
+def _without_topics(uptime: Iterable[Row]) -> list[str]:
+    """Whose topics were not listed, for a part of the time at least."""
+    servers = sorted({str(row["ns"]) for row in uptime if row.get("no_topics")})
+    if not servers:
+        return []
+    return [
+        _(
+            "%(of)s did not list topics (enableAllTopicList=false) while watched, or for a part of that time. What "
+            "topics it had then is not known, and they are not compared with those of others. Its brokers are."
+        )
+        % {"of": text.names(servers)}
+    ]
+
+
+def _nobody_knows(of: str) -> str:
+    return _(
+        "Not visible from outside, and so not known of %(of)s: why a broker or a topic went, heartbeats, data "
+        "versions, lookups, whether the name server itself restarted. What happened there is never called an expiry "
+        "or a graceful stop."
+    ) % {"of": of}
+
+
+def _gaps(uptime: Iterable[Row]) -> dict[str, int]:
+    """By name server, how long it was not watched between two times of watching, us."""
+    ends: dict[str, int] = {}
+    gaps: dict[str, int] = {}
+    for row in sorted(uptime, key=lambda row: (str(row["ns"]), int(row["t1"]))):
+        ns = str(row["ns"])
+        gaps[ns] = gaps.get(ns, 0) + max(0, int(row["t1"]) - ends.get(ns, int(row["t1"])))
+        ends[ns] = int(row["t2"])
+    return gaps
+
 
 SAY_IT = N_(
     "If the clocks of all machines are synchronised (NTP), say by how much they differ at most, such as --clocks 1s."

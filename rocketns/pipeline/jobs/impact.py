@@ -6,6 +6,16 @@ group's members. Queues are those of all views of the segment together. Each dis
 
 Limits of the model: all members are assumed to see the same member list. Orderly consumption locks queues at the
 broker. POP and broadcasting consumers do not allocate this way. Static topics need the queue mapping.
+
+Which members of which consumer group asked which name server for a topic, from lookups journalled per client.
+
+A consumer of group g looks up its topics and ``%RETRY%g`` over one connection, every POLL_US. A client address that
+asks one name server for both is therefore a member of g and has that name server's view of the topic.
+
+Limits. A process with several groups counts for each of them. A producer in the same process as a consumer of other
+topics counts as a consumer. Clients that the journal counts under ``*`` are not seen. A client that changes its name
+server counts at both until POLL_US after its last lookup at the first. Members behind one address are ordered by port,
+while clients order themselves by process.
 """
 
 from __future__ import annotations
@@ -16,9 +26,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 
 from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
-from rocketns.pipeline.contract.schema import IMPACT
-from rocketns.pipeline.jobs.queues.allocation import STRATEGIES, let, read_counts, readable_brokers
-from rocketns.pipeline.jobs.queues.assignments import DUP, ORPHANED, model_outcome, real_outcome
+from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMPACT
+from rocketns.pipeline.jobs.allocation import (
+    DUP,
+    ORPHANED,
+    STRATEGIES,
+    let,
+    model_outcome,
+    read_counts,
+    readable_brokers,
+    real_outcome,
+)
 
 IDS_MAX = 64
 # Read queues of a topic at a name server. A broker may say that it has 2**31 - 1, and each one is looked at.
@@ -147,3 +165,29 @@ def _rows(joined: DataFrame, assignments: str, group: Column) -> DataFrame:
 def _named(queues: Column, names: Column) -> Column:
     """array<string>: broker-a:0 for queue 0 of the broker with that place in ``names``."""
     return F.transform(queues, lambda queue: F.concat_ws(":", F.get(names, queue.b), queue.q.cast("string")))
+
+
+RETRY = "%RETRY%"
+POLL_US = 30_000_000  # the client's default pollNameServerInterval
+
+
+def group_members(callers: DataFrame) -> DataFrame:
+    """GROUP_MEMBERS, of CALLERS; empty if lookups were not journalled per client."""
+    asked = _asked(callers)
+    is_retry = F.col("topic").startswith(RETRY)
+    groups = asked.where(is_retry).select(
+        "ns",
+        "client",
+        F.substring(F.col("topic"), len(RETRY) + 1, 1000).alias("group"),
+        F.col("t1").alias("in_t1"),
+        F.col("t2").alias("in_t2"),
+    )
+    both = asked.where(~is_retry).join(groups, ["ns", "client"], "inner")
+    spans = {"t1": F.greatest("t1", "in_t1"), "t2": F.least("t2", "in_t2")}
+    return conform(both.withColumns(spans).where(F.col("t1") < F.col("t2")), GROUP_MEMBERS)
+
+
+def _asked(callers: DataFrame) -> DataFrame:
+    """ns, client, topic, t1, t2 of each named client."""
+    one_client = callers.where(F.col("client").contains(":") & F.col("asked"))
+    return one_client.groupBy("ns", "client", "topic").agg(F.min("t1").alias("t1"), (F.max("t2") + POLL_US).alias("t2"))

@@ -44,7 +44,7 @@ from rocketns.journal.reading.looks import AGREE_US, FAR_US
 from rocketns.journal.record import DATA_VERSION, MEMBER
 from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, LONGS
-from rocketns.pipeline.jobs.history.looks import looks, met
+from rocketns.pipeline.jobs.looks import looks, met
 
 DAY = "dt"
 # A row for each day, name server and method; one with a null method for a name server without samples on the day. Where

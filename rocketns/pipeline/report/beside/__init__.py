@@ -1,1 +1,0 @@
-"""What is written beside the page: report.md for a chat, incidents.jsonl for programs."""
