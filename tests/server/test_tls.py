@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from contextlib import closing
 from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.compiled.streams import Stream
 from tests.protocol.strategies import mutated
 from tests.server.tls_configs import config, context_of, files_config, shake_hands
 from tests.support.certificates import Files, Identity, authority, builder_of
-from tests.support.tlsclient import TlsPeer, only
+from tests.support.tlsclient import TlsPeer, Updating, only
 
 BOTH_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -278,3 +279,15 @@ def test_openssls_functions_are_looked_for_in_the_order_of_their_fields() -> Non
     declared = Path(openssl.__file__ or "").with_name("openssl.pxd").read_text("utf-8")
     fields = declared[declared.index("cdef struct OpenSSL") : declared.index("cdef OpenSSL openssl")]
     assert re.findall(r"^    .*?\(\*(\w+)\)\(", fields, re.MULTILINE) == openssl.FUNCTIONS
+
+
+def test_a_reply_to_a_demand_for_new_keys_is_no_larger(lasting: Files) -> None:
+    """So a reactor that has room for as much as it receives has room for all replies."""
+    stream = Stream(context_of(files_config(lasting)))
+    with closing(Updating()) as peer:
+        shake_hands(stream, peer)
+        stream.outgoing()
+        asked = b"".join(peer.update(both=True) for _ in range(1_000))
+        assert stream.receive(asked) == b""
+        assert stream.ended is None
+        assert 0 < len(stream.outgoing()) <= len(asked)

@@ -7,7 +7,7 @@ from rocketns.config.tls import TlsConfig
 from rocketns.server.tls.context import build_server_context, read_pair
 from tests.compiled.streams import Stream
 from tests.support.certificates import Files
-from tests.support.tlsclient import TlsPeer
+from tests.support.tlsclient import TlsPeer, Updating
 from tests.support.tlsfiles import tls_properties
 
 NO_FILE = {"tls.config.file": "/nonexistent/tls.properties"}
@@ -28,7 +28,7 @@ def context_of(config: TlsConfig) -> ServerContext:
     return build_server_context(config, read_pair(config))
 
 
-def shake_hands(stream: Stream, peer: TlsPeer) -> None:
+def shake_hands(stream: Stream, peer: TlsPeer | Updating) -> None:
     """Until both are done, or the stream has ended."""
     to_server = peer.shake_hands()
     while to_server or not peer.handshaken:

@@ -136,33 +136,42 @@ class TlsPeer:
 
 
 class Updating:
-    """A TLS 1.3 connection on OpenSSL's own functions, because the standard library cannot ask for new keys.
+    """As `TlsPeer`, of TLS 1.3 on OpenSSL's own functions, because the standard library cannot ask for new keys."""
 
-    Its constructor does the handshake on the client's socket, which waits. AssertionError if a function fails.
-    """
-
-    def __init__(self, client: Client) -> None:
+    def __init__(self) -> None:
         self._library = library = ctypes.CDLL(ctypes.util.find_library("ssl"))
-        for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new"):
+        for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new", "BIO_s_mem", "BIO_new"):
             getattr(library, name).restype = ctypes.c_void_p
         self._context = ctypes.c_void_p(library.SSL_CTX_new(ctypes.c_void_p(library.TLS_client_method())))
         self._tls = ctypes.c_void_p(library.SSL_new(self._context))
-        client.socket.settimeout(None)
-        assert library.SSL_set_fd(self._tls, client.socket.fileno()) == 1
-        assert library.SSL_connect(self._tls) == 1
-        self._answer = ctypes.create_string_buffer(1 << 16)
+        memory = ctypes.c_void_p(library.BIO_s_mem())
+        self._incoming, self._outgoing = (ctypes.c_void_p(library.BIO_new(memory)) for _ in range(2))
+        library.SSL_set_bio(self._tls, self._incoming, self._outgoing)
+        library.SSL_set_connect_state(self._tls)
+        self._room = ctypes.create_string_buffer(1 << 16)
+        self.handshaken = False
 
-    def update(self, *, both: bool) -> None:
+    def _took(self, size: int) -> bytes:
+        return self._room.raw[:size] if size > 0 else b""
+
+    def shake_hands(self, received: bytes = b"") -> bytes:
+        """Process the server's bytes of the handshake and return the bytes to send."""
+        self._library.BIO_write(self._incoming, received, len(received))
+        self.handshaken = self._library.SSL_do_handshake(self._tls) == 1
+        return self._took(self._library.BIO_read(self._outgoing, self._room, len(self._room)))
+
+    def update(self, *, both: bool) -> bytes:
         """Write with other keys from now on; ``both``: the server is asked to do so, too."""
         assert self._library.SSL_key_update(self._tls, int(both)) == 1
-        assert self._library.SSL_do_handshake(self._tls) == 1
+        return self.shake_hands()
 
-    def ask(self, request: bytes) -> bytes:
-        """The next record of the answer."""
-        assert self._library.SSL_write(self._tls, request, len(request)) == len(request)
-        size = self._library.SSL_read(self._tls, self._answer, len(self._answer))
-        assert size > 0
-        return self._answer.raw[:size]
+    def encrypt(self, plain: bytes) -> bytes:
+        assert self._library.SSL_write(self._tls, plain, len(plain)) == len(plain)
+        return self._took(self._library.BIO_read(self._outgoing, self._room, len(self._room)))
+
+    def decrypt(self, received: bytes) -> bytes:
+        self._library.BIO_write(self._incoming, received, len(received))
+        return self._took(self._library.SSL_read(self._tls, self._room, len(self._room)))
 
     def close(self) -> None:
         self._library.SSL_free(self._tls)

@@ -28,7 +28,9 @@ cdef enum:
     LAYOUTS = 16
     SCRATCH_BYTES = 128 * 1024
     SEALED_AT_ONCE_MAX = 64 * 1024  # plain text that is made into records together
-    SEALED_BYTES = SEALED_AT_ONCE_MAX + 4096  # room for these records and a reply of TLS's own
+    # Room for these records, and for a reply to each record that is received at once: a peer may ask for new keys in
+    # the smallest of them, and a reply is not larger.
+    SEALED_BYTES = SCRATCH_BYTES + 4096
     # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
     # count.
     HANDSHAKE_BYTES = 64 * 1024
