@@ -253,7 +253,9 @@ def moment(row: Row, name: str) -> Moment:
 def apart_ms(audit: Audit, names: Iterable[str]) -> float:
     """By how much the clocks of these name servers may differ, as the audit says."""
     wanted = set(names)
-    return sum((row["uncertainty"] or 0) / 1000 for row in audit.rows("clock_offsets") if row["ns"] in wanted)
+    days = sorted(audit.rows("clock_days"), key=lambda row: str(row["day"]))
+    latest = {row["ns"]: row["uncertainty"] or 0 for row in days}
+    return sum(latest[ns] / 1000 for ns in wanted & latest.keys())
 
 
 def departures(audit: Audit) -> list[Row]:

@@ -23,7 +23,6 @@ from tests.check.source import ROOT
 from tests.pipeline.tables import sorted_lines, tables_in
 
 PLACE = ROOT / "build" / "spark"
-EVENTS = 40_000
 Found = Mapping[str, list[str]]
 
 
@@ -31,12 +30,11 @@ def main() -> int:
     """1 if a version finds something else than the first one, else 0."""
     parser = argparse.ArgumentParser(prog="python -m tests.installing.sparks", description=__doc__)
     parser.add_argument("versions", nargs="+", metavar="VERSION", help="of pyspark, such as 4.0.0")
-    parser.add_argument("--events", type=int, default=EVENTS, help=f"records of the journal (default: {EVENTS})")
     options = parser.parse_args()
     first: Found = {}
     differing = 0
     for version in options.versions:
-        found = audited(version, options.events)
+        found = audited(version)
         first = first or found
         unlike = [name for name in sorted(first.keys() | found.keys()) if first.get(name) != found.get(name)]
         differing += bool(unlike)
@@ -49,13 +47,13 @@ def told(unlike: list[str]) -> str:
     return f"these differ from the first version: {', '.join(unlike)}" if unlike else "none differs from the first"
 
 
-def audited(version: str, events: int) -> Found:
+def audited(version: str) -> Found:
     """The rows of each table that this version finds, and its alerts."""
     python, out, alerts = environment(version), PLACE / version / "demo", PLACE / version / "alerts"
     for earlier in (out, alerts):
         shutil.rmtree(earlier, ignore_errors=True)
     print(f"Spark {version}", flush=True)
-    output = called(python, "demo", "--events", str(events), "--out", str(out), version=version)
+    output = called(python, "demo", "--out", str(out), version=version)
     print(f"  {output.splitlines()[-1]}", flush=True)
     called(python, "stream", "--journal", str(out / "journal"), "--out", str(alerts), "--once", version=version)
     return {**tables(out), "alerts": alerts_of(alerts)}

@@ -259,7 +259,7 @@ def outcome_of(summary: Mapping[str, Any], data: ReportInput, out: str) -> RunOu
 
 
 # The rows of INCIDENTS that ``incident`` (its place in the list) was made from, whose time in all is [begin, end).
-MADE_FROM = columns("incident:int broker:string cause:string t1:long t2:long begin:long end:long")
+MADE_FROM = columns("incident:int broker:string cause:string t1:long t2:long topics:strings begin:long end:long")
 
 
 def counted(results: Results, incidents: Sequence[Incident]) -> list[Incident]:
@@ -284,7 +284,9 @@ def _effects(results: Results, made_from: DataFrame) -> DataFrame:
         results.frame("key_windows").where(f"{CERTAIN} and kind = 'user'").select("topic", "broker", "cause", "t1")
     )
     begins_in = (F.col("w.t1") >= F.col("m.t1")) & (F.col("w.t1") < F.col("m.t2"))
-    same = (F.col("w.broker") == F.col("m.broker")) & F.col("w.cause").eqNullSafe(F.col("m.cause")) & begins_in
+    of_part = F.col("m.topics").isNull() | F.array_contains("m.topics", F.col("w.topic"))
+    of_row = (F.col("w.broker") == F.col("m.broker")) & F.col("w.cause").eqNullSafe(F.col("m.cause"))
+    same = of_row & begins_in & of_part
     topics = (
         windows.alias("w")
         .join(F.broadcast(made_from).alias("m"), same)

@@ -57,6 +57,7 @@ def _part(row: Row, windows: Sequence[Row], facts: Facts) -> Row:
         "topic_sample": users[:SAMPLE_MAX], "queues": sum(_hidden(window) for window in windows) if users else 0,
         "ns_without": sorted(absent), "opened_by": sorted({str(window["opened_by"]) for window in windows}),
         "longest": max(int(window["t2"] - window["t1"]) for window in windows), "parts": list(windows),
+        "users": tuple(users),
     }  # fmt: skip
 
 
@@ -172,8 +173,10 @@ def _signature(row: Row, facts: Facts) -> Signature:
 
 
 def made_from(rows: Iterable[Row]) -> tuple[MadeFrom, ...]:
-    """The rows of INCIDENTS as an incident names them."""
-    return tuple(MadeFrom(str(row["broker"]), row.get("cause"), int(row["t1"]), int(row["t2"])) for row in rows)
+    """The rows of INCIDENTS, or their parts, as an incident names them."""
+    return tuple(
+        MadeFrom(str(row["broker"]), row.get("cause"), int(row["t1"]), int(row["t2"]), row.get("users")) for row in rows
+    )
 
 
 def _incident(signature: Signature, group: Sequence[Row], facts: Facts) -> Incident:

@@ -73,12 +73,14 @@ class Record(NamedTuple):
 
 
 class MadeFrom(NamedTuple):
-    """A row of the table INCIDENTS: a broker and a cause. Times are epoch us."""
+    """A row of the table INCIDENTS, or a part of it: a broker and a cause. Times are epoch us. ``topics``: the user
+    topics of the part; None: all of the row."""
 
     broker: str
     cause: str | None
     t1: int
     t2: int
+    topics: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
