@@ -37,14 +37,18 @@ ENDS: dict[str, Callable[[socket.socket], None]] = {
 }
 
 
+PATIENT = {"rocketns.progressSeconds": 0, "serverChannelMaxIdleTimeSeconds": 86_400}
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """It has the topic T."""
+    """It has the topic T. The broker is silent for as long as the tests take."""
     home = tmp_path_factory.mktemp("tls")
     properties = tls_properties(Files.write(home / "files", authority("ours").issue("server")))
-    with LiveServer(home, 1, **properties, **{"rocketns.progressSeconds": 0}) as started, started.connect() as broker:
+    with LiveServer(home, 1, **properties, **PATIENT) as started, started.connect() as broker:
         body = register_body([topic_config("T"), topic_config("U")])
-        assert broker.request(codes.REGISTER_BROKER, register_ext(body=body), body).code == 0
+        ext = register_ext(body=body, heartbeatTimeoutMillis=86_400_000)
+        assert broker.request(codes.REGISTER_BROKER, ext, body).code == 0
         yield started
 
 

@@ -261,7 +261,11 @@ def others() -> set[str]:
     catalogues = [path.relative_to(ROOT) for path in (ROOT / "rocketns").rglob("*.po")]
     made |= {path.with_suffix(".mo").as_posix() for path in catalogues}
     made |= {path.with_suffix(".json").as_posix() for path in catalogues if path.stem == "page"}  # for its scripts
-    return {path.relative_to(ROOT).as_posix() for path in found} | made | {"rocketns/py.typed"}
+    return (
+        {path.relative_to(ROOT).as_posix() for path in found}
+        | made
+        | {"rocketns/py.typed", "rocketns/pipeline/cli/demo.zip"}
+    )
 
 
 def test_both_commands_say_the_version(programs: Path) -> None:

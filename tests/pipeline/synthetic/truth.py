@@ -190,7 +190,7 @@ def _topics(truth: Mapping[str, Any], given: Mapping[str, list[Row]]) -> Iterato
     dead = {row["topic"] for row in given["dead_topics"] if row["kind"] == "user"}
     yield from sets("dead_topics", set(truth["dead"]), dead)
     users = [row for row in given["topics"] if row["kind"] == "user"]
-    most = max(row["n"] for row in users)
+    most = max((row["n"] for row in users), default=0)
     yield from sets("topics", {truth["hottest"]}, {row["topic"] for row in users if row["n"] == most})
     yield from sets("topics", set(truth["sole"]), {row["topic"] for row in users if row["served"] == 1})
     fast = {row["client"] for row in given["clients"] if row["poll_s"] is not None and row["poll_s"] < FAST_POLL_S}
