@@ -184,7 +184,6 @@ drop
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum, auto
 from typing import Literal, NamedTuple, get_args
 
 VERSION = 1
@@ -275,14 +274,6 @@ COLUMNS = {
 }
 
 
-class Kept(Enum):
-    """Which records of closed days the audit keeps. SOME: those that ``jobs.earlier.keeping`` chooses."""
-
-    ALL = auto()
-    SOME = auto()
-    NONE = auto()
-
-
 class Kind(NamedTuple):
     """What each reader does with one kind of record.
 
@@ -293,7 +284,6 @@ class Kind(NamedTuple):
 
     restoring: tuple[str, ...] | None
     others: tuple[str, ...] = ()
-    kept: Kept = Kept.NONE
     words: str | None = None
 
     @property
@@ -314,30 +304,30 @@ KINDS: dict[str, Kind] = {
     "start": Kind(("ns", "restored", "seeded", "observed")),
     "stop": Kind(("since",), _SEAL),
     "open": Kind(("ns", "file"), ("rotate_s",)),
-    "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), Kept.ALL, "{who} registered"),
-    "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",), Kept.SOME),
-    "down": Kind(MEMBER, ("gap", "cause", "asked"), Kept.ALL, "{who} is gone: {reason}{silent}"),
-    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"), Kept.NONE,
+    "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), "{who} registered"),
+    "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
+    "down": Kind(MEMBER, ("gap", "cause", "asked"), "{who} is gone: {reason}{silent}"),
+    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"),
                   "{who} is unconfirmed: {reason}{silent}"),
-    "tput": Kind(("broker", "topics"), ("cause",), Kept.ALL, "{broker} has topics {topics} ({reason})"),
-    "tdel": Kind(("broker", "topics"), ("cause",), Kept.ALL, "{broker} no longer has topics {topics} ({reason})"),
-    "map": Kind(("broker", "maps"), (), Kept.NONE, "{broker} has queue mappings of {topics}"),
-    "kv": Kind(None, _ITEM, Kept.ALL, "KV item {names} {state}"),
-    "config": Kind(None, ("key", "val"), Kept.NONE, "property {names} {state}"),
+    "tput": Kind(("broker", "topics"), ("cause",), "{broker} has topics {topics} ({reason})"),
+    "tdel": Kind(("broker", "topics"), ("cause",), "{broker} no longer has topics {topics} ({reason})"),
+    "map": Kind(("broker", "maps"), (), "{broker} has queue mappings of {topics}"),
+    "kv": Kind(None, _ITEM, "KV item {names} {state}"),
+    "config": Kind(None, ("key", "val"), "property {names} {state}"),
     "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
                   "looked", "no_topics"),
-                 ("doubt", "listed", *_ITEM), Kept.SOME),
+                 ("doubt", "listed", *_ITEM)),
     "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
-    "drop": Kind((), ("lost",), Kept.ALL),
+    "drop": Kind((), ("lost",)),
     "alive": Kind(None),
-    "stall": Kind(None, ("ms",), Kept.ALL, "this name server did not run for {time}"),
+    "stall": Kind(None, ("ms",), "this name server did not run for {time}"),
     "group": Kind(("broker", *_GROUP)),
     "list": Kind(None, ("cluster", "broker", "listed")),
     "live": Kind(("cluster", "live", *_LIVE)),
     "seal": Kind(None, _SEAL),
-    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"), Kept.ALL,
+    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"),
                   "{address} sent {request}: {detail}"),
-    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"), Kept.ALL,
+    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"),
                     "{address} {detail} {request}: {reason} ({count} requests)"),
 }  # fmt: skip
 

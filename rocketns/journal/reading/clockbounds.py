@@ -14,7 +14,7 @@ from rocketns.journal.reading.looks import AGREE_US
 
 
 class Known(NamedTuple):
-    """What a row of OFFSETS says of a clock, us."""
+    """What a row of CLOCK_DAYS says of a clock, us."""
 
     method: str
     offset: int

@@ -29,8 +29,8 @@ Row = Mapping[str, Any]
 
 
 class Clock(NamedTuple):
-    """What is known of a name server's clock, as in OFFSETS. ``latest``: the last differences of versions, us, the last
-    one first."""
+    """What is known of a name server's clock, as in CLOCK_DAYS. ``latest``: the last differences of versions, us, the
+    last one first."""
 
     offset: int = 0
     samples: int = 0
