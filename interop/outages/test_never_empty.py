@@ -106,6 +106,7 @@ def test_kills_of_the_name_server(name_server: NameServer, fleet: Fleet) -> None
     consumer.stop()
     figures = watcher.counts + told(newcomers, producer)
     line = ", ".join(f"{figures[name]} {name}" for name in sorted(figures))
+    line = "\n".join((line, *newcomers.values("FAILED"), *producer.values("FAILED")))
     wrong = ("TOPIC_NOT_EXIST", "refused connections", "new clients without a route", "failed sends")
     assert [name for name in wrong if figures[name]] == [], line
 

@@ -266,7 +266,9 @@ def test_a_handshake_that_takes_too_long_ends(tmp_path: Path) -> None:
         with server.connect() as hello, server.connect() as header, server.connect() as silent:
             hello.send(TlsPeer().shake_hands()[:40])
             header.send(b"PROXY TCP4 ")
-            eventually(lambda: server.call(lambda: server.reactors is not None and server.reactors.connections == 3))
+            eventually(lambda: server.call(lambda: server.reactors.connections) == 3)
+            server.wait_until_read(hello)
+            server.wait_until_read(header)
             for _ in range(9):
                 server.advance(1_000)
             assert not is_ended(header)

@@ -70,6 +70,17 @@ class TimedServer:
     def connect(self) -> Client:
         return Client(self.port)
 
+    def wait_until_read(self, client: Client) -> None:
+        """Wait until a reactor, or the handshake thread, has read what the client sent. Linux says what it has not."""
+        ends = (f":{self.port:04X}", f":{client.socket.getsockname()[1]:04X}")
+
+        def is_read() -> bool:
+            rows = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+            queues = [row[4] for row in rows if (row[1][8:], row[2][8:]) == ends]
+            return [queue.partition(":")[2] for queue in queues] == ["00000000"]
+
+        eventually(is_read, every_s=0.001)
+
     def call(self, function: Callable[[], Result]) -> Result:
         """Run a function on the server's thread."""
 

@@ -78,6 +78,7 @@ def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes) -> None:
     with tls_server.connect() as client:
         client.send(start)
         wait_for_connections(tls_server, 1)
+        tls_server.wait_until_read(client)
         eventually(lambda: tls_server.handshaking == 1)
         kept = len(start.removeprefix(PROXY)) if HELLO[:9] not in start else 0
         wait_for_bytes(tls_server, kept)
