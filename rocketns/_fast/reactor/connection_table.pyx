@@ -65,13 +65,14 @@ cdef void free_connection(Connection *connection) noexcept nogil:
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
     """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
     close(connection.fd)
-    add(&shared.connections, -1)
     if connection.tls_held:
         hold_tls(shared, connection, 0)
-    if connection.close_notice != NULL:
-        connection.close_notice.number = ending
+    if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
         add(&shared.gone, 1)
         add(&shared.gone_of[connection.close_notice.host], 1)
+    add(&shared.connections, -1)
+    if connection.close_notice != NULL:
+        connection.close_notice.number = ending
         push(&shared.to_control, connection.close_notice)
         connection.close_notice = NULL
     free_connection(connection)
