@@ -55,6 +55,14 @@ def test_a_broker_expires_after_its_own_timeout(manager: Manager, timeout_ms: in
     assert len(liveness.expired_brokers(manager.tables, manager.now_ms + 1)) == 1
 
 
+def test_a_heartbeat_begins_its_time_again(manager: Manager) -> None:
+    manager.register(MASTER, TWO)
+    manager.now_ms += 120_000
+    manager.tables.refresh(CLUSTER, ADDR, manager.now_ms)
+    assert liveness.expired_brokers(manager.tables, manager.now_ms + 120_000) == []
+    assert len(liveness.expired_brokers(manager.tables, manager.now_ms + 120_001)) == 1
+
+
 def test_a_replaced_address_expires(manager: Manager) -> None:
     """B191: Java keeps it, and closes its connection at every scan."""
     manager.register(MASTER, TWO)
