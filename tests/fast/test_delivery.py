@@ -57,7 +57,7 @@ def test_the_messages_of_a_connection_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_a_host_whose_ends_control_has_not_seen_is_turned_away(tmp_path: Path) -> None:
-    """Else what is left of its connections would grow without a bound. Others come in."""
+    """What is left of its connections has a bound so. Other hosts are let in."""
     maximum = 20
     with LiveServer(tmp_path, reactors=1, **{"rocketns.connectionsMax": maximum}) as server:
         with server.held_still():

@@ -2,8 +2,8 @@
 
 A broker registers at one connection, and a client asks at another one at once: control has the registration then, and
 has not applied it. Java's answer would have the route, because its threads take both at the same time. So such a lookup
-waits until all frames that came before it have taken effect, `Limits.deferred_ms_max` at most. "Before" includes what waits in
-sockets: a lookup behind which this round may still find a registration waits for the next round, too.
+waits until all frames that came before it have taken effect, `Limits.deferred_ms_max` at most. "Before" includes what
+waits in sockets: a lookup behind which this round may still find a registration waits for the next round, too.
 
 A copy of the frame waits, so the connection's other requests do not. There are few of them, by host and in all: a
 flood of such lookups is answered at once. All functions are for the reactor's thread.

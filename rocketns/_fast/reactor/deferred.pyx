@@ -1,9 +1,10 @@
 """The ring of a reactor's deferred lookups. They are due in the order in which they came."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.reactor_state cimport DEFERRED_MAX, EPOCHS, assert_reactor, id_of
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.sockets cimport monotonic_ms
@@ -32,21 +33,22 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
     """
     cdef Deferred *kept
+    cdef uint16_t host = turn_host(connection)
     if is_applied(reactor.shared, load(&reactor.shared.epoch)) and not reactor.has_accepted:
         return False
     if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
         return False
-    if reactor.deferred_of[connection.host] == DEFERRED_OF_HOST_MAX:
+    if reactor.deferred_of[host] == DEFERRED_OF_HOST_MAX:
         return False
     kept = &reactor.deferred[(reactor.first_deferred + reactor.deferred_count) % DEFERRED_MAX]
     kept.frame = <uint8_t *>malloc(size)
     if kept.frame == NULL:
         return False
     memcpy(kept.frame, frame, size)
-    kept.connection, kept.size, kept.host = id_of(reactor, connection), <uint32_t>size, connection.host
+    kept.connection, kept.size, kept.host = id_of(reactor, connection), <uint32_t>size, host
     kept.behind, kept.until_ms = THIS_ROUND, monotonic_ms() + reactor.shared.limits.deferred_ms_max
     reactor.deferred_count += 1
-    reactor.deferred_of[connection.host] += 1
+    reactor.deferred_of[host] += 1
     add(&reactor.shared.deferred, 1)
     return True
 
