@@ -106,7 +106,7 @@ def test_kills_of_the_name_server(name_server: NameServer, fleet: Fleet) -> None
     consumer.stop()
     figures = watcher.counts + told(newcomers, producer)
     line = ", ".join(f"{figures[name]} {name}" for name in sorted(figures))
-    line = "\n".join((line, *newcomers.values("FAILED"), *producer.values("FAILED")))
+    line = "\n".join((line, *newcomers.values("CUT"), *newcomers.values("FAILED"), *producer.values("FAILED")))
     wrong = ("TOPIC_NOT_EXIST", "refused connections", "new clients without a route", "failed sends")
     assert [name for name in wrong if figures[name]] == [], line
 
@@ -118,6 +118,7 @@ def told(newcomers: JavaClient, producer: JavaClient) -> Counter[str]:
             "new clients with a route": len(newcomers.values("ROUTED")),
             "new clients without a route": len(newcomers.values("NOT_EXIST") + newcomers.values("REFUSED")),
             "failed sends": len(newcomers.values("FAILED") + producer.values("FAILED")),
+            "connections of new clients cut by a kill": len(newcomers.values("CUT")),
             "sent messages": len(newcomers.values("SENT") + producer.values("SENT")),
         }
     )
