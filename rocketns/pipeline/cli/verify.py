@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketns.journal.chain import HASH_CHARS
-from rocketns.journal.reading.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 from rocketns.languages import N_
 from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.storage.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 
 HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
 PROGRESS_EVERY_S = 5.0
