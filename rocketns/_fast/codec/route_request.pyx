@@ -38,6 +38,7 @@ cdef enum:
     TOPIC = 1
     ACCEPT_STANDARD_JSON_ONLY = 2
     ZONE = 4
+    ANNOUNCED = 8  # whoever sends it is in no view
 
 
 cdef inline bint is_printable(const Text *text) noexcept nogil:
@@ -62,7 +63,9 @@ cdef inline int ext_field(const Text *key) noexcept nogil:
         return TOPIC
     if is_text(key, "acceptStandardJsonOnly", 22):
         return ACCEPT_STANDARD_JSON_ONLY
-    return ZONE if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11) else 0
+    if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11):
+        return ZONE
+    return ANNOUNCED if is_text(key, "announcedAddresses", 18) else 0
 
 
 cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
@@ -72,7 +75,7 @@ cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, in
         if is_text(key, "Signature", 9) and value.length:
             request.is_signed, request.signature = True, value[0]
         return True
-    if seen[0] & field or field == ZONE:
+    if seen[0] & field or field == ZONE or field == ANNOUNCED:
         return False
     seen[0] |= field
     if field == TOPIC:
