@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from rocketns._fast.codec.compact_json cimport Cursor, Text, is_text
 
-# A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone, no wish for announced addresses. standard says which dialect of the body.
+# A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body.
 # language_code is LanguageCode's, or NO_LANGUAGE.
 # is_signed: one of the ext fields is a Signature that is not empty. Only then the fields below it are set. ext is all ext
 # fields as they were sent: the JSON object with its brackets, or the pairs of a binary header. Its length is
@@ -17,6 +17,7 @@ cdef struct RouteRequest:
     int32_t opaque
     int32_t version
     bint standard
+    bint wants_announced  # addresses, whatever view the sender is in
     bint is_signed
     Text signature
     const uint8_t *ext
@@ -37,6 +38,7 @@ cdef struct Layout:
     int32_t version
     int language_code
     bint standard
+    bint wants_announced
     uint32_t signature_length  # 0: the header is not signed
     uint32_t before_signature  # of the bytes before_topic
     uint32_t before_ext

@@ -120,7 +120,7 @@ cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lo
     """Reactor thread only."""
     cdef size_t used = reactor.out_size
     pthread_mutex_lock(&reactor.routes_mutex)
-    lookup.view = view_of(reactor, connection, &lookup.request.topic)
+    lookup.view = view_of(reactor, connection, &lookup.request)
     write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
                  reactor.shared.limits.version, reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
     finish_lookup(reactor, connection, lookup, answer)
@@ -135,7 +135,7 @@ cdef void answer_in_output(Reactor *reactor, Connection *connection, Lookup *loo
     cdef size_t room
     cdef uint8_t *space
     pthread_mutex_lock(&reactor.routes_mutex)
-    lookup.view = view_of(reactor, connection, &lookup.request.topic)
+    lookup.view = view_of(reactor, connection, &lookup.request)
     room = answer_room(reactor.shared.routes, &lookup.request, lookup.view)
     space = output_space(connection, room) if connection.tls == NULL else <uint8_t *>malloc(room)
     if space != NULL:

@@ -7,6 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of
 from rocketns._fast.codec.compact_json cimport Text
+from rocketns._fast.codec.route_request cimport RouteRequest
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor
 from rocketns._fast.routes.slots cimport Routes
@@ -41,10 +42,11 @@ cdef inline int choose_view(const Reactor *reactor, const Connection *connection
     return first_flags_of(routes.view_networks, address)
 
 
-cdef inline int view_of(const Reactor *reactor, Connection *connection, const Text *topic) noexcept nogil:
+cdef inline int view_of(const Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
     """Reactor thread only, with `routes_mutex`. The number of the view that a lookup is answered for; 0: none."""
+    cdef const Text *topic = &request.topic
     cdef const Routes *routes = reactor.shared.routes
-    if routes.views == 0 or connection.is_known:
+    if routes.views == 0 or connection.is_known or request.wants_announced:
         return 0
     if connection.view_generation != routes.view_generation:
         connection.view, connection.view_generation = <unsigned char>choose_view(reactor, connection), routes.view_generation
