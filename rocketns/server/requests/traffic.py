@@ -7,8 +7,8 @@ class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
     __slots__ = (
-        "host", "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "received", "since_epoch_ms",
-        "standing", "version",
+        "host", "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "received",
+        "since_epoch_ms", "standing", "version",
     )  # fmt: skip
 
     def __init__(self, since_epoch_ms: int, host: str, *, is_announced: bool = False) -> None:
