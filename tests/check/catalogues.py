@@ -25,10 +25,10 @@ from rocketns.config.sections import OWN
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.doctor import arguments as doctor
-from rocketns.journal.reading.verifying import ChainDamage
 from rocketns.languages import parsers
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.pipeline.contract import meanings
+from rocketns.pipeline.storage.verifying import ChainDamage
 from rocketns.shadow import options as shadow
 from rocketns.tools import arguments as tools
 from tests.check.source import ROOT
