@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Callable
-
-import orjson
 
 from rocketns.errors import RocketnsError
 from rocketns.tools.decode.capture import PCAP_MAGICS, PCAPNG_MAGIC, Stream, streams
@@ -99,7 +98,7 @@ def _pairs(data: bytes) -> list[Stream]:
     found = []
     for number, line in enumerate(data.splitlines()[1:], 2):
         try:
-            pair = orjson.loads(line)
+            pair = json.loads(line)
             frames = [base64.b64decode(pair.get(name) or "") for name in ("request", "upstream", "own")]
             peer = str(pair["peer"])
         except (ValueError, TypeError, AttributeError, KeyError) as error:
