@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
             from rocketns.tools.access.run import run as access  # it reads policies, which other commands need not
 
             return access(options)
-        if options.command not in ONE_SERVER and (
+        if options.command not in (*ONE_SERVER, "views") and (
             wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)
         ):
             complain(f"rocketns {options.command}: {wrong}")
@@ -70,6 +70,13 @@ async def _run(options: Namespace, signer: Signer | None) -> int:
         if options.command in ONE_SERVER:
             server = _server(client, options.addr, options, signer)
             (status,) = await each([server], partial(ONE_SERVER[options.command], options))
+            return status
+        if options.command == "views":
+            from rocketns.tools.views import check  # it reads views, which other commands need not
+
+            if options.addr is None:
+                return await check(options, None)
+            (status,) = await each([_server(client, options.addr, options, signer)], partial(check, options))
             return status
         run = {"diff": diff, "top": top}[options.command]
         return await run(options, [_server(client, addr, options, signer) for addr in options.addrs])

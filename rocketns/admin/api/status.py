@@ -128,6 +128,10 @@ def _of_tables(seen: SeenTables) -> Iterator[ReasonRow]:
         names = [f"{row.broker}:{row.id}" for row in seen.brokers.rows if row.state == state]
         if names:
             yield reason("attention", state, message, names)
+    viewed = [f"{row.broker}:{row.id}" for row in seen.brokers.rows if row.view is not None]
+    if viewed:
+        yield reason("attention", "viewed", N_("Registered through a view, where brokers do not belong: %(names)s"),
+                     viewed)  # fmt: skip
     if seen.wiped:
         yield reason("attention", "wiped", N_("No topic takes messages, write permission is wiped: %(names)s"),
                      seen.wiped)  # fmt: skip
