@@ -133,10 +133,6 @@ class RegistrationCounts:
     total: int = 0
     repeated: int = 0
 
-    def count(self, *, repeated: bool) -> None:
-        self.total += 1
-        self.repeated += repeated
-
 
 @dataclass(slots=True)
 class NamesrvContext:

@@ -34,6 +34,9 @@ cdef enum:
     # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
     # count.
     HANDSHAKE_BYTES = 64 * 1024
+    # While a message of the handshake is not whole. OpenSSL makes room for as much as the message says, up to 131,396
+    # bytes and a third.
+    UNFINISHED_MESSAGE_BYTES = 240 * 1024
     TLS_BYTES = 16 * 1024
     OWNERS_MAX = READERS_MAX + 2  # of connections: the reactors, the handshake thread, control's loop
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes

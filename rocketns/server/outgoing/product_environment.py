@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
+from rocketns.logtext import LogLimiter
 from rocketns.processor.client import route_reply
 from rocketns.protocol.body.decoding import decode_topic_route_data
 from rocketns.protocol.body.route import TopicRouteData
@@ -29,7 +30,7 @@ SENT_MAX = 32
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 # Of the ext fields of a lookup, which wait with it. A larger lookup is answered as if there were no route.
 LOOKUP_CHARACTERS_MAX = 8 * 1024
-LOG_INTERVAL_S = 1.0  # peers choose how many lookups fail
+LOG_EVERY_S = 1.0  # peers choose how many lookups fail
 
 Answer = Callable[[Reply | None], None]
 Show = Callable[[TopicRouteData], None]
@@ -57,8 +58,7 @@ class ProductEnvironment:
         self._version = version
         self._waiting: Line[_Lookup] = Line(LOOKUPS_MAX)
         self._sent: set[asyncio.Task[None]] = set()
-        self._logged_s: float | None = None
-        self._unlogged = 0
+        self._lines = LogLimiter(LOG_EVERY_S)
 
     def ask(self, command: RemotingCommand, asker: Asker, answer: Answer, show: Show | None = None) -> None:
         """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later.
@@ -103,13 +103,10 @@ class ProductEnvironment:
         return None
 
     def _log_failure(self, error: RocketnsError) -> None:
-        now_s = asyncio.get_running_loop().time()
-        if self._logged_s is not None and now_s - self._logged_s < LOG_INTERVAL_S:
-            self._unlogged += 1
-            return
-        others = f" ({self._unlogged} more failed since the last such line)" if self._unlogged else ""
-        self._logged_s, self._unlogged = now_s, 0
-        log.info("get route info by topic from product environment failed: %s%s", error, others)
+        failures = self._lines.due(asyncio.get_running_loop().time())
+        if failures is not None:
+            others = f" ({failures - 1} more failed since the last such line)" if failures > 1 else ""
+            log.info("get route info by topic from product environment failed: %s%s", error, others)
 
     async def _ask_one(self, addr: str, lookup: _Lookup) -> Reply | None:
         fields: dict[str, str | None] = {"topic": lookup.topic, "acceptStandardJsonOnly": "true"}

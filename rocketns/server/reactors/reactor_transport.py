@@ -16,6 +16,7 @@ from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.config import Configuration
+from rocketns.logtext import LogLimiter
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
@@ -45,18 +46,15 @@ class RefusedProxies:
 
     def __init__(self) -> None:
         self.refused = 0
-        self._logged = 0
-        self._next_line_ms: int | None = None
+        self._lines = LogLimiter(PROXIES_LOGGED_EVERY_MS)
 
     def note(self, address: str, now_ms: int) -> None:
         """A header of the peer at ``address`` was refused."""
         self.refused += 1
-        if self._next_line_ms is not None and now_ms < self._next_line_ms:
-            return
-        log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
-                    "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load balancer, "
-                    "add its address", address, self.refused - self._logged)  # fmt: skip
-        self._logged, self._next_line_ms = self.refused, now_ms + PROXIES_LOGGED_EVERY_MS
+        if count := self._lines.due(now_ms):
+            log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
+                        "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load "
+                        "balancer, add its address", address, count)  # fmt: skip
 
 
 def _gone(packed: bytes) -> Peer:
