@@ -265,6 +265,7 @@ class NamesrvController:
     def _use_views(self, views: Views) -> None:
         """For reactors first, because they may lack memory: then nobody follows. No request is answered meanwhile."""
         self.core.publisher.use_views(views)
+        self.core.view_counts.renumber(self.core.context.views)
         self.core.context.views = views
 
     def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:

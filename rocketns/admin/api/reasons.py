@@ -183,6 +183,11 @@ def _of_brokers(own: Own, seen: SeenTables) -> Iterator[ReasonRow]:
         rows = [row for row in seen.brokers.rows if row.state == state]
         if rows:
             yield replace(of_brokers("attention", state, message, rows), remedy=remedy, commands=doctor)
+    viewed = [row for row in seen.brokers.rows if row.view is not None]
+    if viewed:
+        message = N_("Registered through a view, where brokers do not belong: %(names)s")
+        remedy = N_("Take their hosts out of the networks of views, or let them register at listenPort.")
+        yield replace(of_brokers("attention", "viewed", message, viewed), remedy=remedy)
     if seen.wiped:
         yield replace(
             reason("attention", "wiped", N_("No topic takes messages, write permission is wiped: %(names)s"),
