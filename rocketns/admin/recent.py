@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Annotated, NamedTuple, assert_never
 
-from rocketns.admin.view import View
+from rocketns.admin.view import ControlView
 from rocketns.config.properties import is_secret
 from rocketns.journal.record import KINDS
 from rocketns.processor.context import Now
@@ -309,7 +309,7 @@ def _topics(change: RecentChange) -> str:
 class Wiped:
     """What was counted last. For the loop of the management port."""
 
-    def __init__(self, view: View, recent: Recent) -> None:
+    def __init__(self, view: ControlView, recent: Recent) -> None:
         self._view = view
         self._recent = recent
         self._names: tuple[str, ...] = ()

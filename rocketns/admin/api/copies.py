@@ -1,4 +1,4 @@
-"""What control copies for the API, in slices: see `View.copy`."""
+"""What control copies for the API, in slices: see `ControlView.copy`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, LimitRow, MissingRow, PropertyRow, State, TopicRow
+from rocketns.admin.api.rows import (
+    BrokerStateRow,
+    ConnectionRow,
+    KvRow,
+    LimitRow,
+    MissingRow,
+    PropertyRow,
+    State,
+    TopicRow,
+)
 from rocketns.config import Configuration, properties
 from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
@@ -30,7 +39,7 @@ NAMED_BROKERS_MAX = 16
 class BrokersCopy:
     """All brokers by group and id, and the groups."""
 
-    rows: tuple[BrokerRow, ...]
+    rows: tuple[BrokerStateRow, ...]
     groups: int
     masterless: tuple[str, ...]
 
@@ -38,7 +47,7 @@ class BrokersCopy:
 def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     """All brokers of the routes. Sorting many would take too long in one step."""
     tables, now = facts.tables, facts.now()
-    rows: list[BrokerRow] = []
+    rows: list[BrokerStateRow] = []
     masterless: list[str] = []
     names = list(tables.broker_addr_table)
     for name in names:
@@ -51,20 +60,22 @@ def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     return BrokersCopy(tuple(rows), len(names), tuple(masterless))
 
 
-def _add_rows(rows: list[BrokerRow], tables: RouteTables, group: BrokerData, now: Now) -> Generator[None, None, None]:
+def _add_rows(
+    rows: list[BrokerStateRow], tables: RouteTables, group: BrokerData, now: Now
+) -> Generator[None, None, None]:
     ids = iter(sorted(group.broker_addrs) if len(group.broker_addrs) <= ROWS_AT_ONCE else list(group.broker_addrs))
     while some := list(islice(ids, ROWS_AT_ONCE)):
         rows += [_broker_row(tables, group, broker_id, now) for broker_id in some if broker_id in group.broker_addrs]
         yield
 
 
-def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now) -> BrokerRow:
+def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now) -> BrokerStateRow:
     addr = group.broker_addrs[broker_id]
     live = tables.live(group.cluster, addr)
     channel = None if live is None else live.channel
     version = None if channel is None else channel.version
     silent_ms = None if live is None else live.gap_ms(now.ms)
-    return BrokerRow(
+    return BrokerStateRow(
         cluster=group.cluster,
         broker=group.broker_name,
         id=broker_id,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rocketns.admin.api.copies import BrokersCopy
-from rocketns.admin.api.rows import BrokerRow, Level, LostRow, MissingRow, ReasonRow
+from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
 from rocketns.admin.recent import PAUSES_TOGETHER_MS, RecentChange, role_of
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import OWN, FleetState
@@ -279,7 +279,7 @@ def _settings(**values: str) -> tuple[str, ...]:
     return lines if all(line.isprintable() and len(line) <= COMMAND_CHARACTERS_MAX for line in lines) else ()
 
 
-def of_brokers(level: Level, name: str, message: str, brokers: Sequence[BrokerRow | LostRow]) -> ReasonRow:
+def of_brokers(level: Level, name: str, message: str, brokers: Sequence[BrokerStateRow | LostRow]) -> ReasonRow:
     """A reason with the ids of the brokers that it names."""
     ids = tuple(one.id for one in brokers[:NAMES_MAX])
     named = reason(level, name, message, [one.broker for one in brokers])

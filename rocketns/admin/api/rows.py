@@ -22,7 +22,7 @@ EpochMs = int | None
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerRow:
+class BrokerStateRow:
     """One broker: an id of a group at an address."""
 
     cluster: Annotated[Text, "of its group"]

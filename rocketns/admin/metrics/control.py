@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, histogram, single
+from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, histogram, single
 
 
-def _queues(scene: Scene) -> Iterator[Sample]:
+def _queues(scene: MetricsScene) -> Iterator[Sample]:
     yield ("requests",), scene.facts.waiting_requests
     yield ("unregistrations",), scene.facts.waiting_unregistrations
     yield ("files",), scene.facts.unwritten
     yield ("log",), 0 if scene.log is None else scene.log.waiting
 
 
-def _queue_bytes(scene: Scene) -> Iterator[Sample]:
+def _queue_bytes(scene: MetricsScene) -> Iterator[Sample]:
     yield ("requests",), scene.facts.waiting_bytes
     yield ("reactors",), scene.facts.reactors.queued_bytes
 

@@ -7,32 +7,32 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from rocketns import __version__
-from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, single
+from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, single
 from rocketns.fleet.comparing import FactKind
 from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.facts.facts import JournalFacts
 from rocketns.server.missing.asked import TOPICS_MAX
 
 
-def _brokers(scene: Scene) -> Iterator[Sample]:
+def _brokers(scene: MetricsScene) -> Iterator[Sample]:
     yield ("live",), scene.sizes.live
     yield ("late",), scene.sizes.late
     yield ("unconfirmed",), scene.sizes.unconfirmed
 
 
-def _bytes(scene: Scene) -> Iterator[Sample]:
+def _bytes(scene: MetricsScene) -> Iterator[Sample]:
     yield ("control",), scene.sizes.topic_bytes
     yield ("reactors",), scene.facts.slot_bytes
 
 
-def _name_servers(scene: Scene) -> Iterator[Sample]:
+def _name_servers(scene: MetricsScene) -> Iterator[Sample]:
     members = scene.facts.fleet.members
     readable = sum(member.is_readable for member in members)
     yield ("readable",), readable
     yield ("unreadable",), len(members) - readable
 
 
-def _disagreements(scene: Scene) -> Iterator[Sample]:
+def _disagreements(scene: MetricsScene) -> Iterator[Sample]:
     counted = Counter(item.kind for item in scene.facts.fleet.disagreements)
     for kind in FactKind:
         yield (kind.replace(" ", "_"),), counted[kind]
@@ -82,7 +82,7 @@ FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def _of_journal(read: Callable[[JournalFacts], float]) -> Callable[[Scene], Iterable[Sample]]:
+def _of_journal(read: Callable[[JournalFacts], float]) -> Callable[[MetricsScene], Iterable[Sample]]:
     """No sample without a journal."""
     return lambda s: [((), read(journal)) for journal in (s.facts.journal,) if journal is not None]
 
@@ -107,7 +107,7 @@ JOURNAL_FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def _build(_: Scene) -> Iterator[Sample]:
+def _build(_: MetricsScene) -> Iterator[Sample]:
     yield (__version__, platform.python_version(), platform.machine()), 1
 
 

@@ -8,12 +8,12 @@ from rocketns.admin.api import SOURCE
 from rocketns.admin.page import stream
 from rocketns.admin.page.files import PATHS as FILES
 from rocketns.admin.page.files import add_files
-from rocketns.admin.view import View
+from rocketns.admin.view import ControlView
 
 PATHS = (*FILES, stream.PATH)
 
 
-def add(app: web.Application, _: View) -> None:
+def add(app: web.Application, _: ControlView) -> None:
     """Control only, after the API."""
     add_files(app)
     stream.add_stream(app, app[SOURCE])
