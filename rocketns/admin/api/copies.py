@@ -17,6 +17,7 @@ from rocketns.admin.api.rows import (
     State,
     TopicRow,
 )
+from rocketns.admin.recent import DOUBTED
 from rocketns.config import Configuration, properties
 from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
@@ -84,6 +85,7 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         zone=group.zone_name,
         state=_state(live, now.ms),
         unconfirmed=None if live is None or live.doubt is None else live.doubt.reason,
+        why=None if live is None or live.doubt is None else DOUBTED[live.doubt.reason],
         since=None,
         last_heartbeat=_last_heartbeat(live, silent_ms, now),
         silent_ms=silent_ms,

@@ -66,9 +66,9 @@ FAMILIES: tuple[Family, ...] = (
                       "`channel_exception`, `channel_idle`: its connection ended; `unconfirmed`: silent since the "
                       "start; `refused`: its address refuses connections; and the other causes of the journal"}),
     counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
-            single(lambda s: s.tally.doubted)),
+            single(lambda s: s.tally.changes["doubted"])),
     counter("rocketns_min_broker_id_changes_total", "Changes of a group's smallest broker id.",
-            single(lambda s: s.tally.min_broker_changes)),
+            single(lambda s: s.tally.changes["min_broker_id"])),
     gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; 0 without peers.",
           _name_servers, {"state": "`readable`, or `unreadable`"}),
     gauge("rocketns_fleet_disagreements", "What the readable name servers disagree about. `rocketns diff` names it.",
@@ -76,9 +76,9 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_kv_namespaces", "Namespaces of the KV table.", single(lambda s: len(s.facts.kv))),
     gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
           single(lambda s: s.facts.kv_bytes)),
-    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", single(lambda s: s.tally.kv_changes)),
+    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", single(lambda s: s.tally.changes["kv"])),
     counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
-            single(lambda s: s.tally.config_changes)),
+            single(lambda s: s.tally.changes["config"])),
 )  # fmt: skip
 
 
