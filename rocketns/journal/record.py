@@ -265,7 +265,7 @@ COLUMNS = {
 }
 
 
-class Kind(NamedTuple):
+class RecordKind(NamedTuple):
     """What each reader does with one kind of record.
 
     ``restoring``: the columns from which a start restores the tables; None: it passes over the whole record.
@@ -291,34 +291,34 @@ _GROUP = ("gcluster", "zone", "acting")
 _ITEM = ("ns_key", "key", "val")
 _SEAL = ("prev", "hash")
 _REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
-KINDS: dict[str, Kind] = {
-    "start": Kind(("ns", "restored", "seeded", "observed")),
-    "stop": Kind(("since",), _SEAL),
-    "open": Kind(("ns", "file"), ("rotate_s",)),
-    "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), "{who} registered"),
-    "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
-    "down": Kind(MEMBER, ("gap", "cause", "asked"), "{who} is gone: {reason}{silent}"),
-    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"),
+KINDS: dict[str, RecordKind] = {
+    "start": RecordKind(("ns", "restored", "seeded", "observed")),
+    "stop": RecordKind(("since",), _SEAL),
+    "open": RecordKind(("ns", "file"), ("rotate_s",)),
+    "reg": RecordKind((*MEMBER, *_LIVE, *_GROUP), (), "{who} registered"),
+    "hb": RecordKind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
+    "down": RecordKind(MEMBER, ("gap", "cause", "asked"), "{who} is gone: {reason}{silent}"),
+    "doubt": RecordKind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"),
                   "{who} is unconfirmed: {reason}{silent}"),
-    "tput": Kind(("broker", "topics"), ("cause",), "{broker} has topics {topics} ({reason})"),
-    "tdel": Kind(("broker", "topics"), ("cause",), "{broker} no longer has topics {topics} ({reason})"),
-    "map": Kind(("broker", "maps"), (), "{broker} has queue mappings of {topics}"),
-    "kv": Kind(None, _ITEM, "KV item {names} {state}"),
-    "config": Kind(None, ("key", "val"), "property {names} {state}"),
-    "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
+    "tput": RecordKind(("broker", "topics"), ("cause",), "{broker} has topics {topics} ({reason})"),
+    "tdel": RecordKind(("broker", "topics"), ("cause",), "{broker} no longer has topics {topics} ({reason})"),
+    "map": RecordKind(("broker", "maps"), (), "{broker} has queue mappings of {topics}"),
+    "kv": RecordKind(None, _ITEM, "KV item {names} {state}"),
+    "config": RecordKind(None, ("key", "val"), "property {names} {state}"),
+    "snap": RecordKind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
                   "looked", "no_topics"),
                  ("doubt", "listed", *_ITEM)),
-    "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
-    "drop": Kind((), ("lost",)),
-    "alive": Kind(None),
-    "stall": Kind(None, ("ms",), "this name server did not run for {time}"),
-    "group": Kind(("broker", *_GROUP)),
-    "list": Kind(None, ("cluster", "broker", "listed")),
-    "live": Kind(("cluster", "live", *_LIVE)),
-    "seal": Kind(None, _SEAL),
-    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"),
+    "lookup": RecordKind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
+    "drop": RecordKind((), ("lost",)),
+    "alive": RecordKind(None),
+    "stall": RecordKind(None, ("ms",), "this name server did not run for {time}"),
+    "group": RecordKind(("broker", *_GROUP)),
+    "list": RecordKind(None, ("cluster", "broker", "listed")),
+    "live": RecordKind(("cluster", "live", *_LIVE)),
+    "seal": RecordKind(None, _SEAL),
+    "admin": RecordKind(None, (*_REQUEST, "client", "result", "before", "after"),
                   "{address} sent {request}: {detail}"),
-    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"),
+    "refused": RecordKind(None, (*_REQUEST, "access", "reason", "enforced"),
                     "{address} {detail} {request}: {reason} ({count} requests)"),
 }  # fmt: skip
 

@@ -27,10 +27,10 @@ class Connection:
     host: str = "10.9.9.9"
     peer_names: tuple[str, ...] = ()
     place: tuple[str, str] = ("10.9.9.9", "10.9.9.9")
-    standing: object | None = None
+    evidence: object | None = None
 
-    def note_standing(self, standing: object) -> None:
-        self.standing = standing
+    def note_evidence(self, evidence: object) -> None:
+        self.evidence = evidence
 
 
 class InlineWriter(FileWriter):
