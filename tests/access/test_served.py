@@ -190,10 +190,7 @@ ONE_PRINCIPAL = """
 """
 
 
-@pytest.mark.parametrize(
-    ("network", "code"),
-    [("::/0", REFUSED), ("::ffff:0:0/96", codes.TOPIC_NOT_EXIST)],
-)
+@pytest.mark.parametrize(("network", "code"), [("::/0", REFUSED), ("::ffff:0:0/96", codes.TOPIC_NOT_EXIST)])
 def test_an_ipv4_peer_is_in_networks_of_ipv4_alone(start_guarded: StartGuarded, network: str, code: int) -> None:
     with start_guarded(ONE_PRINCIPAL.format(networks=[network])).connect() as client:
         assert [client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}).code for _ in range(2)] == [code, code]
