@@ -150,15 +150,15 @@ class Guard:
         return connection.is_announced and not self._trusts_announced
 
     def refuse_takeover(
-        self, connection: Connection, command: RemotingCommand, holder: str, principals: tuple[str, ...], now_ms: int
+        self, connection: Connection, command: RemotingCommand, incumbent: str, principals: tuple[str, ...], now_ms: int
     ) -> AccessVerdict:
-        """A registration would take an id away from the broker at ``holder``, and nothing allows it.
+        """A registration would take an id away from the broker at ``incumbent``, and nothing allows it.
 
         ``principals``: by whose right it may register.
         """
         decision, key = Decision(self.policy.takeover, RefusalReason.TAKEOVER), access_key_of(command)
         self._count(Access.BROKER, decision, key)
-        fields, who = (command.ext_fields or {}) | {HOLDER: holder}, AccessVerdict(principals=principals)
+        fields, who = (command.ext_fields or {}) | {HOLDER: incumbent}, AccessVerdict(principals=principals)
         return self._refuse(connection, AccessRequest(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:
