@@ -23,7 +23,7 @@ from rocketns.routeinfo.tables import RouteTables
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccessVerdict:
     """``error`` is None where the request is carried out. ``event``: what is to be told of it.
 
     ``principals`` and ``access_key``: whose request it is, as far as that is proven. A key that is only named, without
@@ -44,7 +44,7 @@ class Verdict:
         return self.principals[0] if self.principals else None
 
 
-PASS = Verdict()
+PASS = AccessVerdict()
 UNKNOWN_KEY = "unknown"
 
 
@@ -89,13 +89,15 @@ class Guard:
     def ask(
         self, connection: Connection, command: RemotingCommand, access: Access, now_ms: int,
         tables: RouteTables | None = None,
-    ) -> Verdict:  # fmt: skip
+    ) -> AccessVerdict:  # fmt: skip
         """May the peer ask for this? ``tables`` say which groups have the address that it names."""
         if self.policy.mode_of(access) is Mode.OFF:
             return PASS
         return self.ask_for(connection, command, access_request(command, access, tables), now_ms)
 
-    def ask_for(self, connection: Connection, command: RemotingCommand, asked: AccessRequest, now_ms: int) -> Verdict:
+    def ask_for(
+        self, connection: Connection, command: RemotingCommand, asked: AccessRequest, now_ms: int
+    ) -> AccessVerdict:
         """May the peer do this with the request?"""
         mode = self.policy.mode_of(asked.access)
         if mode is Mode.OFF:
@@ -103,7 +105,7 @@ class Guard:
         evidence = self._evidence(connection, command)
         decision = self._within_rate(decide(self.policy, asked, evidence), now_ms)
         self._count(asked.access, decision, evidence.key)
-        who = Verdict(
+        who = AccessVerdict(
             principals=tuple(one.name for one in decision.principals),
             access_key=evidence.key if evidence.signed is Signed.RIGHT else None,
         )
@@ -134,7 +136,7 @@ class Guard:
         """The peer's host. None for that of a PROXY header which anybody could have sent."""
         return None if self._is_anybodys(connection) else connection.address.rpartition(":")[0]
 
-    def told(self, connection: Connection) -> tuple[str, str]:
+    def recorded_address(self, connection: Connection) -> tuple[str, str]:
         """The peer's host and address, as records have them: those of the socket where anybody could announce others.
         The socket's port is not known then.
         """
@@ -148,31 +150,31 @@ class Guard:
         return connection.is_announced and not self._trusts_announced
 
     def refuse_takeover(
-        self, connection: Connection, command: RemotingCommand, holder: str, principals: tuple[str, ...], now_ms: int
-    ) -> Verdict:
-        """A registration would take an id away from the broker at ``holder``, and nothing allows it.
+        self, connection: Connection, command: RemotingCommand, incumbent: str, principals: tuple[str, ...], now_ms: int
+    ) -> AccessVerdict:
+        """A registration would take an id away from the broker at ``incumbent``, and nothing allows it.
 
         ``principals``: by whose right it may register.
         """
         decision, key = Decision(self.policy.takeover, RefusalReason.TAKEOVER), access_key_of(command)
         self._count(Access.BROKER, decision, key)
-        fields, who = (command.ext_fields or {}) | {HOLDER: holder}, Verdict(principals=principals)
+        fields, who = (command.ext_fields or {}) | {HOLDER: incumbent}, AccessVerdict(principals=principals)
         return self._refuse(connection, AccessRequest(command.code, Access.BROKER), who, key, decision, fields, now_ms)
 
     def _evidence(self, connection: Connection, command: RemotingCommand) -> Evidence:
-        standing = connection.standing
-        if not isinstance(standing, PeerEvidence) or standing.policy() is not self.policy:
-            standing = PeerEvidence.of(self.policy, connection, trusts_announced=self._trusts_announced)
-            connection.note_standing(standing)
-        return standing.with_signature(command, self.policy.secrets)
+        found = connection.evidence
+        if not isinstance(found, PeerEvidence) or found.policy() is not self.policy:
+            found = PeerEvidence.of(self.policy, connection, trusts_announced=self._trusts_announced)
+            connection.note_evidence(found)
+        return found.with_signature(command, self.policy.secrets)
 
     def _refuse(
-        self, connection: Connection, asked: AccessRequest, who: Verdict, key: str | None, decision: Decision,
+        self, connection: Connection, asked: AccessRequest, who: AccessVerdict, key: str | None, decision: Decision,
         fields: Mapping[str, str | None] | None, now_ms: int,
-    ) -> Verdict:  # fmt: skip
+    ) -> AccessVerdict:  # fmt: skip
         """``key``: that the request names."""
         reason = decision.reason or RefusalReason.NO_EVIDENCE
-        host = self.told(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
+        host = self.recorded_address(connection)[0] if self._is_anybodys(connection) else shown_host(connection.address)
         refused = RefusalKind(host, asked.code, asked.access, reason, who.principal, key,
                           is_enforced=decision.is_refused)  # fmt: skip
         event = self.refusals.note(refused, fields, now_ms)

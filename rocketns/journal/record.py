@@ -265,7 +265,7 @@ COLUMNS = {
 }
 
 
-class Kind(NamedTuple):
+class RecordKind(NamedTuple):
     """What each reader does with one kind of record.
 
     ``restoring``: the columns from which a start restores the tables; None: it passes over the whole record.
@@ -289,32 +289,32 @@ _GROUP = ("gcluster", "zone", "acting")
 _ITEM = ("ns_key", "key", "val")
 _SEAL = ("prev", "hash")
 _REQUEST = ("code", "from_host", "principal", "access_key", "fields", "n")
-KINDS: dict[str, Kind] = {
-    "start": Kind(("ns", "restored", "seeded", "observed")),
-    "stop": Kind(("since",), _SEAL),
-    "open": Kind(("ns", "file"), ("rotate_s",)),
-    "reg": Kind((*MEMBER, *_LIVE, *_GROUP)),
-    "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
-    "down": Kind(MEMBER, ("gap", "cause", "asked")),
-    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt")),
-    "tput": Kind(("broker", "topics"), ("cause",)),
-    "tdel": Kind(("broker", "topics"), ("cause",)),
-    "map": Kind(("broker", "maps")),
-    "kv": Kind(None, _ITEM),
-    "config": Kind(None, ("key", "val")),
-    "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
+KINDS: dict[str, RecordKind] = {
+    "start": RecordKind(("ns", "restored", "seeded", "observed")),
+    "stop": RecordKind(("since",), _SEAL),
+    "open": RecordKind(("ns", "file"), ("rotate_s",)),
+    "reg": RecordKind((*MEMBER, *_LIVE, *_GROUP)),
+    "hb": RecordKind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
+    "down": RecordKind(MEMBER, ("gap", "cause", "asked")),
+    "doubt": RecordKind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt")),
+    "tput": RecordKind(("broker", "topics"), ("cause",)),
+    "tdel": RecordKind(("broker", "topics"), ("cause",)),
+    "map": RecordKind(("broker", "maps")),
+    "kv": RecordKind(None, _ITEM),
+    "config": RecordKind(None, ("key", "val")),
+    "snap": RecordKind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
                   "looked", "no_topics"),
                  ("doubt", "listed", *_ITEM)),
-    "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
-    "drop": Kind((), ("lost",)),
-    "alive": Kind(None),
-    "stall": Kind(None, ("ms",)),
-    "group": Kind(("broker", *_GROUP)),
-    "list": Kind(None, ("cluster", "broker", "listed")),
-    "live": Kind(("cluster", "live", *_LIVE)),
-    "seal": Kind(None, _SEAL),
-    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after")),
-    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced")),
+    "lookup": RecordKind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
+    "drop": RecordKind((), ("lost",)),
+    "alive": RecordKind(None),
+    "stall": RecordKind(None, ("ms",)),
+    "group": RecordKind(("broker", *_GROUP)),
+    "list": RecordKind(None, ("cluster", "broker", "listed")),
+    "live": RecordKind(("cluster", "live", *_LIVE)),
+    "seal": RecordKind(None, _SEAL),
+    "admin": RecordKind(None, (*_REQUEST, "client", "result", "before", "after")),
+    "refused": RecordKind(None, (*_REQUEST, "access", "reason", "enforced")),
 }  # fmt: skip
 
 

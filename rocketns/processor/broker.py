@@ -132,10 +132,7 @@ def _with_room(
 
 
 def _checked_fingerprint(
-    context: NamesrvContext,
-    header: RegisterBrokerRequestHeader,
-    command: RemotingCommand,
-    peer: Connection,
+    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, peer: Connection
 ) -> BodyFingerprint | None:
     """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
     body, made = command.data, None

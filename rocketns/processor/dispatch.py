@@ -24,7 +24,7 @@ def process(context: NamesrvContext, command: RemotingCommand, peer: Connection,
     known = len(context.events)
     reply = _answered(context, command, peer, now)
     if request_of(command.code).access is Access.ADMIN and not context.cluster_test:
-        sender = AdminSender(*context.guard.told(peer), context.principal, context.access_key)
+        sender = AdminSender(*context.guard.recorded_address(peer), context.principal, context.access_key)
         has_changed = len(context.events) > known
         context.note(context.trail.requested(command, sender, reply.code, now.ms, has_changed=has_changed))
     return reply

@@ -35,7 +35,7 @@ NUMBER_CHARACTERS_MAX = 8192
 BLOCKS_MAX = 100_000
 """Topics of one registration. A plain one of 16 MiB has room for fewer, as brokers write them."""
 
-ODD_VALUES_MAX = 10_000
+CONVERTED_VALUES_MAX = 10_000
 """Topics of one table, or entries of one map of queue ids, whose values are not plain numbers."""
 
 FILTER_SERVERS_MAX = 10_000

@@ -44,10 +44,7 @@ from rocketns.protocol.bounds import (
 
 # NettyDecoder and RemotingCommand.decode: total length, then one word of serialize type and header length.
 FRAME_HEAD = Struct(
-    "length" / Int32sb,
-    "serialize_type" / Int8ub,
-    Check(this.serialize_type <= 1),
-    "header_length" / Int24ub,
+    "length" / Int32sb, "serialize_type" / Int8ub, Check(this.serialize_type <= 1), "header_length" / Int24ub
 )
 
 # RocketMQSerializable.readStr: the limit of every length is the length of the section that the string is in.
@@ -124,9 +121,7 @@ class Blocks(Construct):  # type: ignore[misc]
 
 def _blocks(bytes_min: int, most: int) -> Any:
     return Struct(
-        "count" / Rebuild(Int32sb, len_(this.blocks)),
-        Check(this.count <= most),
-        "blocks" / Blocks(bytes_min),
+        "count" / Rebuild(Int32sb, len_(this.blocks)), Check(this.count <= most), "blocks" / Blocks(bytes_min)
     )
 
 

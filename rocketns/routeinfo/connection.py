@@ -68,10 +68,10 @@ class Connection(Protocol):
         """The subject and the alternative names of the peer's certificate. Empty unless one was shown and verified."""
 
     @property
-    def standing(self) -> object | None:
-        """From the last call of `note_standing`; None before."""
+    def evidence(self) -> object | None:
+        """From the last call of `note_evidence`; None before."""
 
-    def note_standing(self, standing: object) -> None:
+    def note_evidence(self, evidence: object) -> None:
         """What access control found of the peer: it is the same for each request of the connection."""
 
     @property

@@ -14,14 +14,7 @@ from dataclasses import dataclass, field
 
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import PERM_WRITE
-from rocketns.routeinfo.events import (
-    BrokerDown,
-    Cause,
-    Event,
-    MinBrokerIdChanged,
-    TopicsDeleted,
-    TopicsPut,
-)
+from rocketns.routeinfo.events import BrokerDown, Cause, Event, MinBrokerIdChanged, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 
 

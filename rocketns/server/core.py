@@ -23,7 +23,6 @@ from rocketns.protocol.body.register_broker_body import (
     Body,
     RegisterBrokerBody,
     decode_register_broker_body,
-    read_compact,
 )
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import RouteTables
@@ -123,11 +122,10 @@ class KnownTopicsReader:
     def decode(
         self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
     ) -> RegisterBrokerBody:
-        def shortcut(
-            data: bytes | bytearray | memoryview, compressed: bool, mappings: bool
-        ) -> RegisterBrokerBody | None:
-            return read_compact(data, compressed, mappings, PublishedTopics(self._slots, broker_name))
-
         return decode_register_broker_body(
-            body, compressed=compressed, version=version, now_ms=now_ms, shortcut=shortcut
+            body,
+            compressed=compressed,
+            version=version,
+            now_ms=now_ms,
+            known=lambda: PublishedTopics(self._slots, broker_name),
         )

@@ -17,7 +17,7 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client, eventually
 from rocketns.access.classes import Access, Mode
-from rocketns.access.guard import Guard, Verdict
+from rocketns.access.guard import AccessVerdict, Guard
 from rocketns.access.policy import OPEN
 from rocketns.access.policy_file import read_policy
 from rocketns.access.principal import Principal
@@ -190,10 +190,7 @@ ONE_PRINCIPAL = """
 """
 
 
-@pytest.mark.parametrize(
-    ("network", "code"),
-    [("::/0", REFUSED), ("::ffff:0:0/96", codes.TOPIC_NOT_EXIST)],
-)
+@pytest.mark.parametrize(("network", "code"), [("::/0", REFUSED), ("::ffff:0:0/96", codes.TOPIC_NOT_EXIST)])
 def test_an_ipv4_peer_is_in_networks_of_ipv4_alone(start_guarded: StartGuarded, network: str, code: int) -> None:
     with start_guarded(ONE_PRINCIPAL.format(networks=[network])).connect() as client:
         assert [client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}).code for _ in range(2)] == [code, code]
@@ -325,7 +322,7 @@ POLICY_GUARD = """
 """
 
 
-def judged(mode: str, fields: dict[str, str], host: str) -> Verdict:
+def judged(mode: str, fields: dict[str, str], host: str) -> AccessVerdict:
     guard = Guard(read_policy("access.toml", whole(POLICY_GUARD.format(mode=mode)), lambda _: ""))
     request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, dict(fields), None)
     return guard.ask(Connection(f"{host}:1", host=host), request, Access.ADMIN, 0)
@@ -372,8 +369,8 @@ def test_a_refusal_names_the_socket_of_a_peer_that_announced_itself(socket_host:
     by_anybody = Guard(policy).ask(peer, request, Access.ADMIN, 0).event
     assert by_anybody is not None
     assert by_anybody.host == told
-    assert Guard(policy).told(peer) == (told, told)
-    assert Guard(policy, trusts_announced=True).told(peer) == ("10.9.9.9", "10.9.9.9:1")
+    assert Guard(policy).recorded_address(peer) == (told, told)
+    assert Guard(policy, trusts_announced=True).recorded_address(peer) == ("10.9.9.9", "10.9.9.9:1")
 
 
 # A policy that changes while the server runs.

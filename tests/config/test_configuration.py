@@ -57,8 +57,7 @@ def test_passwords_are_not_shown_and_stay_in_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [(None, "Cannot read the configuration file"), (b"a=\\u12", "is not a Java properties file")],
+    ("text", "message"), [(None, "Cannot read the configuration file"), (b"a=\\u12", "is not a Java properties file")]
 )
 def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: bytes | None, message: str) -> None:
     """B244: exit status 255."""

@@ -72,8 +72,7 @@ def test_limits_have_their_own_prefix_and_javas_frame_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [(0, 0, (32_768, 65_536)), (20, 10, (10, 20)), (0, 100, (100, 32_768))],
+    ("low", "high", "expected"), [(0, 0, (32_768, 65_536)), (20, 10, (10, 20)), (0, 100, (100, 32_768))]
 )
 def test_the_lower_water_mark_is_the_lower_one(low: int, high: int, expected: tuple[int, int]) -> None:
     """Whichever of the two properties is set."""
@@ -197,8 +196,7 @@ def test_the_mode_is_one_of_three_words(tmp_path: Path, text: str, mode: TlsMode
 
 
 @pytest.mark.parametrize(
-    ("text", "auth"),
-    [("optional", ClientAuth.OPTIONAL), ("REQUIRE", ClientAuth.REQUIRE), ("x", ClientAuth.NONE)],
+    ("text", "auth"), [("optional", ClientAuth.OPTIONAL), ("REQUIRE", ClientAuth.REQUIRE), ("x", ClientAuth.NONE)]
 )
 def test_client_authentication_is_one_of_three_words_in_any_case(tmp_path: Path, text: str, auth: ClientAuth) -> None:
     """B075."""
@@ -252,8 +250,7 @@ def test_an_id_that_is_no_folder_name_stops_the_start(tmp_path: Path, ns: str) -
 
 
 @pytest.mark.parametrize(
-    ("bind_address", "expected"),
-    [("10.0.0.1", "10.0.0.1_9876"), ("fe80::1%eth0", "fe80--1-eth0_9876")],
+    ("bind_address", "expected"), [("10.0.0.1", "10.0.0.1_9876"), ("fe80::1%eth0", "fe80--1-eth0_9876")]
 )
 def test_the_id_is_host_and_port_by_default(bind_address: str, expected: str) -> None:
     assert JournalConfig().ns(bind_address, 9876) == expected
@@ -281,12 +278,7 @@ def test_an_announced_address_that_cannot_be_one_stops_the_start(text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "at"),
-    [
-        (":8080", ("10.0.0.1", 8080)),
-        ("127.0.0.1:8080", ("127.0.0.1", 8080)),
-        (":::8080", ("::", 8080)),
-    ],
+    ("text", "at"), [(":8080", ("10.0.0.1", 8080)), ("127.0.0.1:8080", ("127.0.0.1", 8080)), (":::8080", ("::", 8080))]
 )
 def test_the_address_server_listens_at_a_host_and_port_or_at_a_port(text: str, at: tuple[str, int]) -> None:
     assert config(addressServer=text).address_server_at("10.0.0.1") == at

@@ -121,8 +121,7 @@ def test_a_full_table_still_remembers_what_came_last() -> None:
 MAPPED = IPv6Address("::ffff:0:0")
 addresses_4 = st.builds(IPv4Address, st.integers(0, 2**32 - 1))
 addresses_6 = st.one_of(
-    st.builds(IPv6Address, st.integers(0, 2**128 - 1)),
-    addresses_4.map(lambda one: IPv6Address(int(MAPPED) + int(one))),
+    st.builds(IPv6Address, st.integers(0, 2**128 - 1)), addresses_4.map(lambda one: IPv6Address(int(MAPPED) + int(one)))
 )
 addresses = st.one_of(addresses_4, addresses_6)
 networks = st.one_of(

@@ -25,7 +25,7 @@ from rocketns.protocol import bounds, spec
 from rocketns.protocol.body import decoding as mapping
 from rocketns.protocol.body import register_broker_body as wrapper
 from rocketns.protocol.body.route import TopicTable, queue_data
-from rocketns.protocol.bounds import ODD_VALUES_MAX
+from rocketns.protocol.bounds import CONVERTED_VALUES_MAX
 from rocketns.protocol.json.fastjson import NumberText, as_int
 from tests.protocol.strategies import INT_MAX, INT_MIN, any_bytes, ints, json_texts, json_values, mutated, texts
 from tests.support import frames as reference
@@ -34,9 +34,7 @@ from tests.support.proxyheaders import tlv
 MAX = bounds.FRAME_SIZE_MAX_BYTES
 
 headers = st.one_of(
-    st.binary(max_size=40),
-    st.just(json_header(105, {"topic": "T"})),
-    st.just(binary_header(105, {"topic": "T"})),
+    st.binary(max_size=40), st.just(json_header(105, {"topic": "T"})), st.just(binary_header(105, {"topic": "T"}))
 )
 valid_frames = st.builds(frame, headers, st.binary(max_size=40), st.sampled_from([JSON, ROCKETMQ]))
 hostile_frames = st.builds(
@@ -278,13 +276,13 @@ def test_queue_ids_are_those_of_the_reference(ids: dict[str, Any]) -> None:
 
 
 def test_odd_values_have_a_limit() -> None:
-    table = {str(number): "5" for number in range(ODD_VALUES_MAX)}
-    assert len(json_beans.id_map(table, as_int)) == ODD_VALUES_MAX
+    table = {str(number): "5" for number in range(CONVERTED_VALUES_MAX)}
+    assert len(json_beans.id_map(table, as_int)) == CONVERTED_VALUES_MAX
     with pytest.raises(ValueError, match="more than"):
         json_beans.id_map(table | {"x": "5"}, as_int)
     odd_topic = wrapper._topic_config
     with pytest.raises(ValueError, match="more than"):
-        json_beans.topic_tables({str(number): {"perm": "6"} for number in range(ODD_VALUES_MAX + 1)},
+        json_beans.topic_tables({str(number): {"perm": "6"} for number in range(CONVERTED_VALUES_MAX + 1)},
                                 queue_data, odd_topic, 16, 6)  # fmt: skip
 
 
@@ -373,5 +371,5 @@ COMPILED = re.compile(r"^    ([A-Z][A-Z0-9_]*) = ([0-9][0-9_]*)\s*(?:#.*)?$", re
 def test_bounds_of_the_same_name_are_the_same_in_compiled_code_and_in_python() -> None:
     sources = [path.read_text("utf-8") for path in Path(wire.__file__).parents[1].rglob("*.p[yx][xd]")]
     found = {(name, int(text)) for source in sources for name, text in COMPILED.findall(source) if name in vars(bounds)}
-    assert {"BLOCKS_MAX", "ODD_VALUES_MAX"} <= {name for name, _ in found}
+    assert {"BLOCKS_MAX", "CONVERTED_VALUES_MAX"} <= {name for name, _ in found}
     assert found <= vars(bounds).items()

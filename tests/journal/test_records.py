@@ -37,17 +37,7 @@ from rocketns.routeinfo.events import (
 from rocketns.routeinfo.tables import RouteTables
 from tests.journal.memory import BOOT_MS, MemoryWriter, Told, memory_journal
 from tests.journal.replay import Record, check_columns, check_sequence
-from tests.routeinfo.manager import (
-    ADDR,
-    BROKER,
-    CLUSTER,
-    MASTER,
-    NORMAL,
-    VERSION,
-    Broker,
-    Manager,
-    table_of,
-)
+from tests.routeinfo.manager import ADDR, BROKER, CLUSTER, MASTER, NORMAL, VERSION, Broker, Manager, table_of
 
 KEY = {"cluster": CLUSTER, "broker": BROKER, "addr": ADDR, "bid": 0}
 TOLD = {"dvt": VERSION.timestamp, "dvc": 1, "dvs": 0}

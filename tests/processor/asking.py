@@ -26,10 +26,10 @@ class Connection:
     is_announced: bool = False
     host: str = "10.9.9.9"
     peer_names: tuple[str, ...] = ()
-    standing: object | None = None
+    evidence: object | None = None
 
-    def note_standing(self, standing: object) -> None:
-        self.standing = standing
+    def note_evidence(self, evidence: object) -> None:
+        self.evidence = evidence
 
 
 class InlineWriter(FileWriter):

@@ -19,11 +19,7 @@ from rocketns.access.principal import Principal
 from rocketns.journal.buffer import LARGE_BYTES
 from rocketns.journal.encoding import request_record
 from rocketns.processor.context import Now
-from rocketns.processor.trail import (
-    DETAILED_PER_SECOND_MAX,
-    EVERYBODY,
-    SENDERS_MAX,
-)
+from rocketns.processor.trail import DETAILED_PER_SECOND_MAX, EVERYBODY, SENDERS_MAX
 from rocketns.protocol.codes import ResponseCode
 from rocketns.protocol.command import Reply
 from rocketns.routeinfo.admission import PrincipalBounds

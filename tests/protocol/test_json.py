@@ -130,12 +130,7 @@ def test_numeric_maps_are_sorted_by_number_in_both_modes(members: dict[int, str]
 
 @pytest.mark.parametrize(
     ("value", "standard"),
-    [
-        (2**53 - 1, 2**53 - 1),
-        (2**53, str(2**53)),
-        (-(2**53) + 1, -(2**53) + 1),
-        (-(2**53), str(-(2**53))),
-    ],
+    [(2**53 - 1, 2**53 - 1), (2**53, str(2**53)), (-(2**53) + 1, -(2**53) + 1), (-(2**53), str(-(2**53)))],
 )
 def test_standard_mode_quotes_longs_a_browser_cannot_hold(value: int, standard: int | str) -> None:
     """B092."""

@@ -26,11 +26,11 @@ from rocketns.protocol.body.route import DataVersion, TopicQueueMappingInfo
 from rocketns.protocol.bounds import (
     BLOCK_BYTES_MAX,
     BLOCKS_MAX,
+    CONVERTED_VALUES_MAX,
     FILTER_SERVERS_MAX,
     INFLATED_BYTES_MAX,
     INFLATED_RATIO_MAX,
     LENIENT_BYTES_MAX,
-    ODD_VALUES_MAX,
     QUEUE_DATAS_MAX,
 )
 from rocketns.protocol.codes import V3_0_11, V5_0_0, V5_5_0
@@ -187,7 +187,7 @@ def table_of(count: int, fields: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("most", "fields"), [(BLOCKS_MAX, "{}"), (BLOCKS_MAX, '{"topicName":"a"}'), (ODD_VALUES_MAX, '{"perm":"6"}')]
+    ("most", "fields"), [(BLOCKS_MAX, "{}"), (BLOCKS_MAX, '{"topicName":"a"}'), (CONVERTED_VALUES_MAX, '{"perm":"6"}')]
 )
 def test_a_registration_has_a_limit_of_topics(most: int, fields: str) -> None:
     """Whichever parser reads it; and a lower one of topics whose numbers are not written as numbers."""

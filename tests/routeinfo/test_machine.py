@@ -21,24 +21,10 @@ from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMap
 from rocketns.protocol.headers import RegisterBrokerRequestHeader
 from rocketns.routeinfo import liveness, registration
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.registration import (
-    BrokerRegistration,
-    RegisterBrokerResult,
-    register_broker,
-)
+from rocketns.routeinfo.registration import BrokerRegistration, RegisterBrokerResult, register_broker
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
-from tests.routeinfo.manager import (
-    MASTER,
-    SLAVE,
-    WRITE,
-    Broker,
-    Manager,
-    Replay,
-    check_tables,
-    check_views,
-    table_of,
-)
+from tests.routeinfo.manager import MASTER, SLAVE, WRITE, Broker, Manager, Replay, check_tables, check_views, table_of
 from tests.support.profile import new_seed, run_machine
 
 SEED = new_seed()

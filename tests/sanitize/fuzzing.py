@@ -8,13 +8,16 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast.codec.register_body import parse_compressed, parse_json
+from rocketns._fast.codec import registration_blocks
+from rocketns._fast.codec.register_body import parse_json
 from rocketns._fast.routes.known_topics import PublishedTopics
+from rocketns.protocol.body.register_broker_body import BLOCK_LIMITS
 from rocketns.protocol.body.route import queue_data
 from rocketns.protocol.codes import SerializeType
 from tests.compiled.parts import answer
@@ -97,7 +100,11 @@ def compare(world: PublishedWorld, samples: list[bytes]) -> int:
 def run_bodies(world: PublishedWorld, count: int, seconds: float, seed: int) -> None:
     """Plain and compressed bodies, with and without slots, each for its part of the time."""
     plain = partial(parse_json, queue_data=queue_data)
-    blocks = partial(parse_compressed, mappings=True, queue_data=queue_data)
+
+    def blocks(body: bytes, known: PublishedTopics | None = None) -> object:
+        with suppress(ValueError):
+            return registration_blocks.read(body, True, BLOCK_LIMITS, queue_data, known)
+        return None
 
     def known() -> PublishedTopics:
         return PublishedTopics(world.slots, "ba")

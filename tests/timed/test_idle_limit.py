@@ -17,13 +17,7 @@ from tests.support.proxyheaders import SIGNATURE, v1
 from tests.support.tlsclient import TlsPeer
 from tests.support.tlsfiles import tls_properties
 from tests.timed.conftest import TimedServerFactory
-from tests.timed.steps import (
-    SECOND,
-    is_open,
-    pass_time,
-    wait_for_bytes,
-    wait_for_connections,
-)
+from tests.timed.steps import SECOND, is_open, pass_time, wait_for_bytes, wait_for_connections
 
 LIMIT = 120 * SECOND
 
@@ -68,11 +62,7 @@ def tls_server(timed_server: TimedServerFactory, tmp_path: Path) -> TimedServer:
     return timed_server(**tls_properties(files), **{"rocketns.progressSeconds": 0})
 
 
-@pytest.mark.parametrize(
-    "start",
-    [HELLO[:100], PROXY, SIGNATURE + b"\x21"],
-    ids=["a hello", "v1 and nothing", "v2"],
-)
+@pytest.mark.parametrize("start", [HELLO[:100], PROXY, SIGNATURE + b"\x21"], ids=["a hello", "v1 and nothing", "v2"])
 def test_a_peer_that_stalls(tls_server: TimedServer, start: bytes) -> None:
     """B058, B060, B064: its connection closes at the idle limit like any other, and its bytes no longer count."""
     with tls_server.connect() as client:

@@ -15,7 +15,7 @@ def topic_tables(
     """The queues by key, and the names of topics that differ from their key.
 
     ``odd_topic`` makes name and queues of a topic that is no object of plain numbers. ValueError where there are more
-    of those than bounds.ODD_VALUES_MAX.
+    of those than bounds.CONVERTED_VALUES_MAX.
     """
 
 def id_map(ids: dict[str, Any], odd_int: Callable[[Any], int]) -> dict[int, int]:

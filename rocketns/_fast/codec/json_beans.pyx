@@ -4,7 +4,7 @@ Each takes what brokers write at some 100 ns a value, and gives anything else to
 """
 
 cdef enum:
-    ODD_VALUES_MAX = 10_000  # each is some microseconds of Python
+    CONVERTED_VALUES_MAX = 10_000  # each is some microseconds of Python
     INT_MAX = 0x7FFFFFFF
     DIGITS_MAX = 9  # so many digits are an int for sure
 
@@ -33,8 +33,8 @@ cdef inline bint is_plain_topic(dict fields, read, write, perm, flag) except -1:
 
 cdef inline int count_odd(int *odd_values) except -1:
     odd_values[0] += 1
-    if odd_values[0] > ODD_VALUES_MAX:
-        raise ValueError(f"more than {ODD_VALUES_MAX} values that are no plain numbers")
+    if odd_values[0] > CONVERTED_VALUES_MAX:
+        raise ValueError(f"more than {CONVERTED_VALUES_MAX} values that are no plain numbers")
     return 0
 
 

@@ -26,14 +26,3 @@ def parse_json(
     is not called for every topic: topics of one body with equal numbers may share one result. Topics that ``known``
     knows unchanged are counted, not returned.
     """
-
-def parse_compressed(
-    inflated: bytes | bytearray | memoryview,
-    mappings: bool,
-    queue_data: Callable[[int, int, int, int], Queues],
-    known: KnownTopics | None = None,
-) -> Parsed[Queues] | None:
-    """Parses the inflated blocks of a compressed one likewise. ``mappings``: the section of static topics must follow.
-
-    Static topics are declined in this form.
-    """

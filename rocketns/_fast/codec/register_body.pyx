@@ -1,7 +1,7 @@
-"""The body of REGISTER_BROKER: what a broker says of its topics (Java: RegisterBrokerBody, plain and compressed).
+"""The plain body of REGISTER_BROKER: what a broker says of its topics (Java: RegisterBrokerBody).
 
-The compiled twin of ``rocketns.protocol.body.register_broker_body.decode_register_broker_body``, called without a
-shortcut; tests/fast/test_register_body.py compares the two. This parser takes what brokers write. It declines
+The compiled twin of ``rocketns.protocol.body.register_broker_body.decode_register_broker_body``, called for JSON
+of another form; tests/fast/test_register_body.py compares the two. This parser takes what brokers write. It declines
 everything else, valid or not, and the twin then decides. The map of static topics is returned as bytes: the twin reads
 those. The functions that scan text do not need the GIL; only `_Body` makes Python objects.
 """
@@ -15,11 +15,9 @@ from rocketns._fast.codec.compact_json cimport (
     MEMBER, NO_MORE, Cursor, Member, Text, is_ascii, is_text, left, next_item, next_member, same_text, scan_text,
     skip_brackets, skip_value, take, take_bytes
 )
-from rocketns._fast.codec.topic_config cimport Topic, Version, scan_line, scan_topic, scan_version
-from rocketns._fast.codec.wire cimport read_uint32
+from rocketns._fast.codec.topic_config cimport Topic, Version, scan_topic, scan_version
 
 cdef enum:
-    LENGTH_BYTES = 4
     BLOCKS_MAX = 100_000
     FILTER_SERVERS_MAX = 10_000
     KINDS = 32
@@ -28,26 +26,6 @@ cdef enum:
 cdef class KnownTopics:
     cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
         return NEW
-
-
-cdef inline bint take_count(Cursor *cursor, uint32_t *count) noexcept nogil:
-    """Reads a big-endian word."""
-    if left(cursor) < LENGTH_BYTES:
-        return False
-    count[0] = read_uint32(cursor.at)
-    cursor.at += LENGTH_BYTES
-    return True
-
-
-cdef inline bint take_block(Cursor *cursor, Cursor *block) noexcept nogil:
-    """Reads a length and makes a cursor of as many bytes. A negative length reads as 2**31 or more."""
-    cdef uint32_t length
-    if not take_count(cursor, &length) or length > left(cursor):
-        return False
-    block.at = cursor.at
-    cursor.at += length
-    block.end = cursor.at
-    return True
 
 
 cdef inline object text_of(const Text *text):
@@ -204,32 +182,6 @@ cdef class _Body:
                 return False
             seen |= bit
 
-    cdef bint read_lines(self, Cursor *cursor) except -1:
-        cdef Topic topic
-        cdef Cursor line
-        cdef uint32_t count
-        if not take_count(cursor, &count) or count > BLOCKS_MAX:
-            return False
-        for _ in range(count):
-            if not take_block(cursor, &line) or not scan_line(&line, &topic) or not self.add_topic(&topic):
-                return False
-        return True
-
-    cdef bint read_blocks(self, Cursor *cursor, bint mappings) except -1:
-        """Version, topics, filter servers and, with ``mappings``, an empty section of static topics."""
-        cdef Cursor block
-        cdef uint32_t count = 0
-        if not take_block(cursor, &block) or not scan_version(&block, &self.version) or left(&block) != 0:
-            return False
-        if not self.read_lines(cursor):
-            return False
-        if not take_block(cursor, &block) or not self.read_filters(&block) or left(&block) != 0:
-            return False
-        if mappings and (not take_count(cursor, &count) or count != 0):
-            return False
-        return left(cursor) == 0
-
-
 def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None):
     cdef Cursor cursor
     cdef _Body read = _Body(queue_data, known)
@@ -239,18 +191,5 @@ def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None
     cursor.end = cursor.at + body.shape[0]
     try:
         return read.result() if read.read_json(&cursor) else None
-    except UnicodeDecodeError:
-        return None
-
-
-def parse_compressed(const unsigned char[::1] inflated, bint mappings, queue_data, KnownTopics known=None):
-    cdef Cursor cursor
-    cdef _Body read = _Body(queue_data, known)
-    if inflated.shape[0] == 0:
-        return None
-    cursor.at = &inflated[0]
-    cursor.end = cursor.at + inflated.shape[0]
-    try:
-        return read.result() if read.read_blocks(&cursor, mappings) else None
     except UnicodeDecodeError:
         return None

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from rocketns._fast.codec.register_body import KnownTopics
+
 Queues = TypeVar("Queues")
 
 class BlockLimits(Protocol):
@@ -30,8 +32,11 @@ def read(
     mappings: bool,
     limits: BlockLimits,
     queue_data: Callable[[int, int, int, int], Queues],
-) -> tuple[bytes, dict[str, Queues], bytes, list[bytes]]:
-    """The version's JSON, the topics' queues, the filter servers' JSON and each mapping's. ValueError: refused.
+    known: KnownTopics | None = None,
+) -> tuple[bytes, dict[str, Queues], int, bytes, list[bytes]] | None:
+    """The version's JSON, the topics' queues, how many unchanged topics were left out of these, the filter servers'
+    JSON and each mapping's. ValueError: refused.
 
+    None where ``known`` cannot be asked, since a topic comes twice or a name is not UTF-8: read without it.
     What follows the last block is not looked at. Of two topics with one name the later one counts.
     """

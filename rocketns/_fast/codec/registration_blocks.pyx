@@ -9,9 +9,11 @@ import unicodedata
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
-from libc.string cimport memchr
+from libc.string cimport memchr, memcmp
 
 from rocketns._fast.codec.compact_json cimport Cursor, cursor_of, left, scan_int, take, take_bytes
+from rocketns._fast.codec.register_body cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing
+from rocketns._fast.codec.topic_config cimport Topic
 from rocketns._fast.codec.wire cimport read_uint32
 
 cdef enum:
@@ -19,6 +21,8 @@ cdef enum:
     NUMBERS = 3
     BASIC_PLANE_MAX = 0xFFFF  # Java reads digits by UTF-16 code unit
     NO_DIGIT = 0xFF
+
+REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
 
 cdef enum Walk:
     REFUSED = -1
@@ -150,56 +154,98 @@ cdef int32_t take_int(Cursor *line) except? -1:
     return number
 
 
-cdef object queues_of(Cursor *line, queue_data):
-    """What follows a topic's name: read and write queues, permission, filter type; attributes are not needed."""
-    cdef int32_t numbers[NUMBERS]
+cdef int read_line(Cursor *line, Topic *topic) except -1:
+    """A topic's name, read and write queues, permission, filter type; attributes are not needed. ValueError."""
+    cdef const uint8_t *space = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
+    if space == NULL:
+        raise ValueError("a topic line has fewer than five parts")
+    topic.key.start, topic.key.length = line.at, <size_t>(space - line.at)
+    topic.name = topic.key
+    topic.numbers[NUMBERS] = 0
+    line.at = space
     for place in range(NUMBERS):
         if not take(line, c' ') or left(line) == 0:
             raise ValueError("a topic line has fewer than five parts")
-        numbers[place] = take_int(line)
+        topic.numbers[place] = take_int(line)
     if not take_bytes(line, " SINGLE_TAG", 11) and not take_bytes(line, " MULTI_TAG", 10):
         raise ValueError("a topic line has no filter type")
     if left(line) and line.at[0] != c' ':
         raise ValueError("a topic line has no filter type")
-    return queue_data(numbers[0], numbers[1], numbers[2], 0)
-
-
-cdef int add_topic(Cursor *line, queue_data, dict queues) except -1:
-    cdef const uint8_t *start = line.at
-    cdef const uint8_t *space = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
-    if space == NULL:
-        raise ValueError("a topic line has fewer than five parts")
-    line.at = space
-    queues[text_of(start, space)] = queues_of(line, queue_data)
     return 0
+
+
+cdef class _Topics:
+    """Collects the topics that ``known`` does not know unchanged, and counts the others."""
+
+    cdef object queue_data
+    cdef object last_queues
+    cdef int32_t last_numbers[NUMBERS]
+    cdef KnownTopics known
+    cdef dict queues
+    cdef Py_ssize_t unchanged
+
+    def __cinit__(self, queue_data, KnownTopics known):
+        self.queue_data, self.known, self.queues = queue_data, known, {}
+
+    cdef bint add(self, const Topic *topic) except -1:
+        """False where ``known`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8."""
+        cdef void *known_key = NULL
+        cdef Standing standing = NEW if self.known is None else self.known.look_up(topic, &known_key)
+        if standing == UNCHANGED:
+            self.unchanged += 1
+            return True
+        if standing == REPEATED:
+            return False
+        key = <object>known_key if standing == CHANGED else text_of(topic.key.start, topic.key.start + topic.key.length)
+        if self.known is not None and standing == NEW and REPLACEMENT in key:
+            return False
+        if self.last_queues is None or memcmp(self.last_numbers, topic.numbers, sizeof(self.last_numbers)) != 0:
+            self.last_queues = self.queue_data(topic.numbers[0], topic.numbers[1], topic.numbers[2], 0)
+            for place in range(NUMBERS):
+                self.last_numbers[place] = topic.numbers[place]
+        self.queues[key] = self.last_queues
+        return True
 
 
 cdef bytes bytes_of(const Cursor *block):
     return block.at[:left(block)] if left(block) else b""
 
 
-def read(const unsigned char[::1] data, bint mappings, limits, queue_data):
-    cdef Cursor cursor = cursor_of(data), block = cursor, walked = cursor
-    cdef Limits bounds = limits_of(limits)
-    cdef int64_t count = 0
-    cdef dict queues = {}
-    cdef list infos = []
-    if skip_all(&walked, mappings, &bounds) != TAKEN:
+cdef inline int need(Walk walk) except -1:
+    if walk != TAKEN:
         raise ValueError("End of compressed data has reached")
-    take_block(&cursor, 0, bounds.block_bytes, &block)
+    return 0
+
+
+cdef int64_t take_count(Cursor *cursor, int64_t most) except? -1:
+    """How many blocks follow. Java's loops take a negative count too."""
+    cdef int64_t count = 0
+    need(take_number(cursor, &count))
+    need(TAKEN if count <= most else REFUSED)
+    return count
+
+
+def read(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
+    cdef Cursor cursor = cursor_of(data), block = cursor
+    cdef Limits bounds = limits_of(limits)
+    cdef int64_t count
+    cdef _Topics topics = _Topics(queue_data, known)
+    cdef Topic topic
+    cdef list infos = []
+    need(take_block(&cursor, 0, bounds.block_bytes, &block))
     version = bytes_of(&block)
-    take_number(&cursor, &count)
+    count = take_count(&cursor, bounds.topics)
     while count > 0:
         count -= 1
-        take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block)
-        add_topic(&block, queue_data, queues)
-    take_block(&cursor, 0, bounds.block_bytes, &block)
+        need(take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block))
+        read_line(&block, &topic)
+        if not topics.add(&topic):
+            return None
+    need(take_block(&cursor, 0, bounds.block_bytes, &block))
     filters = bytes_of(&block)
-    count = 0
-    if mappings:
-        take_number(&cursor, &count)
+    count = take_count(&cursor, bounds.mappings) if mappings else 0
     while count > 0:
         count -= 1
-        take_block(&cursor, bounds.mapping_bytes_min, bounds.block_bytes, &block)
+        need(take_block(&cursor, bounds.mapping_bytes_min, bounds.block_bytes, &block))
         infos.append(bytes_of(&block))
-    return version, queues, filters, infos
+    return version, topics.queues, topics.unchanged, filters, infos

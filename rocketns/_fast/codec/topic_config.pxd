@@ -1,14 +1,13 @@
-"""Scanning what a registration says of its topics: DataVersion, TopicConfig, and a topic's line in the compressed form.
+"""Scanning what the JSON of a registration says of its topics: DataVersion and TopicConfig.
 
 False means declined, as in compact_json.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memchr
 
 from rocketns._fast.codec.compact_json cimport (
     MEMBER, NO_MORE, Cursor, Member, Text, is_ascii, is_text, left, next_member, scan_int, scan_long, scan_text,
-    skip_object, skip_value, take, take_bytes
+    skip_object, skip_value, take
 )
 
 cdef enum:
@@ -110,21 +109,3 @@ cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
         if not taken:
             return False
         seen |= 1 << field
-
-
-cdef inline bint scan_line(Cursor *line, Topic *topic) noexcept nogil:
-    """A whole topic line: name, read and write queues, permission, filter type; what follows does not matter."""
-    cdef const uint8_t *space = <const uint8_t *>memchr(line.at, c' ', left(line))
-    if space == NULL:
-        return False
-    topic.key.start = line.at
-    topic.key.length = <size_t>(space - line.at)
-    topic.name = topic.key
-    topic.numbers[SYS_FLAG] = 0
-    line.at = space
-    for place in range(3):
-        if not take(line, c' ') or not scan_int(line, &topic.numbers[place]):
-            return False
-    if not take_bytes(line, " SINGLE_TAG", 11) and not take_bytes(line, " MULTI_TAG", 10):
-        return False
-    return left(line) == 0 or line.at[0] == c' '

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from rocketns.config.limits import Limits
 from rocketns.protocol.body.route import QueueData, TopicQueueMappingInfo
-from rocketns.protocol.bounds import ODD_VALUES_MAX
+from rocketns.protocol.bounds import CONVERTED_VALUES_MAX
 from rocketns.protocol.names import is_too_long
 
 # Numbers are those of the journal's columns.
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 # Queue ids of one static-topic mapping.
-MAPPING_IDS_MAX = ODD_VALUES_MAX
+MAPPING_IDS_MAX = CONVERTED_VALUES_MAX
 
 
 class Bounds:

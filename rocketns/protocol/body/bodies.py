@@ -135,10 +135,6 @@ def data_version(version: DataVersion) -> bytes:
     """DataVersion."""
     return dumps(
         _without_nulls(
-            {
-                "counter": version.counter,
-                "stateVersion": version.state_version,
-                "timestamp": version.timestamp,
-            }
+            {"counter": version.counter, "stateVersion": version.state_version, "timestamp": version.timestamp}
         )
     )

@@ -66,21 +66,20 @@ class RegisterBrokerBody:
 
 
 Body = bytes | memoryview
-Shortcut = Callable[[bytes | bytearray | memoryview, bool, bool], RegisterBrokerBody | None]
+# Makes what knows the topics of one reading of a body; None where all topics are wanted.
+Known = Callable[[], KnownTopics | None]
 
 
-def read_compact(
-    data: bytes | bytearray | memoryview, compressed: bool, mappings: bool, known: KnownTopics | None = None
-) -> RegisterBrokerBody | None:
-    """The body in ``data``, which is inflated; None where the parser declines it, valid or not.
+def nothing_known() -> None:
+    """Every topic is wanted."""
 
-    ``compressed``: the body came as blocks, and ``mappings``: they end with a section of static topics. Topics that
-    ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
+
+def read_compact(data: Body, known: KnownTopics | None = None) -> RegisterBrokerBody | None:
+    """The body in plain JSON; None where the parser declines it, valid or not.
+
+    Topics that ``known`` knows unchanged are counted in `TopicTable.known` and left out of the table.
     """
-    if compressed:
-        parsed = register_body.parse_compressed(data, mappings, queue_data, known)
-    else:
-        parsed = register_body.parse_json(data, queue_data, known)
+    parsed = register_body.parse_json(data, queue_data, known)
     if parsed is None:
         return None
     version, queues, renamed, filters, unchanged, infos = parsed
@@ -93,12 +92,12 @@ def read_compact(
 
 
 def decode_register_broker_body(
-    body: Body | None, *, compressed: bool, version: int, now_ms: int, shortcut: Shortcut = read_compact
+    body: Body | None, *, compressed: bool, version: int, now_ms: int, known: Known = nothing_known
 ) -> RegisterBrokerBody:
-    """The body's value. ``now_ms`` (epoch) stands in for the timestamp of a version without one.
+    """The body's value, without the topics that ``known`` knows unchanged. ``now_ms`` (epoch) stands in for the
+    timestamp of a version without one.
 
-    `decode_plain` and `decode_blocks` define the value. ``shortcut`` has the parameters of `read_compact` and is asked
-    first: it returns the same value, or None to decline. The remark of an error is the class of result that Java gives.
+    `decode_plain` and `decode_blocks` define the value. The remark of an error is the class of result that Java gives.
     """
     if body is None:
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
@@ -106,15 +105,12 @@ def decode_register_broker_body(
     try:
         # 5.x brokers with compressedRegister=true deflate the body, and their flag is always false. No JSON begins as a
         # zlib stream does. Java refuses such bodies, so these brokers can never register with it.
-        compressed = compressed or (mappings and body[:1] == _ZLIB_MAGIC)
-        data = inflate(body, mappings) if compressed else body
-        read = shortcut(data, compressed, mappings)
-        if read is None and not compressed:  # the parser takes no blanks
-            compact = json_shape.without_blanks(data)
-            read = None if compact is None else shortcut(compact, compressed, mappings)
-        if read is not None:
-            return read
-        return decode_blocks(data, mappings, now_ms) if compressed else decode_plain(bytes(data), now_ms)
+        if compressed or (mappings and body[:1] == _ZLIB_MAGIC):
+            return decode_blocks(inflate(body, mappings), mappings, now_ms, known())
+        read = read_compact(body, known())
+        if read is None and (compact := json_shape.without_blanks(body)) is not None:  # the parser takes no blanks
+            read = read_compact(compact, known())
+        return decode_plain(bytes(body), now_ms) if read is None else read
     except fastjson.TooManyValues as error:
         raise refusal(BodyDecodeError(f"{error.remark}: {REGISTER_IN_PARTS}")) from error
     except BodyDecodeError as error:
@@ -233,14 +229,21 @@ def _topic_config(value: Any) -> TopicConfig:
     )
 
 
-def decode_blocks(data: bytes | bytearray | memoryview, mappings: bool, now_ms: int) -> RegisterBrokerBody:
-    """``mappings``: the section of static topics must be there. ``now_ms`` as in `decode_plain`."""
+def decode_blocks(
+    data: bytes | bytearray | memoryview, mappings: bool, now_ms: int, known: KnownTopics | None = None
+) -> RegisterBrokerBody:
+    """``mappings``: the section of static topics must be there. ``now_ms`` as in `decode_plain`, ``known`` as in
+    `read_compact`.
+    """
     with compiled_errors():
-        stamp, queues, filters, infos = registration_blocks.read(data, mappings, BLOCK_LIMITS, queue_data)
+        blocks = registration_blocks.read(data, mappings, BLOCK_LIMITS, queue_data, known)
+    if blocks is None:
+        return decode_blocks(data, mappings, now_ms)
+    stamp, queues, unchanged, filters, infos = blocks
     allowance = Allowance()
     wrapper = TopicConfigWrapper(
         data_version_from_json(fastjson.loads(stamp, allowance=allowance), now_ms) if stamp else None,
-        TopicTable(queues, {}),
+        TopicTable(queues, {}, unchanged),
         dict(_mapping_info(info, allowance) for info in infos),
     )
     return RegisterBrokerBody(wrapper, _filter_servers(filters, allowance))

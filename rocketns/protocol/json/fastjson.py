@@ -156,11 +156,7 @@ class InexactNumber(BodyDecodeError):
 
 
 def read(
-    data: bytes,
-    build: Callable[[Any], Value],
-    *,
-    numeric_keys: bool = True,
-    allowance: Allowance | None = None,
+    data: bytes, build: Callable[[Any], Value], *, numeric_keys: bool = True, allowance: Allowance | None = None
 ) -> Value:
     """Calls ``build`` with the value of a JSON text; after an InexactNumber a second time, with numbers as texts."""
     allowance = allowance or Allowance()

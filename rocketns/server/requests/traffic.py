@@ -7,8 +7,8 @@ class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
     __slots__ = (
-        "host", "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "received",
-        "since_epoch_ms", "standing", "version",
+        "evidence", "host", "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "received",
+        "since_epoch_ms", "version",
     )  # fmt: skip
 
     def __init__(self, since_epoch_ms: int, host: str, *, is_announced: bool = False) -> None:
@@ -23,7 +23,7 @@ class Traffic:
         self.language: str | None = None
         self.version: int | None = None
         self.peer_names: tuple[str, ...] = ()
-        self.standing: object | None = None
+        self.evidence: object | None = None
 
     @property
     def requests(self) -> int:
@@ -35,8 +35,8 @@ class Traffic:
     def note_known(self, is_known: bool) -> None:
         self.is_known = is_known
 
-    def note_standing(self, standing: object) -> None:
-        self.standing = standing
+    def note_evidence(self, evidence: object) -> None:
+        self.evidence = evidence
 
     def allow_lookups(self) -> None:
         """Control answers the lookups of most connections, and decides about each of them."""
