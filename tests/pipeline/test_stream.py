@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, LongType
 
+from rocketns.pipeline import boots
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.jobs import state
@@ -79,7 +80,7 @@ def whole_windows(
 ) -> set[tuple[str, str, int, int, str, str]]:
     """(topic, broker, t1, t2, cause, opened_by) of every window, however short."""
     events, seen = events_frame(spark, journals), Observation(t0, t1)
-    with mock.patch.object(state, "SILENT_AFTER_US", NEVER_SILENT):
+    with mock.patch.object(boots, "SILENT_AFTER_US", NEVER_SILENT):
         known = state.base(events, seen)
     found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, keep=cut)
     return {tuple(row) for row in found.select(*WINDOW).collect()}

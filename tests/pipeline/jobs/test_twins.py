@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import duckdb
@@ -19,14 +20,19 @@ from rocketns.pipeline.contract.schema import (
     TOPIC_DOUBTS,
     TOPIC_INTERVALS,
     TOPIC_SEGMENTS,
+    UNWRITABLE,
 )
 from rocketns.pipeline.jobs import holes, state
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
 from rocketns.pipeline.jobs.doubts import topic_doubts
 from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
+from rocketns.pipeline.jobs.topics import topics as topics_of_all
+from rocketns.pipeline.jobs.unwritable import unwritable
 from tests.pipeline.duck import divergence as duck_divergence
 from tests.pipeline.duck import state as duck_state
+from tests.pipeline.duck import topics as duck_topics
 from tests.pipeline.frames import cut, duck_events, duck_rows, frame, rows
 from tests.pipeline.journals import SECOND, Journals, events_frame, observed, random_journals, told_of
 
@@ -63,7 +69,7 @@ def duck_of(journals: Journals, seen: Observation) -> duckdb.DuckDBPyConnection:
     return db
 
 
-def test_state(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_and_topics(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """40 fleets at once: name servers have nothing to do with each other here. `explain` finds the same holes and
     snapshots."""
     monkeypatch.setattr(holes, "STRETCH", 16)  # so that holes lie within stretches, between them and over several
@@ -83,6 +89,9 @@ def test_state(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     ):  # fmt: skip
         assert found.schema.simpleString() == schema.simpleString()
         assert rows(found) == duck_rows(db, f"from {twin}")
+    asked, own = callers(events.where("ev = 'lookup'"), seen), system_topics(members)
+    summed = topics_of_all(topics, members, base.uptime, asked, own, seen)
+    assert rows(summed) == duck_rows(db, duck_topics.topics(db, *seen)) != []
     ends = {row[0] for row in rows(topics, "end_cause")}
     assert {"snapshot", "expired", "stop", "lost", "silent", "open", "observed", "unwatched"} <= ends
 
@@ -122,3 +131,28 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     ):
         assert found.schema.simpleString() == schema.simpleString()
         assert rows(found) == duck_rows(db, twin) != []
+
+
+def test_unwritable(spark: SparkSession) -> None:
+    """Permissions at random, also of topics that come and go, on few brokers and at few times: much coincides."""
+    chance = random.Random(4)
+    times = [second * SECOND for second in range(0, 240, 3)]
+    there = []
+    for ns, topic, broker in itertools.product(("n1", "n2"), ("order", "pay", "stock", "TBW102"), ("a", "b")):
+        cuts = sorted(chance.sample(times, chance.randrange(3, 12)))
+        for t1, t2 in itertools.pairwise(cuts):
+            value = {"r": 4, "w": chance.choice((0, 4, 8, 8)), "p": chance.choice((0, 4, 6, 6))}
+            row = {"ns": ns, "topic": topic, "broker": broker, **value, "t1": t1, "t2": t2, "end_cause": "open",
+                   "cause": chance.choice(("admin", "register")), "t1_early": chance.choice((0, SECOND)),
+                   "t2_early": chance.choice((0, 2 * SECOND))}  # fmt: skip
+            there += [row] * (chance.random() < 0.85)
+    seen = Observation(20 * SECOND, 220 * SECOND)
+    intervals, nobody = frame(spark, TOPIC_INTERVALS, there), frame(spark, BROKER_INTERVALS, [])
+    found = unwritable(intervals, system_topics(nobody), seen, MIN_WINDOW // 2)
+    db = duckdb.connect()
+    for name, data in (("topic_intervals", intervals), ("broker_intervals", nobody)):
+        db.register(f"arrow_{name}", data.toArrow())
+        db.execute(f"create temp table {name} as from arrow_{name}")
+    assert found.schema.simpleString() == UNWRITABLE.simpleString()
+    assert rows(found) == duck_rows(db, duck_topics.unwritable(db, *seen, MIN_WINDOW // 2))
+    assert len(rows(found)) > 5
