@@ -269,13 +269,11 @@ class RecordKind(NamedTuple):
     """What each reader does with one kind of record.
 
     ``restoring``: the columns from which a start restores the tables; None: it passes over the whole record.
-    ``others``: what it may have beside them and beside boot, seq, ts and ev. ``words``: a sentence for the API and the
-    page; its places are those of ``admin.recent.in_words``. None: the change is not shown there.
+    ``others``: what it may have beside them and beside boot, seq, ts and ev.
     """
 
     restoring: tuple[str, ...] | None
     others: tuple[str, ...] = ()
-    words: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -295,31 +293,28 @@ KINDS: dict[str, RecordKind] = {
     "start": RecordKind(("ns", "restored", "seeded", "observed")),
     "stop": RecordKind(("since",), _SEAL),
     "open": RecordKind(("ns", "file"), ("rotate_s",)),
-    "reg": RecordKind((*MEMBER, *_LIVE, *_GROUP), (), "{who} registered"),
+    "reg": RecordKind((*MEMBER, *_LIVE, *_GROUP)),
     "hb": RecordKind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
-    "down": RecordKind(MEMBER, ("gap", "cause", "asked"), "{who} is gone: {reason}{silent}"),
-    "doubt": RecordKind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"),
-                  "{who} is unconfirmed: {reason}{silent}"),
-    "tput": RecordKind(("broker", "topics"), ("cause",), "{broker} has topics {topics} ({reason})"),
-    "tdel": RecordKind(("broker", "topics"), ("cause",), "{broker} no longer has topics {topics} ({reason})"),
-    "map": RecordKind(("broker", "maps"), (), "{broker} has queue mappings of {topics}"),
-    "kv": RecordKind(None, _ITEM, "KV item {names} {state}"),
-    "config": RecordKind(None, ("key", "val"), "property {names} {state}"),
+    "down": RecordKind(MEMBER, ("gap", "cause", "asked")),
+    "doubt": RecordKind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt")),
+    "tput": RecordKind(("broker", "topics"), ("cause",)),
+    "tdel": RecordKind(("broker", "topics"), ("cause",)),
+    "map": RecordKind(("broker", "maps")),
+    "kv": RecordKind(None, _ITEM),
+    "config": RecordKind(None, ("key", "val")),
     "snap": RecordKind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
-                  "looked", "no_topics"),
-                 ("doubt", "listed", *_ITEM)),
+                        "looked", "no_topics"),
+                       ("doubt", "listed", *_ITEM)),
     "lookup": RecordKind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
     "drop": RecordKind((), ("lost",)),
     "alive": RecordKind(None),
-    "stall": RecordKind(None, ("ms",), "this name server did not run for {time}"),
+    "stall": RecordKind(None, ("ms",)),
     "group": RecordKind(("broker", *_GROUP)),
     "list": RecordKind(None, ("cluster", "broker", "listed")),
     "live": RecordKind(("cluster", "live", *_LIVE)),
     "seal": RecordKind(None, _SEAL),
-    "admin": RecordKind(None, (*_REQUEST, "client", "result", "before", "after"),
-                  "{address} sent {request}: {detail}"),
-    "refused": RecordKind(None, (*_REQUEST, "access", "reason", "enforced"),
-                    "{address} {detail} {request}: {reason} ({count} requests)"),
+    "admin": RecordKind(None, (*_REQUEST, "client", "result", "before", "after")),
+    "refused": RecordKind(None, (*_REQUEST, "access", "reason", "enforced")),
 }  # fmt: skip
 
 
