@@ -195,15 +195,6 @@ Ev = Literal[
     "seal",
 ]  # fmt: skip
 
-DOWN_CAUSES = (
-    "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
-    "conflict", "admin", "register", "observed",
-)  # fmt: skip
-TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:8], "observed")
-TDEL_CAUSES = DOWN_CAUSES
-# The column ``asked``.
-ASKED = ("answered", "refused", "silent")
-
 # Types are Spark's names. `topics` is an array of structs of `TOPIC_FIELDS`.
 TOPIC_FIELDS = {"t": "string", "r": "int", "w": "int", "p": "int", "s": "int"}
 COLUMNS = {

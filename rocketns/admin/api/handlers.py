@@ -60,11 +60,14 @@ async def _document(described: bytes, _: web.Request) -> web.Response:
 
 
 async def _route(source: ApiSource, request: web.Request) -> web.Response:
-    _refuse_others(request, "topic")
-    topic = request.query.get("topic", "")
+    _refuse_others(request, "topic", "as")
+    topic, who = request.query.get("topic", ""), request.query.get("as")
     if not 0 < len(topic) <= TEXT_MAX:
         raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
-    route = await source.view.look(lambda facts: copy_route(facts, topic))
+    try:
+        route = await source.view.look(lambda facts: copy_route(facts, topic, who))
+    except LookupError as error:
+        raise BadQuery(str(error.args[0])[:TEXT_MAX]) from None
     if route is None:
         return json_answer(ErrorRow(f"there is no topic {topic!r}"), 404)
     return json_answer(route_row(topic, route))
@@ -99,6 +102,7 @@ def route_row(topic: str, route: RouteCopy) -> RouteRow:
     shown, room = _fitting(rows, ROUTE_BYTES_MAX)
     return RouteRow(
         topic=topic,
+        view=route.view,
         queues=tuple(shown),
         left_out=len(route.data.queue_datas) - len(shown),
         filter_servers=dict(_fitting(filters.items(), room)[0]),

@@ -73,6 +73,8 @@ TROUBLES = {
     "gone": Trouble("attention", N_("In the routes without a live entry: %(names)s"), ASK_DOCTOR),
     "wiped": Trouble("attention", N_("No topic takes messages, write permission is wiped: %(names)s"),
                      N_("When its maintenance is over, allow writing again:")),
+    "viewed": Trouble("attention", N_("Registered through a view, where brokers do not belong: %(names)s"),
+                      N_("Take their hosts out of the networks of views, or let them register at listenPort.")),
     "missing": Trouble("attention", N_("Asked for, and not there: %(names)s")),
     "stall": Trouble("attention", N_("This name server did not run for %(n)s second"), BUSY,
                      N_("This name server did not run for %(n)s seconds")),
@@ -192,6 +194,8 @@ def _of_brokers(own: Own, seen: SeenTables) -> Iterator[ReasonRow]:
     for state in ("late", "unconfirmed", "gone"):
         if rows := [row for row in seen.brokers.rows if row.state == state]:
             yield of_brokers(state, rows, doctor)
+    if viewed := [row for row in seen.brokers.rows if row.view is not None]:
+        yield of_brokers("viewed", viewed, ())
     if seen.wiped:
         wiped = _lines(*[("mqadmin", "addWritePerm", "-n", own.address, "-b", name) for name in seen.wiped])
         yield reason("wiped", seen.wiped, commands=wiped)

@@ -25,6 +25,7 @@ from rocketns.admin.api.rows import (
     SaidQueuesRow,
     SideRow,
     TopicRow,
+    ViewRow,
 )
 from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
 from rocketns.admin.view import ControlView, Copier
@@ -207,6 +208,8 @@ TABLES = (
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
           (_search("topic"), _equals("reason", *MissingReason))),
+    ApiTable("views", "Views: which addresses of brokers clients get", ViewRow, _copied(copies.copy_views),
+          ("view", "mapped", "unmapped", "lookups", "bytes"), (_search("view"),)),
     ApiTable("kv", "Items of the KV configuration", KvRow, _copied(copies.copy_kv), ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
     ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),

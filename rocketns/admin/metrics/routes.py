@@ -57,6 +57,9 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_route_bytes", "Memory of the routes.", _bytes,
           {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are not "
                  "counted; `reactors`: the routes as they compose answers of them"}),
+    counter("rocketns_view_lookups_total", "Route lookups of clients in a view that reactors answered.",
+            lambda scene: [((view,), number) for view, number in scene.facts.lookups_of_views.items()],
+            {"view": "its name, as in `rocketns.viewsFile`"}),
     counter("rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
             lambda scene: [((change,), number) for change, number in scene.tally.entries.items()],
             {"change": "`put`: added or changed; `deleted`"}),
