@@ -264,7 +264,7 @@ def others() -> set[str]:
     return (
         {path.relative_to(ROOT).as_posix() for path in found}
         | made
-        | {"rocketns/py.typed", "rocketns/pipeline/cli/demo.zip"}
+        | {"rocketns/py.typed", "rocketns/style.css", "rocketns/pipeline/cli/demo.zip"}
     )
 
 

@@ -10,7 +10,7 @@ const COPIED_MS = 3000;
 // Where the rows of a trouble are, in this page.
 const ROWS = {
   lost: ["state", "lost"], noMaster: ["state", "masterless"], late: ["state", "late"], gone: ["state", "gone"],
-  unconfirmed: ["state", "unconfirmed"], wiped: ["state", "wiped"], missing: ["section", "missing"],
+  viewed: ["section", "of-brokers"], unconfirmed: ["state", "unconfirmed"], wiped: ["state", "wiped"], missing: ["section", "missing"],
   disagreeBroker: ["section", "fleet"], disagreeTopic: ["section", "fleet"], disagreeOrder: ["section", "fleet"],
   unreadable: ["section", "fleet"], stall: ["section", "happened"], overloaded: ["section", "happened"],
 };
