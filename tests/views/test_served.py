@@ -161,7 +161,7 @@ def test_who_asks_for_announced_addresses_gets_them(start: Start) -> None:
 
 def test_acting_master_filter_servers_and_zones_have_mapped_addresses(start: Start) -> None:
     """The slave is shown under the master's id, and mapped by its own."""
-    server = start(supportActingMaster="true")
+    server = start(VIEWS.replace('"broker-a/0"', '"broker-b/0" = "h:1"\n"broker-a/0"'), supportActingMaster="true")
     body = register_body([topic_config("T", perm=4), topic_config("V")], filters=["10.0.0.2:99"])
     fields: dict[str, Any] = {
         "enableActingMaster": "true",
