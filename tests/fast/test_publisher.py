@@ -165,7 +165,8 @@ def views_change(slots: RouteSlots, n: int) -> None:
 
 
 CHANGES_OF = (
-    views_change, queues_change, addresses_change, broker_goes_and_comes, topic_leaves_a_broker_and_comes_back, topic_goes_and_comes,
+    views_change, queues_change, addresses_change, broker_goes_and_comes, topic_leaves_a_broker_and_comes_back,
+    topic_goes_and_comes,
 )  # fmt: skip
 
 
