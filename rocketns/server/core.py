@@ -73,7 +73,7 @@ class Core:
         config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
         serialize_type = SerializeType[configuration.serialize_type]
         self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors
-        self.missing = MissingWatch(tables, clock, trusts_announced=bool(configuration.access.proxies))
+        self.missing = MissingWatch(tables, clock)
         self.context = NamesrvContext(
             configuration,
             state.kv_config,

@@ -1,21 +1,20 @@
-"""The options of `rocketns get`, `diff`, `top`, `health`, `access`, `views`, `decode` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health`, `access`, `decode`, `views` and `completion`."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any
 
 from rocketns.addresses import listed, read_server
-from rocketns.config.system import parse_definition
 from rocketns.languages import parsers, texts
+from rocketns.languages.parsers import Parser
 from rocketns.tools.decode.reading import FORMS
-from rocketns.tools.keys import add_keys_option
-from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
+from rocketns.tools.keys import add_connection_options
+from rocketns.tools.output import EXIT_STATUSES
 
 _ = texts("help")
 DEFAULT_ADDR = "127.0.0.1:9876"
@@ -23,6 +22,8 @@ SERVERS_MIN, SERVERS_MAX = 2, 16
 SETTLE_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
 INTERVAL_SECONDS = 2.0
+DAY_S = 86_400.0
+PER_SECOND_MAX = 1_000_000
 PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
 DIGITS_MAX = 15  # of a number
@@ -39,8 +40,8 @@ other. After a restart of a name server, --settle 60 gives every broker time to 
 
 TOP = """\
 Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. With rich
-(pip install 'rocketns[tools]') a terminal is refreshed in place. Otherwise the rounds follow each other. Ctrl-C ends
-it.
+a terminal is refreshed in place. Otherwise the rounds follow each other, and a message says how to install it. Ctrl-C
+ends it.
 """
 
 HEALTH = """\
@@ -74,7 +75,7 @@ SUGGEST = """\
 Print the policy that would have allowed what the journals say was refused, or would have been: a principal for each
 access key and for each host that asked without one, with the classes, broker names, addresses and namespaces that were
 seen. Read it and cut it down: whoever asked is in it. Admin requests are in it as comments, and secrets are left to be
-filled in. It needs tomli_w: pip install 'rocketns[tools]'.
+filled in. It needs tomli_w, and says how to install it.
 """
 
 DECODE = """\
@@ -93,15 +94,6 @@ zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, but an error says how to get the help of the command."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        hint = _("'%(program)s --help' explains every option.") % {"program": self.prog}
-        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n{hint}\n")
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options; ``command`` is the first word. SystemExit: 0 after help, 2 after a usage error."""
     return parsers.parse(build, arguments, "help")
@@ -115,7 +107,7 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top`, `health`, `access`, `views`, `decode` and `completion`."""
+    """`get`, `diff`, `top`, `health`, `access`, `decode`, `views` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
@@ -123,7 +115,6 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_addr(health)
     _add_common(health)
     _add_access(commands)
-    _add_views(commands)
     decode = _command(
         commands, "decode", "print frames of a capture, or of what was pasted, as a person reads them", DECODE
     )
@@ -135,6 +126,7 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
                         help="put other names in place of topics, groups, brokers, hosts and texts")  # fmt: skip
     decode.add_argument("--json", action="store_true", help="print JSON, for programs")
     parsers.add_language_option(decode)
+    _add_views(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
     parsers.add_language_option(completion)
@@ -171,9 +163,9 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     diff = _command(commands, "diff", "compare name servers", DIFF)
     diff.add_argument("addrs", nargs="+", type=_addrs, action=_Together, metavar="HOST:PORT",
                       help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}: several words, or one list")  # fmt: skip
-    diff.add_argument("--settle", type=seconds, default=SETTLE_SECONDS, metavar="SECONDS",
-                      help="time that a difference must last; 0 counts each; by default %(default)g")  # fmt: skip
-    diff.add_argument("--lookups-per-second", type=seconds, default=0, metavar="N",
+    diff.add_argument("--settle", type=duration(0, DAY_S), default=SETTLE_SECONDS, metavar="TIME",
+                      help="time that a difference must last; 0 counts each; by default %(default)gs")  # fmt: skip
+    diff.add_argument("--lookups-per-second", type=number(0, PER_SECOND_MAX), default=0, metavar="N",
                       help="lookups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
     _add_common(diff)
 
@@ -182,8 +174,8 @@ def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
     top = _command(commands, "top", "show name servers side by side, again and again", TOP)
     top.add_argument("addrs", nargs="*", type=_addrs, action=_Together, default=[DEFAULT_ADDR], metavar="HOST:PORT",
                      help=f"the name servers, at most {SERVERS_MAX}; by default {DEFAULT_ADDR}")  # fmt: skip
-    top.add_argument("--interval", type=seconds, default=INTERVAL_SECONDS, metavar="SECONDS",
-                     help="time between two rounds; by default %(default)g")  # fmt: skip
+    top.add_argument("--interval", type=duration(0, DAY_S), default=INTERVAL_SECONDS, metavar="TIME",
+                     help="time between two rounds; by default %(default)gs")  # fmt: skip
     top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
     _add_common(top)
 
@@ -246,13 +238,9 @@ def _add_addr(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("--timeout", type=seconds, default=TIMEOUT_SECONDS, metavar="SECONDS",
-                        help="time for each answer; by default %(default)g")  # fmt: skip
-    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
-                        metavar="<name>=<value>",
-                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
-    add_keys_option(parser)
-    parsers.add_language_option(parser)
+    parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_SECONDS, metavar="TIME",
+                        help="time for each answer; by default %(default)gs")  # fmt: skip
+    add_connection_options(parser)
 
 
 def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
@@ -309,17 +297,6 @@ def _instant(text: str) -> datetime:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text}: a time such as 2026-11-20T08:00:00Z expected") from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def seconds(text: str) -> float:
-    """A type for argparse: seconds, a day at most."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 86_400:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 86400 expected")
-    return number
 
 
 def duration(low_s: float, high_s: float) -> Callable[[str], float]:

@@ -23,8 +23,8 @@ from urllib.parse import urlencode
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.properties import of_lines
-from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
+from rocketns.tools.keys import tls_of
 
 HERE = ("127.0.0.1", "::1", "localhost")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -81,7 +81,7 @@ async def _port(options: Namespace, server: NameServer) -> _Port:
     host, port = _address(server, properties)
     token = _token(options)
     headers = NAMED | ({"Authorization": f"Bearer {token}"} if token else {})
-    tls = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
+    tls = tls_of(options, os.environ)
     is_tls = properties.get("rocketns.adminTls", "").lower() == "true"
     if token and tls.client.trust_cert_path and not is_tls:  # whoever answers in its place would like to have it
         raise UnusableError("its management port takes no TLS, so the token is not sent. Leave out "

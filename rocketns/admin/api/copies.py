@@ -1,4 +1,4 @@
-"""What control copies for the API, in slices: see `View.copy`."""
+"""What control copies for the API, in slices: see `ControlView.copy`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from rocketns.admin.api.rows import (
-    BrokerRow,
+    BrokerStateRow,
     ConnectionRow,
     KvRow,
     LimitRow,
@@ -19,6 +19,7 @@ from rocketns.admin.api.rows import (
     TopicRow,
     ViewRow,
 )
+from rocketns.admin.recent import DOUBTED
 from rocketns.config import Configuration, properties
 from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
@@ -43,7 +44,7 @@ NAMED_BROKERS_MAX = 16
 class BrokersCopy:
     """All brokers by group and id, and the groups."""
 
-    rows: tuple[BrokerRow, ...]
+    rows: tuple[BrokerStateRow, ...]
     groups: int
     masterless: tuple[str, ...]
 
@@ -51,7 +52,7 @@ class BrokersCopy:
 def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     """All brokers of the routes. Sorting many would take too long in one step."""
     tables, now = facts.tables, facts.now()
-    rows: list[BrokerRow] = []
+    rows: list[BrokerStateRow] = []
     masterless: list[str] = []
     names = list(tables.broker_addr_table)
     for name in names:
@@ -64,7 +65,7 @@ def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     return BrokersCopy(tuple(rows), len(names), tuple(masterless))
 
 
-def _add_rows(rows: list[BrokerRow], facts: Facts, group: BrokerData, now: Now) -> Generator[None, None, None]:
+def _add_rows(rows: list[BrokerStateRow], facts: Facts, group: BrokerData, now: Now) -> Generator[None, None, None]:
     tables, views = facts.tables, facts.views
     ids = iter(sorted(group.broker_addrs) if len(group.broker_addrs) <= ROWS_AT_ONCE else list(group.broker_addrs))
     while some := list(islice(ids, ROWS_AT_ONCE)):
@@ -73,13 +74,13 @@ def _add_rows(rows: list[BrokerRow], facts: Facts, group: BrokerData, now: Now) 
         yield
 
 
-def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now, views: Views) -> BrokerRow:
+def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now, views: Views) -> BrokerStateRow:
     addr = group.broker_addrs[broker_id]
     live = tables.live(group.cluster, addr)
     channel = None if live is None else live.channel
     version = None if channel is None else channel.version
     silent_ms = None if live is None else live.gap_ms(now.ms)
-    return BrokerRow(
+    return BrokerStateRow(
         cluster=group.cluster,
         broker=group.broker_name,
         id=broker_id,
@@ -88,6 +89,7 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         zone=group.zone_name,
         state=_state(live, now.ms),
         unconfirmed=None if live is None or live.doubt is None else live.doubt.reason,
+        why=None if live is None or live.doubt is None else DOUBTED[live.doubt.reason],
         since=None,
         last_heartbeat=_last_heartbeat(live, silent_ms, now),
         silent_ms=silent_ms,

@@ -22,7 +22,7 @@ EpochMs = int | None
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerRow:
+class BrokerStateRow:
     """One broker: an id of a group at an address."""
 
     cluster: Annotated[Text, "of its group"]
@@ -35,6 +35,7 @@ class BrokerRow:
         State, f"late: silent for more than {LATE_PERCENT} % of its time-out. gone: in the routes without a live entry"
     ]
     unconfirmed: Annotated[DoubtReason | None, "why it is in the routes without a sign of life"]
+    why: Annotated[Text, "the same in words"]
     since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
     silent_ms: Annotated[int | None, "since the last sign of life at this process"]
@@ -257,6 +258,7 @@ class LostRow:
     cluster: Text
     at: Annotated[int, "when it left the routes"]
     cause: Annotated[str, "as in the event down"]
+    why: Annotated[str, "the cause in words"]
 
 
 @dataclass(frozen=True, slots=True)
