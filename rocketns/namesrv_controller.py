@@ -34,6 +34,7 @@ from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
 from rocketns.server.outgoing.charged_connection import ChargedConnection
 from rocketns.server.outgoing.reaching import Reach, Refusals
+from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import flagged_networks, make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
@@ -98,7 +99,7 @@ class NamesrvController:
         self.core = core = Core(configuration, self.clock, state, self._outside())
         self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
         self.views_file = ViewsFile(
-            configuration.access.views_file, self._use_views, state.tables, in_a_thread,
+            configuration.access.views_file, state.publisher.prepare_views, self._use_views, state.tables, in_a_thread,
             trusts_announced=bool(configuration.access.proxies),
         )  # fmt: skip
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
@@ -262,9 +263,9 @@ class NamesrvController:
         self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
         self.core.context.guard.follow(policy)
 
-    def _use_views(self, views: Views) -> None:
+    def _use_views(self, views: Views, prepared: Prepared) -> None:
         """For reactors first, because they may lack memory: then nobody follows. No request is answered meanwhile."""
-        self.core.publisher.use_views(views)
+        self.core.publisher.use_views(views, prepared)
         self.core.view_counts.renumber(self.core.context.views)
         self.core.context.views = views
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 from rocketns.access.policy_values import ReadFile
 from rocketns.addresses import read_server
@@ -12,7 +13,8 @@ from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.server.following import FollowedFile, Parse, Run, at_once
 from rocketns.server.listening import Listening, bind
-from rocketns.views.views import View, Views
+from rocketns.server.publishing.publisher import Prepared
+from rocketns.views.views import Views
 from rocketns.views.views_file import FILE_BYTES_MAX, read_views
 
 log = logging.getLogger("rocketns.views")
@@ -20,49 +22,63 @@ log = logging.getLogger("rocketns.views")
 BEHIND_NAMED_MAX = 16  # brokers in a log line
 
 
-class ViewsFile(FollowedFile[tuple[View, ...]]):
-    """``path`` is "" without views. ``use`` puts all views in force. Control only.
+class ReadViews(NamedTuple):
+    """A file as it was read, ready to be put in force."""
+
+    views: Views
+    prepared: Prepared
+
+
+class ViewsFile(FollowedFile[ReadViews]):
+    """``path`` is "" without views. ``use`` puts all views in force, with what ``prepare`` made of them. Control only.
 
     ``listening`` are the sockets of the views that the start found; later ones need a restart.
     """
 
     def __init__(
-        self, path: str, use: Callable[[Views], None], tables: RouteTables, run: Run = at_once, *,
-        trusts_announced: bool = False,
+        self, path: str, prepare: Callable[[Views], Prepared], use: Callable[[Views, Prepared], None],
+        tables: RouteTables, run: Run = at_once, *, trusts_announced: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__("the list of views", "viewsFile", path, Parse(_read, FILE_BYTES_MAX), self._follow_views, run)
+        parse = Parse(self._read, FILE_BYTES_MAX)
+        super().__init__("the list of views", "viewsFile", path, parse, self._follow_views, run)
+        self._prepare = prepare
         self._use = use
         self._tables = tables
         self._trusts_announced = trusts_announced
         self.views = Views()
         self.listening: list[Listening] = []
-        self._listens: tuple[str, ...] = ()
-        self._is_first = True
+        self._listens: tuple[str, ...] | None = None  # None: the file was not read yet
 
     def start(self, *, ipv4_only: bool) -> None:
         """Read the file, and bind the addresses of its views. StartupError if one of them cannot be used."""
         if not self._path:
             return
         self.read_first()
-        for listen in self._listens:
+        for listen in self._listens or ():
             host, port = read_server(listen) or ("", 0)
             self.listening.append(bind(host, port, ipv4_only=ipv4_only))
 
-    def _follow_views(self, views: tuple[View, ...]) -> None:
-        wanted = tuple(view.listen for view in views if view.listen is not None)
-        if self._is_first:
-            self._listens, self._is_first = wanted, False
+    def _read(self, path: str, text: str, _: ReadFile) -> ReadViews:
+        """Any thread. The first file says where to listen."""
+        views = read_views(path, text)
+        if self._listens is None:
+            self._listens = tuple(view.listen for view in views if view.listen is not None)
+        made = Views(views, self._listens, trusts_announced=self._trusts_announced)
+        return ReadViews(made, self._prepare(made))
+
+    def _follow_views(self, read: ReadViews) -> None:
+        views, listens = read.views, self._listens or ()
+        wanted = [view.listen for view in views if view.listen is not None]
         for listen in wanted:
-            if listen not in self._listens:
+            if listen not in listens:
                 log.warning("views: nobody listens at %s yet: that needs a restart", listen)
-        for listen in self._listens:
+        for listen in listens:
             if listen not in wanted:
                 log.warning("views: who connects to %s is in no view any more; to close it needs a restart", listen)
-        made = Views(views, self._listens, trusts_announced=self._trusts_announced)
-        self._use(made)
-        self.views = made
+        self._use(*read)
+        self.views = views
         log.info("views: %s", ", ".join(f"{view.name} with {len(view.mapping)} rules" for view in views) or "none")
-        self._warn(behind(self._tables, made))
+        self._warn(behind(self._tables, views))
 
     def watch(self, events: list[e.Event], _now: object) -> None:
         """A broker that registers through a view is named, once."""
@@ -91,7 +107,3 @@ def behind(tables: RouteTables, views: Views) -> dict[str, str]:
     found = ((key.addr, live.channel) for key, live in tables.broker_live_table.items())
     return {addr: view.name for addr, channel in found if channel is not None
             and (view := views.through(channel)) is not None}  # fmt: skip
-
-
-def _read(path: str, text: str, _: ReadFile) -> tuple[View, ...]:
-    return read_views(path, text)

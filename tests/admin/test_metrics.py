@@ -549,8 +549,9 @@ def test_views_show_what_they_map_and_how_often_they_are_asked(
         with Client(managed.port, source="127.0.7.1") as client:
             assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}).code == 0
             path.write_text('[views.other]\nlisten = "127.0.0.1:1"\n' + text, "utf-8")
-            for _ in range(3):
-                managed.advance(1_000)
+            managed.advance(1_000)
+            managed.advance(1_000)
+            eventually(lambda: len(managed.controller.views_file.views) == 2, every_s=0.001)
             assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}).code == 0
             body = register_body([topic_config("T"), topic_config("U")])
             fields = register_ext(broker="broker-c", addr="10.0.0.3:1", body=body)

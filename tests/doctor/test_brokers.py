@@ -203,3 +203,12 @@ def test_no_topic_of_a_slave_is_missed_in_the_route() -> None:
     one = broker(broker_id=1, topics={"Orders": {"perm": 6}})
     asked = facts(one, servers=(name_server(routes={"Orders": None}),), topics=("Orders",))
     assert not list(unregistered_topic(asked))
+
+
+@pytest.mark.parametrize(("outcome", "lines"), [(Outcome.REFUSED, 3), (Outcome.OTHER_PROTOCOL, 2)])
+def test_views_are_mended_in_their_file_and_not_at_the_broker(outcome: Outcome, lines: int) -> None:
+    viewing = name_server(configuration={"rocketns.viewsFile": "/etc/my views.toml"})
+    (found,) = check.address(facts(servers=(viewing,), addresses=(address(outcome=outcome),)))
+    assert len(found.commands) == lines
+    assert found.commands[-1] == f"rocketns views check '/etc/my views.toml' -n {NAME_SERVER} --as ADDRESS"
+    assert not any("brokerIP1" in one for one in found.commands)

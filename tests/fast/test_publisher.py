@@ -12,6 +12,7 @@ import pytest
 
 from interop.harness.payloads import data_version, register_body, register_ext, topic_config
 from interop.harness.wire import eventually
+from rocketns._fast.access.networks import Networks
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData, queue_data
@@ -157,8 +158,15 @@ def topic_goes_and_comes(slots: RouteSlots, n: int) -> None:
         put_topic(slots, "b3", "other")
 
 
+def views_change(slots: RouteSlots, n: int) -> None:
+    """The watcher is in the first view, where there is one."""
+    data = bodies.broker_data(BrokerData("C1", "b3", {0: f"203.0.113.{n % 200}:1"}), standard=False)
+    slots.change_views(Networks([]), [0], n % 3, {"b3": ((data, data),) * (n % 3)})
+
+
 CHANGES_OF = (
-    queues_change, addresses_change, broker_goes_and_comes, topic_leaves_a_broker_and_comes_back, topic_goes_and_comes,
+    views_change, queues_change, addresses_change, broker_goes_and_comes, topic_leaves_a_broker_and_comes_back,
+    topic_goes_and_comes,
 )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ class VirtualConnection:
             if not self._is_opened:
                 self._is_opened = True
                 address = "{}:{}".format(*self.socket.remote)
-                self._reactors.push("opened", self.number, 0, False, (address, None, b""))
+                self._reactors.push("opened", self.number, 0, False, (address, None, b"", 0))
             self.take_frames()
         ended = self.socket.has_ended
         if ended and not self.socket.received and not self._is_closed:
@@ -159,6 +159,9 @@ class VirtualReactors:
         self._when_ready: Callable[[], None] | None = None
         self._is_noticed = False
         self._held = 0
+
+    def lookups_of_views(self) -> list[int]:
+        return []  # there is no view
 
     def now_ms(self) -> int:
         return self._clock.now().ms

@@ -12,6 +12,7 @@ from rocketns._fast.access.networks import Networks
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
 from rocketns.routeinfo.view import pick_up_route
+from rocketns.server.publishing.publisher import Prepared
 from rocketns.views.views import Views
 from rocketns.views.views_file import read_views
 from tests.compiled.parts import body_of
@@ -32,6 +33,12 @@ def some_views(draw: random.Random) -> Views:
     return Views(read_views("f", text), ("h:1", "h:2"))
 
 
+def prepared(draw: random.Random, world: PublishedWorld, views: Views) -> Prepared:
+    """All of them, or without what changed while a thread made them."""
+    made = world.publisher.prepare_views(views)
+    return {name: (shown if draw.randrange(3) else shown._replace(), some) for name, (shown, some) in made.items()}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_slots_always_equal_the_tables_in_each_view(tmp_path: Path, seed: int) -> None:
     draw, world, views = random.Random(seed), PublishedWorld(tmp_path), Views()
@@ -40,7 +47,7 @@ def test_slots_always_equal_the_tables_in_each_view(tmp_path: Path, seed: int) -
         number = draw.randrange(BROKERS)
         if not draw.randrange(4):
             views = some_views(draw)
-            world.publisher.use_views(views)
+            world.publisher.use_views(views, prepared(draw, world, views))
         elif not draw.randrange(4):
             fields = {"clusterName": "C1", "brokerName": f"b{number}", "brokerId": 0}
             world.ask(104, fields | {"brokerAddr": f"10.0.0.{number}:9"})
@@ -59,7 +66,7 @@ def test_slots_always_equal_the_tables_in_each_view(tmp_path: Path, seed: int) -
     assert mapped
     assert len(world.slots.mapped_bytes()) == len(views)
     size = world.slots.memory_bytes
-    world.publisher.use_views(Views())
+    world.publisher.use_views(Views(), {})
     assert world.slots.memory_bytes == size - sum(some_bytes(views, world))
 
 
@@ -70,7 +77,7 @@ def some_bytes(views: Views, world: PublishedWorld) -> list[int]:
     """By view, as each alone takes them."""
     found = []
     for view in views:
-        world.publisher.use_views(Views((view,)))
+        world.publisher.use_views(Views((view,)), {})
         found += world.slots.mapped_bytes()
     return found
 

@@ -137,6 +137,8 @@ _UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EN
 class Counted(NameServer):
     """A name server whose requests are counted, and refused beyond the budget."""
 
+    is_client = True  # what is tried from here is what clients here try
+
     def __init__(
         self, client: RemotingClient, addr: str, options: Options, signer: Signer | None, budget: Budget
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import NamedTuple
 
 from rocketns.addresses import literal
@@ -139,6 +140,7 @@ GIVEN = Fault(
     N_("# the address is that of the broker's listenPort, which is 10911 as a rule"),
 )
 MAY_BE_DOWN = (REFUSED, UNREACHABLE, NO_HOST, TIMED_OUT)
+VIEWS = N_("# the name server has views: this says by which rule clients at an address get what; mend that rule")
 START = N_("# if the broker is down, start it again; name servers forget it 2 minutes after its last registration")
 
 _OF_PLACE = {Place.CONTAINER: CONTAINER, Place.LINK_LOCAL: LINK_LOCAL}
@@ -247,6 +249,8 @@ def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple
         return (_(fault.command), again(facts, "--from-client"))
     if fault in (SILENT, CLOSED, GIVEN) or all(one.is_only_given for one in brokers):
         return (_(fault.command),)
+    if viewed := _views_of(facts):
+        return (_(START), *viewed) if fault in MAY_BE_DOWN else viewed
     if fault in MAY_BE_DOWN:  # it answered when it registered, so its configuration is the last thing to change
         return (_(START), _(fault.command))
     names = listed({one.name for one in brokers})
@@ -255,6 +259,14 @@ def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple
         f"brokerIP1={_('ADDRESS')}",
         _(fault.command),
     )
+
+
+def _views_of(facts: Facts) -> tuple[str, ...]:
+    """With views of a rocketns the addresses that clients get are not the brokers' own: `brokerIP1` stays."""
+    for one in facts.readable:
+        if path := (one.configuration or {}).get("rocketns.viewsFile"):
+            return _(VIEWS), f"rocketns views check {quote(path)} -n {one.addr} --as {_('ADDRESS')}"
+    return ()
 
 
 def _weight(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Weight:

@@ -13,7 +13,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
-from rocketns.views.views import Views
+from rocketns.views.views import Fragments, Views
 
 
 class _Shown(NamedTuple):
@@ -24,6 +24,15 @@ class _Shown(NamedTuple):
     enable_acting_master: bool
     addrs: tuple[tuple[int, str], ...]
     handed_over: bool
+
+
+# By name, a group's published state and its elements in each view.
+Prepared = dict[str, tuple[_Shown, tuple[Fragments, ...]]]
+
+
+def _fragments(views: Views, name: str, shown: _Shown) -> tuple[Fragments, ...]:
+    group = BrokerData(shown.cluster, name, dict(shown.addrs), shown.zone_name, shown.enable_acting_master)
+    return views.fragments(group)
 
 
 class Publisher:
@@ -39,9 +48,16 @@ class Publisher:
         self._views = Views()
         self._shown: dict[str, _Shown] = {}
 
-    def use_views(self, views: Views) -> None:
+    def prepare_views(self, views: Views) -> Prepared:
+        """What `use_views` needs, of the groups that are published now. Any thread: for many brokers it takes long."""
+        return {name: (shown, _fragments(views, name, shown)) for name, shown in list(self._shown.items())}
+
+    def use_views(self, views: Views, prepared: Prepared) -> None:
         """Show each client the addresses of its view, from the next lookup on. What can fail comes first."""
-        mapped = {name: views.fragments(self._tables.broker_addr_table[name]) for name in self._shown} if views else {}
+        mapped = {}
+        for name, shown in self._shown.items():
+            then, fragments = prepared.get(name, (None, ()))
+            mapped[name] = fragments if then is shown else _fragments(views, name, shown)
         self.slots.change_views(Networks(views.networks), views.of_listeners, len(views), mapped)
         self._views = views
 
