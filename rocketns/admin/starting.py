@@ -28,7 +28,8 @@ def make_admin(facts: Facts, niceness: int = 0, log: Log | None = None) -> Admin
     missing = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if missing:
         raise StartupError(f"rocketns.adminPort={config.admin_port} needs {' and '.join(missing)}. Install the extra: "
-                           "pip install 'rocketns[admin]', or set rocketns.adminPort=0")  # fmt: skip
+                           "pip install 'rocketns[admin]' (in a checkout: make run EXTRAS=admin), "
+                           "or set rocketns.adminPort=0")  # fmt: skip
     from rocketns.admin.server import AdminServer  # its libraries take 25 MB
 
     return AdminServer(facts, _listening(facts.configuration), niceness, log)
@@ -38,7 +39,8 @@ def _listening(configuration: Configuration) -> Listening:
     """It listens from now on, as two sockets may be bound to one address until one of them listens."""
     config = configuration.admin
     try:
-        listening = bind(config.admin_address, config.admin_port, ipv4_only=configuration.ipv4_only)
+        listening = bind(config.admin_address, config.admin_port, ipv4_only=configuration.ipv4_only,
+                         chosen_by="rocketns.adminPort")  # fmt: skip
         listening.listen()
     except StartupError as error:
         raise StartupError(f"the management port: {error}") from error
