@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from rocketns.addresses import bare, is_host, listed, read_server, with_port
 from rocketns.config.system import parse_definition
-from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts import Options
 from rocketns.doctor.words import N_, _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import add_language_option

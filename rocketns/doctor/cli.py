@@ -18,15 +18,12 @@ from rocketns.client.tls import client_context
 from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
-from rocketns.doctor.asking.gathering import gather
-from rocketns.doctor.asking.watching import Watch
+from rocketns.doctor.asking.gathering import Watch, gather
 from rocketns.doctor.checks.catalogue import BY_NAME, CHECKS
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.output.as_json import report_json
-from rocketns.doctor.output.colours import Palette
-from rocketns.doctor.output.text import report_text
+from rocketns.doctor.facts import Options
+from rocketns.doctor.output import Palette, report_json, report_text
 from rocketns.doctor.progress import Progress
-from rocketns.doctor.running import EXIT_CANNOT_TELL, EXIT_WELL, Report, run
+from rocketns.doctor.report import EXIT_CANNOT_TELL, EXIT_WELL, Report, run
 from rocketns.doctor.words import _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import parse

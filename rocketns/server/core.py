@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
@@ -123,7 +122,11 @@ class KnownTopicsReader:
     def decode(
         self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
     ) -> RegisterBrokerBody:
-        shortcut = partial(read_compact, known=PublishedTopics(self._slots, broker_name))
+        def shortcut(
+            data: bytes | bytearray | memoryview, compressed: bool, mappings: bool
+        ) -> RegisterBrokerBody | None:
+            return read_compact(data, compressed, mappings, PublishedTopics(self._slots, broker_name))
+
         return decode_register_broker_body(
             body, compressed=compressed, version=version, now_ms=now_ms, shortcut=shortcut
         )

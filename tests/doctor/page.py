@@ -12,15 +12,21 @@ from typing import Any
 
 from rocketns.doctor.checks.catalogue import CHECKS
 from rocketns.doctor.cli import explained
-from rocketns.doctor.facts.brokers import BrokerFacts, Clock
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import Kind, Look, NameServerFacts
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.facts.reach import AddressFacts, Outcome, Place
+from rocketns.doctor.facts import (
+    AddressFacts,
+    BrokerFacts,
+    Clock,
+    Facts,
+    Kind,
+    Look,
+    NameServerFacts,
+    Options,
+    Outcome,
+    Place,
+)
 from rocketns.doctor.finding import State
-from rocketns.doctor.output.colours import Palette
-from rocketns.doctor.output.text import finding_lines
-from rocketns.doctor.running import run
+from rocketns.doctor.output import Palette, finding_lines
+from rocketns.doctor.report import run
 from rocketns.fleet.group_view import GroupView
 from rocketns.languages import use
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData

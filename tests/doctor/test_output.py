@@ -21,17 +21,12 @@ from interop.harness import codes, payloads
 from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
-from rocketns.doctor.asking.addresses import UnreachedError, place_of, resolve
+from rocketns.doctor.asking.connecting import UnreachedError, place_of, resolve
 from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import NameServerFacts
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.facts.reach import Outcome, Place
+from rocketns.doctor.facts import Facts, NameServerFacts, Options, Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
-from rocketns.doctor.output.as_json import report_json
-from rocketns.doctor.output.colours import Palette
-from rocketns.doctor.output.text import report_text
-from rocketns.doctor.running import FINDINGS_MAX, LINES_MAX, Report, ranked, run
+from rocketns.doctor.output import Palette, report_json, report_text
+from rocketns.doctor.report import FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data

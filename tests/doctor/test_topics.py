@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interop.harness import codes
-from rocketns.doctor.facts.brokers import BrokerFacts
+from rocketns.doctor.facts import BrokerFacts
 from rocketns.doctor.finding import State, Weight
-from rocketns.doctor.running import run
+from rocketns.doctor.report import run
 from tests.doctor.page import NS_1, fleet, name_server
 from tests.doctor.standin import CREATION, ONE, SYSTEM, TWO, StandIn, examined, found, ill, well
 

@@ -1,7 +1,7 @@
 """What a broker registers: RegisterBrokerBody in all its forms, and how a repeated one is recognised.
 
-Brokers send JSON, of which the form without blanks and escapes is read by a compiled parser; or, compressed, blocks of
-the version, the topics and the filter servers. From 5.0 on a section of static topics follows them.
+Brokers send JSON, of which the form without escapes is read by a compiled parser; or, compressed, blocks of the
+version, the topics and the filter servers. From 5.0 on a section of static topics follows them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from isal import isal_zlib
 
-from rocketns._fast.codec import json_beans, register_body, registration_blocks
+from rocketns._fast.codec import json_beans, json_shape, register_body, registration_blocks
 from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
 from rocketns._fast.codec.register_body import KnownTopics
 from rocketns.errors import BodyDecodeError, NullRefused
@@ -42,6 +42,7 @@ from rocketns.protocol.names import check_keys, check_name, check_repeated
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
 DEFAULT_PERM = PERM_READ | PERM_WRITE
 NO_VERSION = DataVersion(0, 0, 0)
+REGISTER_IN_PARTS = "let the broker send fewer topics at once (enableSplitRegistration=true, splitRegistrationSize)"
 INFLATED_AT_FIRST_BYTES = 64 * 1024
 BLOCK_LIMITS = BlockBounds()
 _ZLIB_MAGIC = b"\x78"
@@ -106,9 +107,14 @@ def decode_register_broker_body(
         compressed = compressed or _is_deflated(body, version)
         data = inflate(body, mappings) if compressed else body
         read = shortcut(data, compressed, mappings)
+        if read is None and not compressed:  # the parser takes no blanks
+            compact = json_shape.without_blanks(data)
+            read = None if compact is None else shortcut(compact, compressed, mappings)
         if read is not None:
             return read
         return decode_blocks(data, mappings, now_ms) if compressed else decode_plain(bytes(data), now_ms)
+    except fastjson.TooManyValues as error:
+        raise refusal(BodyDecodeError(f"{error.remark}: {REGISTER_IN_PARTS}")) from error
     except BodyDecodeError as error:
         raise refusal(error) from error
 

@@ -1,17 +1,18 @@
-"""Whether the clocks of brokers agree. A broker says its time by two numbers of request 28."""
+"""The clocks of brokers, and their versions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median_low
 
 from rocketns.doctor.checks.showing import listed
-from rocketns.doctor.facts.brokers import BrokerFacts, Clock
-from rocketns.doctor.facts.facts import Facts
+from rocketns.doctor.facts import BrokerFacts, Clock, Facts
 from rocketns.doctor.finding import Finding, State, Weight
-from rocketns.doctor.words import _
+from rocketns.doctor.words import N_, _
+from rocketns.protocol.codes import V5_0_0, version_name
 
-NAME = "clocks"
+CLOCKS = "clocks"
 APART_MS = 5_000  # at least, whatever the uncertainty
 FAR_APART_MS = 60_000  # timed messages, and consuming from a time on, are wrong by a minute then
 LINES_MAX = 10
@@ -26,7 +27,7 @@ def clocks(facts: Facts) -> Iterator[Finding]:
     usual = next(clock for _broker, clock in told if _middle(clock) == middle)
     apart = [(broker, clock) for broker, clock in told if _apart_ms(clock, usual) >= APART_MS]
     if apart:
-        yield _finding(told, apart, usual)
+        yield _apart(told, apart, usual)
     elif (off_ms := _apart_ms(usual, Clock(0, 0))) >= APART_MS:
         yield _own(usual, off_ms, len(told))
 
@@ -40,7 +41,7 @@ def _apart_ms(one: Clock, other: Clock) -> int:
     return max(one.from_ms - other.to_ms, other.from_ms - one.to_ms, 0)
 
 
-def _finding(
+def _apart(
     told: Sequence[tuple[BrokerFacts, Clock]], apart: Sequence[tuple[BrokerFacts, Clock]], usual: Clock
 ) -> Finding:
     most_ms = max(_apart_ms(clock, usual) for _broker, clock in apart)
@@ -52,7 +53,7 @@ def _finding(
     shown = ordered if len(ordered) <= LINES_MAX else [*ordered[: LINES_MAX // 2], *ordered[-LINES_MAX // 2 :]]
     lines = tuple(_line(broker, clock) for broker, clock in shown)
     weight = Weight.PARTLY if most_ms >= FAR_APART_MS else Weight.NOTE
-    return Finding(NAME, State.ILL, sentence, lines, _commands(names), weight)
+    return Finding(CLOCKS, State.ILL, sentence, lines, _set_clock(names), weight)
 
 
 def _line(broker: BrokerFacts, clock: Clock) -> str:
@@ -63,7 +64,7 @@ def _line(broker: BrokerFacts, clock: Clock) -> str:
         "unsure": (clock.to_ms - clock.from_ms) / 2000}  # fmt: skip
 
 
-def _commands(names: str) -> tuple[str, ...]:
+def _set_clock(names: str) -> tuple[str, ...]:
     return (_("# on the machine of %(brokers)s:") % {"brokers": names}, "timedatectl set-ntp true")
 
 
@@ -75,5 +76,58 @@ def _own(usual: Clock, off_ms: int, brokers: int) -> Finding:
                         "%(n)d brokers: %(ahead)+.1f s from this machine's clock", brokers) % {
         "n": brokers, "ahead": _middle(usual) / 1000}  # fmt: skip
     return Finding(
-        NAME, State.ILL, sentence, (evidence,), (_("# on this machine:"), "timedatectl set-ntp true"), Weight.NOTE
+        CLOCKS, State.ILL, sentence, (evidence,), (_("# on this machine:"), "timedatectl set-ntp true"), Weight.NOTE
     )
+
+
+VERSION = "broker-version"
+V4_6_0 = 333
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What clients from ``since`` on can do, and older brokers do not answer."""
+
+    since: int
+    what: str
+
+
+FEATURES = (
+    Feature(V4_6_0, N_("request and reply (Producer.request): the broker has no REPLY_TOPIC")),
+    Feature(V5_0_0, N_("pop consumption, so simple consumers and clients over gRPC: request 200050 is not supported")),
+    Feature(V5_0_0, N_("messages of any delay (timer messages): the broker delivers them at once")),
+    Feature(V5_0_0, N_("static topics, and configurations of single topics and groups: requests 351 and 352")),
+)
+
+
+def version(facts: Facts) -> Iterator[Finding]:
+    """One finding for each version that lacks something."""
+    client = facts.options.client_version
+    if client is None:
+        return
+    by_version: dict[int, set[str]] = {}
+    for broker in facts.brokers:
+        if broker.version is not None:
+            by_version.setdefault(broker.version, set()).add(broker.name or broker.addr)
+    for older, names in sorted(by_version.items()):
+        lacking = [one for one in FEATURES if older < one.since <= client]
+        if lacking:
+            yield _older(client, older, names, lacking)
+
+
+def is_given(facts: Facts) -> bool:
+    """Without the client's version there is nothing to compare."""
+    return facts.options.client_version is not None
+
+
+def _older(client: int, older: int, names: set[str], lacking: list[Feature]) -> Finding:
+    words = {"client": version_name(client), "broker": version_name(older), "names": listed(names)}
+    sentence = _(
+        "The brokers %(names)s have version %(broker)s: a client of %(client)s can do things that they cannot."
+    )
+    evidence = (
+        _("%(names)s: the headers of answers say version %(broker)s") % words,
+        *(_("not there: %(what)s") % {"what": _(one.what)} for one in lacking),
+    )
+    commands = (_("# use only what a broker of %(broker)s has, or a newer broker") % words,)
+    return Finding(VERSION, State.ILL, sentence % words, evidence, commands, Weight.NOTE)

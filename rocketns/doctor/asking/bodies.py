@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from rocketns.config.properties import of_lines
-from rocketns.doctor.facts.brokers import Clock, Consumers, Offsets
+from rocketns.doctor.facts import Clock, Consumers, Offsets
 from rocketns.errors import BodyDecodeError
 from rocketns.fleet.nearest import nearest
 from rocketns.protocol.bounds import Allowance

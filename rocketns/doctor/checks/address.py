@@ -5,17 +5,59 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from rocketns.doctor.checks.brokers.members import Announced, announced, is_one_machine
-from rocketns.doctor.checks.showing import again, listed, outcome_text, place_text
-from rocketns.doctor.checks.weighing import weight_of_brokers
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.reach import AddressFacts, Outcome, Place
+from rocketns.addresses import literal
+from rocketns.doctor.checks.showing import again, listed, outcome_text, place_text, weight_of_brokers
+from rocketns.doctor.facts import AddressFacts, Facts, Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import N_, _
 from rocketns.protocol.codes import MASTER_ID
 
-NAME = "broker-address"
+
+class Announced(NamedTuple):
+    """A member of a broker group, at an address that was tried; or one that only the user named, by its address."""
+
+    name: str
+    broker_id: int
+    address: AddressFacts
+    is_only_given: bool = False
+
+    @property
+    def addr(self) -> str:
+        return self.address.addr
+
+
+def announced(facts: Facts) -> Iterator[Announced]:
+    """Each member at each address once, in the order of names and ids."""
+    seen: set[tuple[str, int, str]] = set()
+    for name_server in facts.readable:
+        for name, group in (name_server.groups or {}).items():
+            seen.update((name, broker_id, addr) for broker_id, addr in group.addrs)
+    for name, broker_id, addr in sorted(seen):
+        if addr in facts.addresses:
+            yield Announced(name, broker_id, facts.addresses[addr])
+    shown = {addr for _name, _id, addr in seen}
+    for addr in facts.options.brokers:
+        if addr not in shown and addr in facts.addresses:
+            yield Announced(addr, MASTER_ID, facts.addresses[addr], is_only_given=True)
+
+
+def is_one_machine(facts: Facts) -> bool:
+    """Whether all name servers and all brokers are on this machine: then its clients are, too."""
+    addrs = {addr for group in facts.groups.values() for _, addr in group.addrs}
+    return all(one.is_here for one in facts.name_servers) and all(_is_here(facts, addr) for addr in addrs)
+
+
+def _is_here(facts: Facts, addr: str) -> bool:
+    tried = facts.addresses.get(addr)
+    if tried is not None:
+        return tried.is_here
+    found = literal(addr.rpartition(":")[0])
+    return found is not None and found.is_loopback
+
+
+ADDRESS = "broker-address"
 LINES_MAX = 8
 NAMES_MAX = 3  # in a sentence, with their addresses
 
@@ -149,7 +191,7 @@ def _finding(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> Findin
     if len(brokers) > LINES_MAX:
         lines.append(_("… and %(n)d more") % {"n": len(brokers) - LINES_MAX})
     return Finding(
-        NAME, fault.state, sentence, tuple(lines), _commands(facts, fault, brokers), _weight(facts, fault, brokers)
+        ADDRESS, fault.state, sentence, tuple(lines), _commands(facts, fault, brokers), _weight(facts, fault, brokers)
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs the checks on the facts."""
+"""Runs the checks on the facts, and puts what they found in order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.finding import Finding, State
+from rocketns.doctor.facts import Facts
+from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
 
 EXIT_WELL, EXIT_ILL, EXIT_CANNOT_TELL = 0, 1, 2
@@ -104,3 +104,19 @@ def _with_fewer_lines(one: Finding) -> Finding:
 def _first(lines: tuple[str, ...], text: str) -> tuple[str, ...]:
     left = len(lines) - LINES_MAX
     return lines if left <= 0 else (*lines[:LINES_MAX], text % {"n": left})
+
+
+def verdict(report: Report) -> str:
+    """The likeliest cause, what cannot be told, or that all is well."""
+    if ill := report.of(State.ILL):
+        words = {"sentence": ill[0].sentence, "topics": _(", ").join(report.facts.options.topics)}
+        if ill[0].weight >= Weight.PARTLY:
+            return _("Most likely: %(sentence)s") % words
+        if report.facts.options.topics:
+            return _("Nothing found here keeps clients of %(topics)s from working, but: %(sentence)s") % words
+        return _("No client fails because of it, but: %(sentence)s") % words
+    if unknown := report.of(State.UNKNOWN):
+        return _("Nothing wrong was found, but: %(sentence)s") % {"sentence": unknown[0].sentence}
+    count = len({one.check for one in report.findings})
+    return _.plural("All is well: %(n)d check found nothing wrong.", "All is well: %(n)d checks found nothing wrong.",
+                    count) % {"n": count}  # fmt: skip
