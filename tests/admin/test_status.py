@@ -177,7 +177,7 @@ def test_each_kind_with_words_is_told() -> None:
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
 
 
-OF_STATUS = 192 * 1024  # bytes that docs/limits.md leaves to the status in a message of the stream
+OF_STATUS = 192 * 1024  # bytes that docs/properties.md leaves to the status in a message of the stream
 NO_BROKERS: BrokersCopy = SimpleNamespace(rows=())  # type: ignore[assignment]
 
 
