@@ -88,7 +88,8 @@ def _add_questions(parser: Parser) -> None:
 
 def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls: bool) -> Options:
     """What was asked. WrongListError."""
-    texts = given.name_servers or [environment.get("NAMESRV_ADDR") or f"127.0.0.1:{PORT}"]
+    of_environment = environment.get("NAMESRV_ADDR", "")
+    texts = given.name_servers or [of_environment or f"127.0.0.1:{PORT}"]
     if given.watch > WATCH_S_MAX:
         raise WrongListError(_("--watch: at most %(most)d s") % {"most": WATCH_S_MAX})
     return Options(
@@ -97,6 +98,8 @@ def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls
         groups=_names("--group", given.group, GROUPS_MAX),
         brokers=addresses(given.broker, BROKER_PORT, BROKERS_MAX) if given.broker else (),
         from_client=given.from_client,
+        given_list=texts[0] if len(texts) == 1 else "",
+        is_clients_list=given.from_client or not given.name_servers,
         client_version=None if given.client_version is None else _version(given.client_version),
         tls=tls,
         timeout_s=given.timeout or TIMEOUT_S,

@@ -8,9 +8,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from rocketns.addresses import literal, split
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import QueueData, TopicRouteData
-from rocketns.protocol.codes import MASTER_ID
+from rocketns.protocol.codes import MASTER_ID, PERM_READ, PERM_WRITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Options:
     """Addresses are ``host:port``. ``client_version`` is an ordinal of MQVersion; None: not given.
 
     ``from_client``: this machine is where the client runs, so what cannot be reached from here is the fault.
-    ``tls``: connections are opened with TLS. ``timeout_s`` is for each connection and for each answer.
+    ``given_list``: the name servers as they were written, where that is one text; ``is_clients_list``: a client reads
+    it. ``tls``: connections are opened with TLS. ``timeout_s`` is for each connection and for each answer.
     """
 
     name_servers: tuple[str, ...]
@@ -27,6 +29,8 @@ class Options:
     brokers: tuple[str, ...] = ()
     from_client: bool = False
     client_version: int | None = None
+    given_list: str = ""
+    is_clients_list: bool = False
     tls: bool = False
     timeout_s: float = 5.0
     watch_s: float = 0.0
@@ -135,6 +139,11 @@ class Consumption:
         return any(one.consumed > before.get((one.topic, one.queue), 0) for one in self.later or ())
 
 
+def own_list(configuration: Mapping[str, str]) -> list[str]:
+    """The name servers of a broker's configuration, as RocketMQ reads them: it splits at semicolons alone."""
+    return [one for one in configuration.get("namesrvAddr", "").split(";") if one]
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
     """``addr`` is ``host:port`` as announced, or as given. ``version`` is the ordinal in the headers of its answers.
@@ -142,7 +151,8 @@ class BrokerFacts:
     Name, id and cluster are those of the name servers. Of a broker that no name server shows they are its own
     (``is_announced`` is False), and empty where it does not say.
 
-    ``configuration`` (request 26) and ``runtime`` (28) are None where they were not answered. ``topics`` has the
+    ``configuration`` (request 26) and ``runtime`` (28) are None where they were not answered. ``name_servers``: the
+    items of its list, each with the IP addresses that its host has here. ``topics`` has the
     configuration of each topic that was asked for; None: the broker does not have it. ``groups``: likewise of consumer
     groups. ``similar``: other groups of the broker by the group that it does not have. ``consumers`` and
     ``consumption`` by group; None: no consumer is connected. ``topics_bytes``: the size of all its topics as JSON, as
@@ -157,6 +167,7 @@ class BrokerFacts:
     is_announced: bool = True
     version: int | None = None
     configuration: Mapping[str, str] | None = None
+    name_servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     runtime: Mapping[str, str] | None = None
     clock: Clock | None = None
     topics: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
@@ -171,6 +182,22 @@ class BrokerFacts:
     def setting(self, name: str) -> str | None:
         """A property of its configuration. None: unknown."""
         return None if self.configuration is None else self.configuration.get(name)
+
+    @property
+    def own_list(self) -> list[str]:
+        """See `own_list`."""
+        return own_list(self.configuration or {})
+
+    def ips_of(self, name_server: str) -> tuple[str, ...]:
+        """The IP addresses of an item of its list, as far as they are known here."""
+        host = split(name_server)[0]
+        return self.name_servers.get(name_server) or ((host,) if literal(host) else ())
+
+    @property
+    def permission(self) -> int:
+        """What it allows with all of its topics, as bits of a permission."""
+        text = self.setting("brokerPermission") or ""
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else PERM_READ | PERM_WRITE
 
     def is_on(self, name: str) -> bool | None:
         """A property that is true or false. None: unknown."""
@@ -203,7 +230,8 @@ class NameServerFacts:
     of its answers. ``clusters``: the broker names by cluster. ``topics`` is None where it does not list them.
     ``routes`` has each topic that was asked for; None: it has no route. ``codes`` has the response code of each request
     that was not answered with success, by request code. ``order``: the order configurations by topic. ``looks`` are
-    later views of the groups. ``is_here``: it runs on this machine.
+    later views of the groups. ``is_here``: it runs on this machine. ``name`` is what has
+    this and other addresses; empty: no name was given, or it has one address.
     """
 
     addr: str
@@ -221,6 +249,7 @@ class NameServerFacts:
     order: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
+    name: str = ""
 
     @property
     def is_readable(self) -> bool:
@@ -321,6 +350,12 @@ class Facts:
         """The address of each group's master by broker name."""
         found = {name: dict(group.addrs).get(MASTER_ID) for name, group in self.groups.items()}
         return {name: addr for name, addr in found.items() if addr is not None}
+
+    @cached_property
+    def restricted(self) -> dict[str, BrokerFacts]:
+        """The masters whose own configuration takes a permission from all of their topics, by address."""
+        both = PERM_READ | PERM_WRITE
+        return {one.addr: one for one in self.brokers if one.broker_id == MASTER_ID and one.permission & both != both}
 
     def broker(self, addr: str) -> BrokerFacts | None:
         """What the broker at an announced address said, if it was asked."""

@@ -83,6 +83,16 @@ def with_topic(facts: Facts) -> bool:
     return bool(asked) and any(topic in one.routes for one in facts.name_servers for topic in asked)
 
 
+def routed(facts: Facts) -> bool:
+    """For a check of the queues of the topics that were asked for: one has some."""
+    return any(facts.queues(topic) for topic in facts.options.topics)
+
+
+def topics_told(facts: Facts) -> bool:
+    """For a check that compares routes with what brokers say of the topics that were asked for."""
+    return with_topic(facts) and any(topic in one.topics for one in facts.brokers for topic in facts.options.topics)
+
+
 def with_group(facts: Facts) -> bool:
     """For a check of the consumer groups that were asked for, where some broker could be asked."""
     return bool(facts.options.groups and facts.brokers)
@@ -90,7 +100,7 @@ def with_group(facts: Facts) -> bool:
 
 def with_addresses(facts: Facts) -> bool:
     """For a check of announced addresses: some were tried."""
-    return bool(facts.addresses)
+    return any(one.outcome is not Outcome.NOT_TRIED for one in facts.addresses.values())
 
 
 def with_broker(facts: Facts) -> bool:

@@ -14,10 +14,10 @@ from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
 from rocketns.client import answers, connection, places
 from rocketns.client.answers import UNASKED_BYTES_MAX, UNASKED_FRAMES_MAX, UNASKED_WINDOW_S, Answers
 from rocketns.client.connection import NotSentError
-from rocketns.client.own import others_and_own
 from rocketns.client.places import REST_S, REST_S_MAX, Places
 from rocketns.client.reading import HEADER_BYTES_MAX, AnswerReader
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.resolving import others_and_own
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType

@@ -120,16 +120,15 @@ EXAMPLES: dict[str, Facts] = {
         name_server(NS_1, {}, {}), topic=TOPIC, brokers=(broker("broker-a", A, topics_bytes=17_500_000, configuration={
             "namesrvAddr": NS_1, "compressedRegister": "false"}, is_announced=False),),
     ),
+    "name-server-list": fleet(brokers=(broker("broker-a", A, configuration={"namesrvAddr": f"{NS_1},{NS_2}"}),)),
     "broker-registers-elsewhere": fleet(
         name_server(NS_1), name_server(NS_2, HALF, ONLY_A),
         brokers=(broker("broker-b", B, configuration={"namesrvAddr": NS_1}),),
     ),
-    "misspelt": fleet(topic="orders"),
-    "automatic-creation": fleet(
-        name_server(NS_1, {TOPIC: BOTH, SELF_TEST_TOPIC: BOTH}), topic="Payments",
+    "topic-missing": fleet(
+        name_server(NS_1, {TOPIC: BOTH, SELF_TEST_TOPIC: BOTH}), topic="orders",
         brokers=(broker("broker-a", A, configuration={"autoCreateTopicEnable": "false"}),),
     ),
-    "topic-missing": fleet(topic="Payments"),
     "topic-on-some-name-servers": fleet(
         name_server(NS_1, {**TOPICS, TOPIC: {"broker-b": RW}}),
         name_server(NS_2, {CREATION_TOPIC: HALF[TOPIC], SELF_TEST_TOPIC: HALF[TOPIC]}, ONLY_A), topic=TOPIC,

@@ -13,7 +13,7 @@ import pytest
 from interop.harness.wire import frame, json_header
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking import brokers as asking
-from rocketns.doctor.asking.requests import BROKERS_MAX
+from rocketns.doctor.asking.requests import BROKER_WITHIN_S, BROKERS_MAX
 from rocketns.doctor.facts import Clock, Outcome
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.report import Report
@@ -375,7 +375,7 @@ def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
         for number in itertools.count():
             request = await _request(reader)
             if number > 5:
-                jump(asking.BROKER_WITHIN_S / 10)
+                jump(BROKER_WITHIN_S / 10)
                 await asyncio.sleep(0)  # what is due happens now
                 await asyncio.sleep(0)
             writer.write(frame(json_header(0, opaque=request.opaque, flag=1), b"{}"))

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from rocketns.journal import record
-from rocketns.journal.reading.replay import Replay
+from rocketns.journal.replay import Replay
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.prior_routes import PriorBroker, PriorRoutes
 from rocketns.routeinfo.tables import RouteTables

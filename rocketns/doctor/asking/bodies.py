@@ -24,12 +24,12 @@ NAMES_MAX = 20_000  # that are compared with a group's name
 NAME_CHARS_MAX = 256
 TEXT_CHARS_MAX = 4_096  # of a value
 ENTRY_BYTES_MAX = 64 * 1024  # of one entry of a table
-# Of a broker's configuration, nothing else is kept: it may hold secrets.
+# Of a broker's configuration, what checks weigh. Nothing else is kept: it may hold secrets.
 KEPT = frozenset({
-    "aclEnable", "authenticationEnabled", "authorizationEnabled", "autoCreateSubscriptionGroup",
-    "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerIP1", "brokerName", "brokerPermission",
-    "brokerRole", "compressedRegister", "defaultTopicQueueNums", "enableControllerMode", "enableSplitRegistration",
-    "fetchNamesrvAddrByAddressServer", "fetchNameSrvAddrByDnsLookup", "listenPort", "namesrvAddr", "useTLS",
+    "aclEnable", "authenticationEnabled", "autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerClusterName",
+    "brokerId", "brokerName", "brokerPermission", "compressedRegister", "enableControllerMode",
+    "enableSplitRegistration", "fetchNamesrvAddrByAddressServer", "fetchNameSrvAddrByDnsLookup", "namesrvAddr",
+    "updateNameServerAddrPeriod", "useTLS",
 })  # fmt: skip
 
 # Keys that are objects are no JSON: {"offsetTable":{{"queueId":0, …}:{"brokerOffset":1, …}, …}}

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
+from rocketns.client.resolving import RESOLVE_WITHIN_S
 from rocketns.client.signer import Fields, Signer
 from rocketns.client.tls import client_context
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking import bodies
-from rocketns.doctor.asking.connecting import Call, Line, Question, Timed, TooLargeError, UnreachedError, reach
+from rocketns.doctor.asking.connecting import Call, Line, Question, Timed, TooLargeError, UnreachedError, reach, resolve
 from rocketns.doctor.asking.requests import (
     AT_ONCE,
     BROKER_WITHIN_S,
@@ -29,7 +30,16 @@ from rocketns.doctor.asking.requests import (
     Budget,
     broker_budget,
 )
-from rocketns.doctor.facts import AddressFacts, BrokerFacts, Consumption, NameServerFacts, Offsets, Options, Requests
+from rocketns.doctor.facts import (
+    AddressFacts,
+    BrokerFacts,
+    Consumption,
+    NameServerFacts,
+    Offsets,
+    Options,
+    Requests,
+    own_list,
+)
 from rocketns.doctor.progress import Progress
 from rocketns.doctor.words import _
 from rocketns.errors import BodyDecodeError
@@ -318,12 +328,22 @@ async def _ask_all(candidate: Candidate, wanted: Wanted, answers: Answers, first
     _keep_runtime(answers, first)
     timed = await answers.ask(BrokerRequest.GET_BROKER_CONFIG, {})
     answers.keep("configuration", None if timed is None else timed.answer.body, bodies.configuration)
+    own = own_list(answers.found.get("configuration") or {})[:NAME_SERVERS_MAX]
+    answers.found["name_servers"] = dict(zip(own, await asyncio.gather(*map(_ips, own)), strict=True))
     for topic in (*wanted.options.topics, *(RETRY_PREFIX + group for group in wanted.options.groups)):
         await _ask_topic(topic, wanted, answers)
     await ask_groups(answers, wanted.options)
     await look_again_at_offsets(answers, wanted.options)
     if not candidate.by_all or (wanted.many and _registers_whole(answers.found.get("configuration"))):
         await answers.topics()
+
+
+async def _ips(name_server: str) -> tuple[str, ...]:
+    """None where its host is not known here."""
+    try:
+        return (await resolve(name_server, RESOLVE_WITHIN_S)).ips
+    except UnreachedError:
+        return ()
 
 
 def _registers_whole(configuration: Mapping[str, str] | None) -> bool:
@@ -369,6 +389,7 @@ def _facts(candidate: Candidate, found: dict[str, Any]) -> BrokerFacts:
     )  # fmt: skip
 
 
+NAME_SERVERS_MAX = 16  # of a broker's list that are resolved
 # Of one topic as JSON, with its key, without its name, which is there twice:
 # "":{"attributes":{},"order":false,"perm":6,"readQueueNums":1024,"topicFilterType":"SINGLE_TAG","topicName":"", …},
 ENTRY_BYTES = 160

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from rocketns.addresses import Address, literal, split, with_port
 from rocketns.client.connection import NotSentError, OutgoingConnection
-from rocketns.client.own import is_own
 from rocketns.client.reading import AnswerReader
+from rocketns.client.resolving import addresses_of, is_own
 from rocketns.client.signer import Fields, Signer
 from rocketns.doctor.asking.requests import Budget
 from rocketns.doctor.facts import AddressFacts, Outcome, Place
@@ -23,7 +23,6 @@ from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
 
-IPS_MAX = 16  # of one host name; the others are not shown
 # Docker's bridges, unless it is configured otherwise: 172.17.0.0/16 is docker0, the next ones are those of projects.
 # 172.31.0.0/16 is left out: it is the default network of a cloud.
 _DOCKER = tuple(ipaddress.ip_network(f"172.{second}.0.0/16") for second in range(17, 31))
@@ -78,13 +77,11 @@ async def resolve(addr: str, within_s: float) -> Target:
         return Target(addr, (host,), port)
     try:
         async with asyncio.timeout(within_s):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            return Target(addr, tuple(await addresses_of(host, port)), port)
     except TimeoutError:
         raise UnreachedError(Outcome.UNRESOLVED, f"the resolver did not answer in {within_s:g} s") from None
     except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
         raise UnreachedError(Outcome.UNRESOLVED, str(error)) from error
-    ordered = sorted(found, key=lambda one: one[0] != socket.AF_INET)
-    return Target(addr, tuple(dict.fromkeys(str(one[4][0]) for one in ordered))[:IPS_MAX], port)
 
 
 async def connect(target: Target, within_s: float) -> socket.socket:
@@ -116,6 +113,8 @@ def _close(opened: socket.socket | None) -> None:
 def _outcome(error: OSError) -> Outcome:
     if isinstance(error, ConnectionRefusedError):
         return Outcome.REFUSED
+    if isinstance(error, socket.gaierror):  # an IPv6 address with an interface that is not there
+        return Outcome.UNREACHABLE
     if error.errno in _NO_HOST:
         return Outcome.NO_HOST
     return Outcome.UNREACHABLE if error.errno in _UNREACHABLE else Outcome.CLOSED
@@ -228,8 +227,9 @@ class Call:
 
 
 def _is_frame(first: bytes) -> bool:
-    """Whether these may be the first bytes of a frame: its length, then 0 or 1 for the form of its header."""
-    return len(first) < FIRST_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80)
+    """Whether these may be the first bytes of a frame: its length, 0 or 1 for the form of its header, and the header's
+    length. HTTP/2 has zeros there."""
+    return len(first) < FIRST_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:]))
 
 
 async def open_call(target: Target, line: Line, budget: Budget) -> Call:

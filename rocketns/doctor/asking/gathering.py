@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.resolving import every_address
 from rocketns.client.signer import Signer
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.asking.brokers import ask_brokers
@@ -91,8 +92,12 @@ async def gather(options: Options, tls: TlsConfig, signer: Signer | None, progre
     budget = name_server_budget(options)
     flipped = replace(tls, enable=not tls.enable)
     with closing(_client(options, tls)) as client, closing(_client(options, flipped)) as other:
-        servers = [Counted(client, addr, options, signer, budget) for addr in options.name_servers]
+        names = {each: addr for addr in options.name_servers for each in await every_address(addr)}
+        servers = [Counted(client, addr, options, signer, budget) for addr in names]
         name_servers = await _read_all(servers, other, options, signer, budget, progress)
+        name_servers = [
+            one if names[one.addr] == one.addr else replace(one, name=names[one.addr]) for one in name_servers
+        ]
         found = await ask_brokers(options, name_servers, tls, signer, progress)
         facts = Facts(options, tuple(name_servers), found.addresses, found.brokers, found.left_out)
         rounds, ends_early = looks(options), False

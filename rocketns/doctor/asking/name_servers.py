@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import re
 import socket
@@ -11,11 +10,11 @@ from collections.abc import Container, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rocketns.addresses import split
+from rocketns.addresses import literal, split
 from rocketns.client.name_server import NameServer, UnusableError, decoded, route_fields
-from rocketns.client.own import is_own
 from rocketns.client.reading import NO_FRAME
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.resolving import addresses_of, is_own
 from rocketns.client.signer import Fields, Signer
 from rocketns.config.properties import of_lines
 from rocketns.doctor.asking.requests import Budget, topics_to_look_up
@@ -162,10 +161,13 @@ async def read_name_server(server: NameServer, other: NameServer, options: Optio
 
 
 async def _reached(server: NameServer, options: Options) -> NameServerFacts:
-    ips, error = await _resolved(server.addr)
-    if error:
-        return NameServerFacts(server.addr, Outcome.UNRESOLVED, error)
-    is_here = await is_own(server.addr, split(server.addr)[1] or 0)
+    host, port = split(server.addr)
+    try:
+        ips = tuple(await addresses_of(host, port or 0))
+    except (OSError, ValueError) as error:  # an IPv6 address may name an interface that is not there
+        is_name = literal(host.partition("%")[0]) is None
+        return NameServerFacts(server.addr, Outcome.UNRESOLVED if is_name else Outcome.UNREACHABLE, str(error))
+    is_here = await is_own(server.addr, port or 0)
     tables = Tables(server)
     try:
         await tables.brokers()
@@ -181,16 +183,6 @@ async def _answers(server: NameServer) -> bool:
     except UnusableError:
         return False
     return True
-
-
-async def _resolved(addr: str) -> tuple[tuple[str, ...], str]:
-    """The IP addresses of a host, and why there are none."""
-    host, port = split(addr)
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
-        return (), str(error)
-    return tuple(dict.fromkeys(str(address[0]) for *_, address in found)), ""
 
 
 def outcome_of(error: BaseException) -> Outcome:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rocketns.addresses import literal
+from rocketns.doctor.asking.requests import BrokerRequest
 from rocketns.doctor.checks.showing import again, listed, outcome_text, place_text, weight_of_brokers
 from rocketns.doctor.facts import AddressFacts, Facts, Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import N_, _
-from rocketns.protocol.codes import MASTER_ID
+from rocketns.protocol.codes import MASTER_ID, ResponseCode
 
 
 class Announced(NamedTuple):
@@ -95,15 +96,15 @@ REFUSED = Fault(
 )  # fmt: skip
 UNREACHABLE = Fault(
     N_("%(brokers)s cannot be reached: there is no route to the announced address from here."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach"),
+    N_("# if the broker runs: brokerIP1 is an address of the broker's machine that clients reach"),
 )  # fmt: skip
 NO_HOST = Fault(
     N_("%(brokers)s cannot be reached: no machine answers for the announced address."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach; its firewall lets clients in"),
+    N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach; its firewall lets clients in"),
 )  # fmt: skip
 TIMED_OUT = Fault(
     N_("%(brokers)s cannot be reached: the announced address does not answer."),
-    N_("# brokerIP1 is an address of the broker's machine that clients reach; no firewall drops its listenPort"),
+    N_("# if the broker runs: brokerIP1 is an address of its machine that clients reach, and no firewall drops them"),
 )  # fmt: skip
 UNSURE = Fault(
     N_("%(brokers)s cannot be reached from here. That says nothing of clients in another network."),
@@ -128,6 +129,11 @@ ANOTHER_BROKER = Fault(
        "ports, and host names that resolve differently"), names_cause=True,
 )  # fmt: skip
 
+NO_BROKER = Fault(
+    N_("At the address of %(brokers)s a name server or a proxy answers, and no broker."),
+    N_("# brokerIP1 and listenPort are those of the broker; a broker's port is 10911 as a rule, a name server's 9876"),
+    names_cause=True,
+)  # fmt: skip
 GIVEN = Fault(
     N_("No broker answers at %(brokers)s, which was given with --broker."),
     N_("# the address is that of the broker's listenPort, which is 10911 as a rule"),
@@ -158,13 +164,17 @@ def address(facts: Facts) -> Iterator[Finding]:
 
 def _fault(facts: Facts, one: Announced, one_machine: bool) -> Fault | None:
     found = one.address
+    if found.outcome is Outcome.ANSWERED and _is_no_broker(facts, one):
+        return NO_BROKER
     if one.is_only_given:
         return None if found.outcome in (Outcome.ANSWERED, *_OF_TLS) else GIVEN
     if found.outcome is Outcome.ANSWERED:
         if found.place is Place.LOOPBACK and not (one_machine or facts.options.from_client):
             return LOOPBACK
         return ANOTHER_BROKER if _is_another(facts, one) else None
-    if found.place is Place.LOOPBACK:
+    if found.outcome in (Outcome.SILENT, Outcome.CLOSED, Outcome.NOT_TRIED):  # something takes connections there
+        return _BY_OUTCOME.get(found.outcome)
+    if found.place is Place.LOOPBACK and not (one_machine and found.outcome is Outcome.OTHER_PROTOCOL):
         return LOOPBACK
     if found.place in _OF_PLACE and found.outcome in _NO_CONNECTION:
         return _OF_PLACE[found.place]
@@ -177,6 +187,12 @@ def _unreached(facts: Facts, found: AddressFacts) -> Fault:
     if not facts.options.from_client:
         return UNSURE
     return TIMED_OUT if found.outcome is Outcome.TIMED_OUT else UNREACHABLE
+
+
+def _is_no_broker(facts: Facts, one: Announced) -> bool:
+    broker = facts.broker(one.addr)
+    code = int(BrokerRequest.GET_BROKER_RUNTIME_INFO)
+    return broker is not None and broker.codes.get(code) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
 def _is_another(facts: Facts, one: Announced) -> bool:
@@ -229,11 +245,12 @@ def _other_name(facts: Facts, one: Announced) -> str:
 def _commands(facts: Facts, fault: Fault, brokers: Sequence[Announced]) -> tuple[str, ...]:
     if fault is UNSURE:
         return (_(fault.command), again(facts, "--from-client"))
-    if fault in (SILENT, CLOSED, GIVEN):
+    if fault in (SILENT, CLOSED, GIVEN) or all(one.is_only_given for one in brokers):
         return (_(fault.command),)
+    if fault in MAY_BE_DOWN:  # it answered when it registered, so its configuration is the last thing to change
+        return (_(START), _(fault.command))
     names = listed({one.name for one in brokers})
     return (
-        *((_(START),) if fault in MAY_BE_DOWN else ()),
         _("# in broker.conf of %(brokers)s, then restart it:") % {"brokers": names},
         f"brokerIP1={_('ADDRESS')}",
         _(fault.command),

@@ -115,9 +115,9 @@ def version(facts: Facts) -> Iterator[Finding]:
             yield _older(client, older, names, lacking)
 
 
-def is_given(facts: Facts) -> bool:
-    """Without the client's version there is nothing to compare."""
-    return facts.options.client_version is not None
+def is_told(facts: Facts) -> bool:
+    """Whether there are versions to compare: the client's, and that of a broker."""
+    return facts.options.client_version is not None and any(one.version is not None for one in facts.brokers)
 
 
 def _older(client: int, older: int, names: set[str], lacking: list[Feature]) -> Finding:

@@ -10,6 +10,8 @@ from rocketns.doctor.finding import (
     Check,
     answered,
     asked_for_topic,
+    routed,
+    topics_told,
     with_addresses,
     with_broker,
     with_brokers,
@@ -63,58 +65,59 @@ CHECKS: tuple[Check, ...] = (
              "registered. The doctor asks a broker for its topics (request 21) only if some name server does not show "
              "the broker, or if all topics together could be half of the limit."), registering.registration_size,
           with_broker),
+    Check(registering.LIST, N_("lists of name servers have the form that RocketMQ reads"),
+          N_("RocketMQ splits a list of name servers at semicolons, and takes nothing away: with a comma or a blank in "
+             "it two addresses are one, which nothing answers. A list that this doctor was given in one text counts as "
+             "that of the clients, and NAMESRV_ADDR does; brokers say theirs (request 26)."), registering.lists,
+          registering.has_list),
     Check(registering.ELSEWHERE, N_("each broker registers at every name server that was given"),
           N_("A broker registers at the name servers of its own namesrvAddr (request 26). One that is not in that list "
              "does not know the broker. One that is in it and does not show the broker refuses it, or is not reached."),
-          registering.elsewhere, with_broker),
-    Check(missing.MISSPELT, N_("no missing topic has nearly the name of another one"),
-          N_("Capital letters count in the names of topics. Names that differ from that of a missing topic in case, in "
-             "separators, in a namespace or by one or two letters are looked for among all topics (request 206)."),
-          missing.misspelt, with_topic),
-    Check(missing.CREATION, N_("brokers create a topic at the first message to it, or that is not needed"),
-          N_("A broker with autoCreateTopicEnable=true has the topic TBW102, and creates a topic that a producer sends "
-             "to. With false a topic has to be created with mqadmin or the dashboard. A consumer creates no topic in "
-             "either case."), missing.creation, lambda facts: with_topic(facts) and missing.can_be_told(facts)),
+          registering.elsewhere, registering.has_configuration),
     Check(missing.MISSING, N_("each topic is on some broker"),
           N_("A name server knows the topics that brokers register. A topic that no name server knows was never "
-             "created, was deleted, or is on a broker that is not registered here."), missing.missing, asked_for_topic),
+             "created, was deleted, is on a broker that is not registered here, or has another name: capital letters "
+             "count. Names that differ from it in case, in separators, in a namespace or by one or two letters are "
+             "looked for among all topics (request 206). A broker with autoCreateTopicEnable=true has the topic "
+             "TBW102, and creates a topic that a producer sends to. With false a topic has to be created with mqadmin "
+             "or the dashboard. A consumer creates no topic in either case."), missing.missing, asked_for_topic),
     Check(registering.NOT_REGISTERED, N_("each broker that has a topic is in the topic's route"),
           N_("A broker has a topic as soon as it is created (request 351; 21 for brokers before 5.0). Clients find it "
              "there only if the broker's next registration arrives at their name server."),
-          registering.unregistered_topic, lambda facts: with_topic(facts) and with_broker(facts)),
+          registering.unregistered_topic, topics_told),
     Check(missing.ON_SOME, N_("each topic is known at every name server"),
           N_("A broker registers at each name server by itself, and name servers do not tell each other anything. A "
              "client asks only one of them. If that one lacks the topic, the client finds no route, though another "
-             "name server has it."), missing.on_some, with_topic),
+             "name server has it."), missing.on_some, lambda facts: with_topic(facts) and len(facts.name_servers) > 1),
     Check(topics.STALE, N_("each topic is on the brokers that its route names"),
           N_("A name server keeps a topic of a broker until the broker unregisters, or the topic is deleted at the "
              "name server as well. Where the broker does not have it, clients are refused there. Two masters of one "
              "name look like that, too: the doctor then looks at the name servers again, for up to 40 s."),
-          topics.stale, with_topic),
+          topics.stale, topics_told),
     Check(topics.ORDER, N_("clients can read the order configuration of each topic"),
           N_("A topic may have an order configuration, a KV item of the name server: broker:queues;broker:queues. With "
              "orderMessageEnable=true a route carries it, and clients fail at each lookup of the topic if they cannot "
              "read it. A name server of Java takes any text, rocketns with rocketns.checkOrderConf=true only a valid "
-             "one."), topics.order, with_name_server),
+             "one."), topics.order, topics.order_told),
     Check(topics.WIPED, N_("no broker has lost its permission to write"),
           N_("mqadmin wipeWritePerm takes the permission to write from all topics of a broker, in the tables of the "
              "name servers only, for maintenance. It lasts until addWritePerm, or until the broker registers with "
              "changed topics. Producers leave out queues that they may not write; if none is left, they say that there "
-             "is no route."), topics.wiped, with_brokers),
+             "is no route."), topics.wiped, topics.permissions_told),
     Check(topics.READ_ONLY, N_("each topic can be written and read"),
           N_("A topic has a permission (6 is read and write, 4 only read, 2 only write) and numbers of queues for "
-             "reading and writing, on each broker."), topics.read_only, with_topic),
+             "reading and writing, on each broker."), topics.read_only, routed),
     Check(name_servers.AGREE, N_("all name servers know the same brokers and topics"),
           N_("Name servers know nothing of each other. If one lacks brokers, those do not have it in their "
              "namesrvAddr, cannot reach it, or started a moment ago: a broker registers again every 30 s."),
-          name_servers.agreement, with_name_server),
+          name_servers.agreement, lambda facts: len(facts.readable) > 1),
     Check(fleet.MOVES, N_("each broker id has one address, and each address one id"),
           N_("Two slaves with one id replace each other in the tables of a name server. An address in two places is a "
              "broker that was renamed, or two brokers that announce the same address."), fleet.moves, with_brokers),
     Check(topics.FEW, N_("topics are on all brokers of their cluster"),
           N_("A topic that the first message created is only on the brokers that got messages before the route was "
              "known everywhere, with 4 queues as a rule. It works, but other brokers do not share its load."),
-          topics.few, with_topic),
+          topics.few, routed),
     Check(groups.GROUP, N_("each consumer group exists, has consumers, may consume, and gets on"),
           N_("A consumer group is created at each broker when its first consumer connects, unless the broker has "
              "autoCreateSubscriptionGroup=false. Its consumers connect to all brokers of their topics, and their "
@@ -127,6 +130,6 @@ CHECKS: tuple[Check, ...] = (
           brokers.clocks, lambda facts: any(one.clock is not None for one in facts.brokers)),
     Check(brokers.VERSION, N_("no broker is older than the client needs"),
           N_("With --client-version: what clients of that version can do, and brokers of older versions cannot."),
-          brokers.version, lambda facts: brokers.is_given(facts) and with_broker(facts)),
+          brokers.version, brokers.is_told),
 )  # fmt: skip
 BY_NAME = {check.name: check for check in CHECKS}

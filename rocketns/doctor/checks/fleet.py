@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -160,7 +161,7 @@ def two_masters(facts: Facts) -> Iterator[Finding]:
             commands = (
                 _("# in broker.conf of all but one of them: another name, or a slave's role; then restart them:"),
                 setting("brokerName", f"{member.broker}-2"),
-                _("# or: brokerId=1 and brokerRole=SLAVE"),
+                *(() if _elects(facts, member.broker) else (_("# or: brokerId=1 and brokerRole=SLAVE"),)),
             )
             yield Finding(TWO_MASTERS, State.ILL, sentence, _sightings(member, addrs), commands,
                           weight_of_brokers(facts, {member.broker}))  # fmt: skip
@@ -179,13 +180,23 @@ def no_master(facts: Facts) -> Iterator[Finding]:
                          "master: consumers go on, producers find no queue of it.") % {"broker": name}  # fmt: skip
         evidence = _("%(broker)s in cluster %(cluster)s: %(members)s; an id of 0 is missing") % {
             "broker": name, "cluster": group.cluster or "-", "members": members(group)}  # fmt: skip
-        commands = (
+        commands: tuple[str, ...] = (
             _("# start the master of %(broker)s again, with these lines in its broker.conf:") % {"broker": name},
             setting("brokerClusterName", group.cluster or ""),
             setting("brokerName", name),
             "brokerId=0",
         )
+        if _elects(facts, name):
+            commands = (
+                _("# its roles are elected (enableControllerMode=true): start a replica that is in sync, and the "
+                  "controller makes it the master. Which are in sync, an address of a controller says:"),
+                shlex.join(("mqadmin", "getSyncStateSet", "-a", "CONTROLLER:9878", "-b", name)),
+            )  # fmt: skip
         yield Finding(NO_MASTER, State.ILL, sentence, (evidence,), commands, weight_of_brokers(facts, {name}))
+
+
+def _elects(facts: Facts, name: str) -> bool:
+    return any(one.name == name and one.is_on("enableControllerMode") for one in facts.brokers)
 
 
 def moves(facts: Facts) -> Iterator[Finding]:
@@ -215,8 +226,9 @@ def _moving(facts: Facts, addr: str, found: Mapping[Member, Sighting]) -> Findin
         % {"broker": member.broker, "id": member.broker_id, "addr": addr, "at": sighting.text()}
         for member, sighting in found.items()
     )
-    command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. What a broker left "
-                "behind under its former name disappears 2 minutes after its last registration")  # fmt: skip
+    command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. A former name "
+                "stays while its address registers under another: start the broker under it once more and stop it, "
+                "which unregisters it, or restart the name servers, one at a time")  # fmt: skip
     return Finding(MOVES, State.ILL, sentence, evidence, (command,), weight_of_brokers(facts, names))
 
 

@@ -160,6 +160,7 @@ def _update(look: Look, broker: BrokerFacts, wanted: Mapping[str, Any]) -> str:
     return mqadmin(look.facts, "updateSubGroup", "-b", broker.addr, "-g", look.group, *words)
 
 
+KEYS = ("aclEnable", "authenticationEnabled")
 NO_CONSUMER = N_("%(broker)s (%(addr)s): no consumer of the group is connected (request 203)")
 
 
@@ -181,7 +182,13 @@ def _nobody(look: Look, without: list[BrokerFacts]) -> Finding:
         again(look.facts, "--from-client"),
     )
     follows = frozenset({"broker-address"})
-    return Finding(GROUP, State.ILL, sentence, lines(without, NO_CONSUMER), commands, Weight.EXPLAINS, follows)
+    closed = [(one, name) for one in without for name in KEYS if one.is_on(name)]
+    evidence = (
+        *lines(without, NO_CONSUMER),
+        *(_("%(broker)s (%(addr)s): %(name)s=true, so consumers that sign with no key of it are refused (request 26)")
+          % {"broker": one.name, "addr": one.addr, "name": name} for one, name in closed[:LINES_MAX]),
+    )  # fmt: skip
+    return Finding(GROUP, State.ILL, sentence, evidence, commands, Weight.EXPLAINS, follows)
 
 
 def _some_unconsumed(look: Look, without: list[BrokerFacts]) -> Finding:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rocketns.doctor.asking.requests import RETRY_PREFIX
+from rocketns.doctor.checks.registering import WAIT, on_their_way
 from rocketns.doctor.checks.showing import addresses_of, again, listed, members, mqadmin, namesrv_addr
 from rocketns.doctor.facts import Facts, NameServerFacts
 from rocketns.doctor.finding import Finding, State, Weight
@@ -45,25 +46,58 @@ ONLY = N_("# if it exists in another fleet: the client's list of name servers is
 
 
 def missing(facts: Facts) -> Iterator[Finding]:
-    """A finding for each topic that no name server has."""
+    """A finding for each topic that no name server has, with all that is known of why."""
     for topic in facts.missing_topics():
-        lacking = [one for one in facts.name_servers if one.lacks(topic)]
-        sentence = _("No broker has the topic %(topic)s: no name server has a route of it.") % {"topic": topic}
-        evidence = (
-            *(_("%(addr)s has no route of %(topic)s (request 105, code 17)") % {"addr": one.addr, "topic": topic}
-              for one in lacking),
-            *_context(facts),
-        )  # fmt: skip
-        creation = creating(facts, topic)
-        commands = (*creation, _(ELSE if creation else ONLY))
-        follows = CAUSES if facts.groups else CAUSES | NO_ANSWER
-        yield Finding(MISSING, State.ILL, sentence, evidence, commands, Weight.EXPLAINS, follows)
+        yield _missing(facts, topic)
     for topic in facts.options.topics:
         if not any(topic in one.routes for one in facts.name_servers):
             sentence = _("Whether a broker has the topic %(topic)s cannot be told: no name server answered.") % {
                 "topic": topic
             }
             yield Finding(MISSING, State.UNKNOWN, sentence, follows=NO_ANSWER)
+
+
+def _missing(facts: Facts, topic: str) -> Finding:
+    names = near(topic, facts) if is_valid(topic) else ()
+    likely = [name for name in names if not _is_series(topic, name)]
+    words = {"topic": topic, "name": (likely or [""])[0]}
+    creators = set(facts.queues(CREATION_TOPIC))
+    # Where some name server has brokers, and said which of them have TBW102.
+    is_told = bool(facts.groups) and any(CREATION_TOPIC in one.routes for one in facts.readable)
+    nobody_creates = is_told and not creators and instead(facts, topic) is None
+    weight = Weight.PRECISELY
+    if not is_valid(topic):
+        sentence = _("No broker can have a topic named \"%(topic)s\": a name has the characters A-Z, a-z, 0-9, %%, |, "
+                     "- and _, and at most 127 of them.")  # fmt: skip
+    elif likely:
+        sentence = _misspelt(topic, likely[0])
+    elif nobody_creates:
+        sentence = _("The topic %(topic)s was never created, and no broker creates topics by itself "
+                     "(autoCreateTopicEnable is off).")  # fmt: skip
+    else:
+        sentence, weight = _("No broker has the topic %(topic)s: no name server has a route of it."), Weight.EXPLAINS
+    evidence = (
+        *(_("%(addr)s has no route of %(topic)s (request 105, code 17)") % {"addr": one.addr, "topic": topic}
+          for one in facts.name_servers if one.lacks(topic)),
+        *_listing(facts, names, words["name"]),
+        *_context(facts),
+        *(_creation(facts, set(facts.groups) - creators) if is_told and not creators >= facts.groups.keys() else ()),
+    )  # fmt: skip
+    follows = CAUSES if facts.groups else CAUSES | NO_ANSWER
+    commands = _repair(facts, words, nobody_creates=nobody_creates)
+    return Finding(MISSING, State.ILL, sentence % words, evidence, commands, weight, follows)
+
+
+def _repair(facts: Facts, words: Mapping[str, str], *, nobody_creates: bool) -> tuple[str, ...]:
+    creation = creating(facts, words["topic"])
+    return (
+        *((_("# in the client: the topic %(name)s instead of %(topic)s") % words,
+           _("# or, if another topic is meant, create it:")) if words["name"] else ()),
+        *creation,
+        *((_("# or, where topics may come into being by themselves, in broker.conf of every broker, then restart it:"),
+           "autoCreateTopicEnable=true") if nobody_creates else ()),
+        _(ELSE if creation else ONLY),
+    )  # fmt: skip
 
 
 def _context(facts: Facts) -> Iterator[str]:
@@ -118,7 +152,12 @@ def _divided(facts: Facts, topic: str, having: list[NameServerFacts], lacking: l
         *(_("%(addr)s has a route of %(topic)s: the brokers %(brokers)s")
           % {"addr": one.addr, "topic": topic, "brokers": listed(one.queues(topic))} for one in having),
     )  # fmt: skip
-    return Finding(ON_SOME, State.ILL, sentence, evidence, _registering(facts, absent), Weight.EXPLAINS,
+    commands = (
+        (_(WAIT),)
+        if absent and all(absent <= on_their_way(facts, one) for one in lacking)
+        else _registering(facts, absent)
+    )
+    return Finding(ON_SOME, State.ILL, sentence, evidence, commands, Weight.EXPLAINS,
                    frozenset({"broker-registers-elsewhere", "registration-size"}))  # fmt: skip
 
 
@@ -134,21 +173,9 @@ def _registering(facts: Facts, absent: set[str]) -> tuple[str, ...]:
     )
 
 
-MISSPELT = "misspelt"
 _NUMBERS = re.compile("[0-9]+")
 # Brokers make these of groups and of topics: nobody means one that was not asked for in full.
 DERIVED = ("%RETRY%", "%DLQ%", "rmq_sys_", "SCHEDULE_TOPIC_", "RMQ_SYS_")
-
-
-def misspelt(facts: Facts) -> Iterator[Finding]:
-    """A finding for each missing topic whose name no topic can have, or that is like the name of another."""
-    for topic in facts.missing_topics():
-        if not is_valid(topic):
-            yield _invalid(topic)
-        elif names := near(topic, facts):
-            yield _near(facts, topic, names)
-        elif not any(one.topics is not None for one in facts.readable):
-            yield _unlisted(facts, topic)
 
 
 def near(topic: str, facts: Facts) -> tuple[str, ...]:
@@ -157,40 +184,24 @@ def near(topic: str, facts: Facts) -> tuple[str, ...]:
     return nearest(topic, [name for name in names if topic.startswith(DERIVED) or not name.startswith(DERIVED)])
 
 
-def _invalid(topic: str) -> Finding:
-    sentence = _("No broker can have a topic named \"%(topic)s\": a name has the characters A-Z, a-z, 0-9, %%, |, - "
-                 "and _, and at most 127 of them.") % {"topic": topic}  # fmt: skip
-    command = _("# correct the name of the topic in the client")
-    return Finding(MISSPELT, State.ILL, sentence, (), (command,), Weight.PRECISELY)
+def _listing(facts: Facts, names: tuple[str, ...], likely: str) -> Iterator[str]:
+    """Where the likely name is listed, and other names like the missing one."""
+    for one in facts.readable:
+        if likely in (one.topics or ()):
+            yield _("%(addr)s lists the topic %(name)s (request 206)") % {"addr": one.addr, "name": likely}
+        elif one.topics is None:
+            yield _("%(addr)s does not list its topics (request 206), so names like it are not known; "
+                    "enableAllTopicList=false, or access control, may be why") % {"addr": one.addr}  # fmt: skip
+    if others := [name for name in names if name != likely]:
+        yield _("other names like it: %(names)s") % {"names": listed(others)}
 
 
-def _near(facts: Facts, topic: str, names: tuple[str, ...]) -> Finding:
-    likely = [name for name in names if not _is_series(topic, name)]
-    name = (likely or names)[0]
-    evidence = (
-        _("no name server has a route of %(topic)s (request 105, code 17)") % {"topic": topic},
-        *(_("%(addr)s lists the topic %(name)s (request 206)") % {"addr": one.addr, "name": name}
-          for one in facts.readable if name in (one.topics or ())),
-        *([_("other names like it: %(names)s") % {"names": listed(others)}]
-          if (others := [other for other in names if other != name]) else []),
-    )  # fmt: skip
-    commands = (
-        _("# in the client: the topic %(name)s instead of %(topic)s") % {"name": name, "topic": topic},
-        _("# or, if another topic is meant, create it: see topic-missing"),
-    )
-    sentence = _sentence(topic, name, is_likely=bool(likely)) % {"topic": topic, "name": name}
-    weight = Weight.PRECISELY if likely else Weight.PARTLY
-    return Finding(MISSPELT, State.ILL, sentence, evidence, commands, weight)
-
-
-def _sentence(topic: str, name: str, *, is_likely: bool) -> str:
+def _misspelt(topic: str, name: str) -> str:
     if name.casefold() == topic.casefold():
         return _("There is no topic %(topic)s, but %(name)s: only the case of letters differs.")
     if "%" in name and name.rpartition("%")[2] == topic:
         return _("There is no topic %(topic)s, but %(name)s: the client names it without its namespace.")
-    if is_likely:
-        return _("There is no topic %(topic)s, but %(name)s: the name looks misspelt.")
-    return _("There is no topic %(topic)s, but %(name)s, which has nearly the same name.")
+    return _("There is no topic %(topic)s, but %(name)s: the name looks misspelt.")
 
 
 def _is_series(topic: str, name: str) -> bool:
@@ -202,80 +213,13 @@ def _is_series(topic: str, name: str) -> bool:
     return topic[:-1] == name[:-1] and not topic[:-1].isupper() and topic[-1].isupper() and name[-1].isupper()
 
 
-def _unlisted(facts: Facts, topic: str) -> Finding:
-    sentence = _("Whether another topic has nearly the name of %(topic)s cannot be told: no name server lists its "
-                 "topics.") % {"topic": topic}  # fmt: skip
-    evidence = tuple(
-        _("%(addr)s refuses request 206; enableAllTopicList=false, or access control, may be why") % {"addr": one.addr}
-        for one in facts.readable
-    )
-    return Finding(MISSPELT, State.UNKNOWN, sentence, evidence, (), Weight.NOTE)
-
-
-CREATION = "automatic-creation"
-PROPERTY = "autoCreateTopicEnable"
-
-
-def can_be_told(facts: Facts) -> bool:
-    """Where some name server has brokers, and said which of them have TBW102."""
-    return bool(facts.groups) and any(CREATION_TOPIC in one.routes for one in facts.readable)
-
-
-def creation(facts: Facts) -> Iterator[Finding]:
-    """A finding for each missing topic that no broker creates, or only some. Otherwise what is known. Where it
-    `can_be_told`."""
-    creators = set(facts.queues(CREATION_TOPIC))
-    others = set(facts.groups) - creators
-    missing = [topic for topic in facts.missing_topics() if instead(facts, topic) is None]
-    for topic in missing:
-        if not creators:
-            yield _nobody_creates(facts, topic, others)
-        elif others:
-            yield _some_create(facts, topic, creators, others)
-        else:
-            yield Finding(CREATION, State.WELL, _everybody(facts))
-    if not missing:
-        yield Finding(CREATION, State.WELL, _everybody(facts))
-
-
-def _nobody_creates(facts: Facts, topic: str, brokers: set[str]) -> Finding:
-    sentence = _("The topic %(topic)s was never created, and no broker creates topics by itself (autoCreateTopicEnable "
-                 "is off).") % {"topic": topic}  # fmt: skip
-    evidence = (_absent(brokers), *_configured(facts))
-    commands = (
-        *creating(facts, topic),
-        _("# or, where topics may come into being by themselves, in broker.conf of every broker, then restart it:"),
-        "autoCreateTopicEnable=true",
-    )
-    return Finding(CREATION, State.ILL, sentence, evidence, commands, Weight.PRECISELY, frozenset({"misspelt"}))
-
-
-def _some_create(facts: Facts, topic: str, creators: set[str], others: set[str]) -> Finding:
-    sentence = _("A producer of %(topic)s creates it on %(creators)s only: %(others)s creates no topics by itself.") % {
-        "topic": topic, "creators": listed(creators), "others": listed(others)}  # fmt: skip
-    evidence = (_absent(others), *_configured(facts))
-    return Finding(CREATION, State.ILL, sentence, evidence, creating(facts, topic), Weight.NOTE)
-
-
-def _everybody(facts: Facts) -> str:
-    creators = set(facts.queues(CREATION_TOPIC))
-    if not creators:
-        return _("no broker creates topics by itself")
-    if creators >= set(facts.groups):
-        return _("every broker creates a topic at the first message to it")
-    return _("a topic is created at the first message to it on %(brokers)s") % {"brokers": listed(creators)}
-
-
-def _absent(brokers: set[str]) -> str:
-    return _("the route of TBW102 lacks %(brokers)s: a broker has that topic while it creates others by itself") % {
-        "brokers": listed(brokers)
+def _creation(facts: Facts, others: set[str]) -> Iterator[str]:
+    """Which brokers create no topics."""
+    yield _("the route of TBW102 lacks %(brokers)s: a broker has that topic while it creates others by itself") % {
+        "brokers": listed(others)
     }
-
-
-def _configured(facts: Facts) -> Iterator[str]:
-    """What brokers that were asked say themselves."""
     for broker in facts.brokers:
-        value = (broker.configuration or {}).get(PROPERTY)
+        value = broker.setting("autoCreateTopicEnable")
         if value is not None:
             yield _("%(broker)s at %(addr)s has autoCreateTopicEnable=%(value)s (request 26)") % {
                 "broker": broker.name, "addr": broker.addr, "value": value}  # fmt: skip

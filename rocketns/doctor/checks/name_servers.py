@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rocketns.doctor.checks.registering import WAIT, on_their_way
 from rocketns.doctor.checks.showing import addresses_of, again, listed, members, namesrv_addr
 from rocketns.doctor.facts import Facts, Kind, NameServerFacts, Outcome
 from rocketns.doctor.finding import Finding, State, Weight
@@ -57,6 +58,10 @@ def _silent(one: NameServerFacts, facts: Facts, weight: Weight) -> Finding:
     evidence = [one.error] if one.error else []
     if one.ips:
         evidence.append(_("its host is %(ips)s") % {"ips": ", ".join(one.ips)})
+    if one.name:
+        evidence.append(
+            _("it is one of the addresses of %(name)s, and a client takes any of them") % {"name": one.name}
+        )
     commands = () if facts.options.from_client else (_(ELSEWHERE) % {"command": again(facts, "--from-client")},)
     return Finding(
         REACHABLE, State.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), (_repair(one), *commands), weight
@@ -207,8 +212,6 @@ INTERNAL = ("rmq_sys_", "RMQ_SYS_", "SCHEDULE_TOPIC_")
 
 def agreement(facts: Facts) -> Iterator[Finding]:
     """Two halves without a broker in common, or for each name server what it lacks."""
-    if len(facts.readable) < 2:
-        return
     if halves := _strangers(facts):
         yield _split(facts, *halves)
         return
@@ -226,7 +229,9 @@ def agreement(facts: Facts) -> Iterator[Finding]:
                 }
                 for name, group in sorted(groups.items())[:10]
             )
-            yield Finding(AGREE, State.ILL, _lacks(one, list(groups), topics), evidence, _register(facts, groups),
+            waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
+            yield Finding(AGREE, State.UNKNOWN if waits else State.ILL, _lacks(one, list(groups), topics), evidence,
+                          (_(WAIT),) if waits else _register(facts, groups),
                           _weight_of_lacking(facts, one))  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from rocketns.doctor.facts import BrokerFacts, Facts, NameServerFacts
 from rocketns.doctor.finding import Finding, State, Weight
 from rocketns.doctor.words import _
 from rocketns.protocol.body.route import QueueData, order_conf_mistake
-from rocketns.protocol.codes import PERM_READ, PERM_WRITE
+from rocketns.protocol.codes import PERM_READ, PERM_WRITE, RequestCode, ResponseCode
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
 STALE = "topic-not-on-broker"
@@ -55,6 +55,12 @@ def _deleted(facts: Facts, topic: str, broker: BrokerFacts, is_alone: bool) -> t
 ORDER = "order-configuration"
 
 
+def order_told(facts: Facts) -> bool:
+    """Whether some name server said which configurations it has, or that it has none."""
+    code = RequestCode.GET_KVLIST_BY_NAMESPACE
+    return any(one.codes.get(code, 0) in (0, ResponseCode.QUERY_NOT_FOUND) for one in facts.readable)
+
+
 def order(facts: Facts) -> Iterator[Finding]:
     """A finding for each topic with such a configuration, where some name server has it."""
     wrong: dict[str, list[tuple[NameServerFacts, str]]] = {}
@@ -95,8 +101,12 @@ WIPED, READ_ONLY = "permission-wiped", "topic-read-only"
 
 
 def wiped(facts: Facts) -> Iterator[Finding]:
-    """A finding for the brokers whose write permission is wiped."""
-    found = wiped_brokers(facts)
+    """A finding for the brokers whose write permission is wiped, and one for each that takes it from its own topics."""
+    own = facts.restricted
+    for addr, broker in sorted(own.items()):
+        yield _own_permission(facts, broker, addr)
+    found = {name: places for name, places in wiped_brokers(facts).items()
+             if facts.masters().get(name) not in own or own[facts.masters()[name]].permission & PERM_WRITE}  # fmt: skip
     if not found:
         return
     weight = weight_of_brokers(facts, found.keys())
@@ -115,6 +125,25 @@ def wiped(facts: Facts) -> Iterator[Finding]:
     yield Finding(WIPED, State.ILL, sentence, evidence, commands, weight)
 
 
+def _own_permission(facts: Facts, broker: BrokerFacts, addr: str) -> Finding:
+    """addWritePerm changes nothing there: the next registration of the broker takes the permission away again."""
+    words = {"broker": broker.name, "addr": addr, "perm": broker.setting("brokerPermission"),
+             "bits": perm_text(broker.permission)}  # fmt: skip
+    if broker.permission & PERM_WRITE:
+        sentence = _("The broker %(broker)s has brokerPermission=%(perm)s, so consumers get none of its messages.")
+    else:
+        sentence = _("The broker %(broker)s has brokerPermission=%(perm)s, so producers find no queue there.")
+    evidence = _("%(broker)s (%(addr)s): brokerPermission is %(bits)s, and holds for all of its topics (request 26)")
+    command = mqadmin(facts, "updateBrokerConfig", "-b", addr, "-k", "brokerPermission", "-v", "6")
+    return Finding(WIPED, State.ILL, sentence % words, (evidence % words,), (command,),
+                   weight_of_brokers(facts, {broker.name}))  # fmt: skip
+
+
+def permissions_told(facts: Facts) -> bool:
+    """Whether some name server said what brokers may do."""
+    return any(one.queues(SELF_TEST_TOPIC) for one in facts.readable)
+
+
 def wiped_brokers(facts: Facts) -> dict[str, dict[str, int]]:
     """By broker name, the name servers that show its own topic without write permission, with that permission."""
     found: dict[str, dict[str, int]] = {}
@@ -129,13 +158,13 @@ def wiped_brokers(facts: Facts) -> dict[str, dict[str, int]]:
 
 def read_only(facts: Facts) -> Iterator[Finding]:
     """Findings for each topic with queues that cannot be written, or cannot be read."""
-    everywhere = wiped_brokers(facts)
+    everywhere, own = wiped_brokers(facts), {one.name: one.permission for one in facts.restricted.values()}
     for topic in facts.options.topics:
         ill: dict[str, QueueData] = {}
         for one in facts.name_servers:
             ill |= {
                 name: queues for name, queues in one.queues(topic).items()
-                if _is_ill(queues, is_wiped=one.addr in everywhere.get(name, {}))
+                if _is_ill(queues, own.get(name, _ALL) & ~(PERM_WRITE if one.addr in everywhere.get(name, {}) else 0))
             }  # fmt: skip
         unwritable = {name: one for name, one in ill.items() if not _writable(one)}
         unreadable = {name: one for name, one in ill.items() if not _readable(one)}
@@ -154,9 +183,14 @@ def read_only(facts: Facts) -> Iterator[Finding]:
             ))  # fmt: skip
 
 
-def _is_ill(queues: QueueData, *, is_wiped: bool) -> bool:
-    """Where the whole broker is wiped, the missing permission to write is not the topic's."""
-    return not _readable(queues) or not (_writable(queues) or is_wiped)
+_ALL = PERM_READ | PERM_WRITE
+
+
+def _is_ill(queues: QueueData, of_broker: int) -> bool:
+    """What the whole broker lacks is not the topic's fault."""
+    return bool(of_broker & PERM_READ and not _readable(queues)) or bool(
+        of_broker & PERM_WRITE and not _writable(queues)
+    )
 
 
 def _writable(queues: QueueData) -> bool:

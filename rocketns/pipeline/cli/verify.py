@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rocketns.journal.reading.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 from rocketns.languages import N_
 from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.cli.values import Head
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.storage.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 
 PROGRESS_EVERY_S = 5.0
 CAVEAT = N_(

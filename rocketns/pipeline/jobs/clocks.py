@@ -10,17 +10,17 @@ A broker sends each registration to all its name servers at once. Two kinds of s
 
 The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
 offset the times of a name server stay as they are (method none). Each day of the journal has its own estimate, from
-its own records; ``journal.reading.clockdays`` makes the offsets of a run of days from them. A clock that drifts within
+its own records; ``pipeline.clocks.days`` makes the offsets of a run of days from them. A clock that drifts within
 a day by more than the shortest window shows up as jitter and as ``spread``.
 
 Name servers that were observed from outside have no heartbeats and no versions, and all of them the observer's clock. A
 third kind of samples, of all of them together, is for that clock: changes that the observer saw, and that brokers sent
-to the reference too (``journal.reading.looks``). The reference is never an observed one.
+to the reference too (``pipeline.clocks.looks``). The reference is never an observed one.
 
 ``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
 are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Looks bound it
 by the time between two of them. Nothing bounds an offset without samples, but a word of the operator (method given,
-``journal.reading.clockbounds``). ``unsure`` says what jobs reckon with.
+``pipeline.clocks.bounds``). ``unsure`` says what jobs reckon with.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.clockbounds import bounded_days
-from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import (
+from rocketns.journal.record import DATA_VERSION, MEMBER
+from rocketns.pipeline.clocks.bounds import bounded_days
+from rocketns.pipeline.clocks.days import Clocks, chained
+from rocketns.pipeline.clocks.estimates import (
     FRESH_MS,
     HALF_BEAT_US,
     HEARTBEATS,
@@ -40,8 +41,7 @@ from rocketns.journal.reading.clocks import (
     SHOWS_OBSERVED,
     VERSIONS,
 )
-from rocketns.journal.reading.looks import AGREE_US, FAR_US
-from rocketns.journal.record import DATA_VERSION, MEMBER
+from rocketns.pipeline.clocks.looks import AGREE_US, FAR_US
 from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS, LONGS
 from rocketns.pipeline.jobs.looks import looks, met
@@ -86,7 +86,7 @@ def estimates(raw_events: DataFrame, keep: Keep = as_it_is, hold: Keep | None = 
 def _unsure(servers: DataFrame, by_versions: DataFrame) -> DataFrame:
     """The ``servers`` whose clocks do not follow from data versions, and the reference of each such day. Heartbeats are
     compared for these only."""
-    # As clockdays accepts a row of versions.
+    # As days.py accepts a row of versions.
     agree = (F.col("samples") >= SAMPLES_MIN) & (F.col("agreeing") * 2 >= F.col("samples"))
     known = by_versions.where(agree | (F.col("method") == OBSERVED))
     others = servers.where("ns <> reference")

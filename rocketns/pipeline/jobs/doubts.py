@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.clocks import HEARTBEATS, OBSERVED
-from rocketns.journal.reading.looks import FAR_US
+from rocketns.pipeline.clocks.estimates import HEARTBEATS, OBSERVED
+from rocketns.pipeline.clocks.looks import FAR_US
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.frames import Observation, conform
 from rocketns.pipeline.contract.schema import TOPIC_DOUBTS

@@ -1,13 +1,13 @@
-"""How far an observer's clock is off, in Spark: the rule of ``journal.reading.looks``, which explains it."""
+"""How far an observer's clock is off, in Spark: the rule of ``pipeline.clocks.looks``, which explains it."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.clocks import OBSERVED
-from rocketns.journal.reading.looks import AGREE_US, FAR_US, LEFT, LOOKS_MAX, SENT_TO_ALL, TOPICS_MAX
 from rocketns.journal.record import MEMBER
+from rocketns.pipeline.clocks.estimates import OBSERVED
+from rocketns.pipeline.clocks.looks import AGREE_US, FAR_US, LEFT, LOOKS_MAX, SENT_TO_ALL, TOPICS_MAX
 
 DAY = "dt"
 RECORD = ("ns", "boot", "seq")

@@ -7,9 +7,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.journal.reading.clockbounds import bounded_days
-from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import GIVEN, NONE, OBSERVED, REFERENCE, estimates
+from rocketns.pipeline.clocks.bounds import bounded_days
+from rocketns.pipeline.clocks.days import Clocks, chained
+from rocketns.pipeline.clocks.estimates import GIVEN, NONE, OBSERVED, REFERENCE, estimates
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.lines import Record, record_of, records_of
-from rocketns.journal.reading.looks import FAR_US
+from rocketns.journal.lines import Record, record_of, records_of
+from rocketns.pipeline.clocks.looks import FAR_US
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation

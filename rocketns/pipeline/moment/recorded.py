@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.boots import Known, Mark, known
-from rocketns.journal.reading.lines import Record
-from rocketns.journal.reading.looks import is_short
-from rocketns.journal.reading.replay import Replay
+from rocketns.journal.lines import Record
 from rocketns.journal.record import KINDS, MEMBER
+from rocketns.journal.replay import Replay
+from rocketns.pipeline.clocks.looks import is_short
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
+from rocketns.pipeline.moment.boots import Known, Mark, known
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
 _SHOWING = frozenset(name for name, kind in KINDS.items() if kind.restoring is not None) - {"hb"}

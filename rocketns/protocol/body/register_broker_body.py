@@ -104,7 +104,9 @@ def decode_register_broker_body(
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     mappings = version >= V5_0_0
     try:
-        compressed = compressed or _is_deflated(body, version)
+        # 5.x brokers with compressedRegister=true deflate the body, and their flag is always false. No JSON begins as a
+        # zlib stream does. Java refuses such bodies, so these brokers can never register with it.
+        compressed = compressed or (mappings and body[:1] == _ZLIB_MAGIC)
         data = inflate(body, mappings) if compressed else body
         read = shortcut(data, compressed, mappings)
         if read is None and not compressed:  # the parser takes no blanks
@@ -117,15 +119,6 @@ def decode_register_broker_body(
         raise refusal(BodyDecodeError(f"{error.remark}: {REGISTER_IN_PARTS}")) from error
     except BodyDecodeError as error:
         raise refusal(error) from error
-
-
-def _is_deflated(body: Body, version: int) -> bool:
-    """Whether a body that is marked as plain is a zlib stream, whose first byte begins no JSON.
-
-    5.x brokers with compressedRegister=true send such bodies: they deflate the body, but their flag is always false.
-    Java refuses them, so these brokers can never register with it.
-    """
-    return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
 
 
 def refusal(error: BodyDecodeError) -> BodyDecodeError:
@@ -287,27 +280,17 @@ def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None],
     for server in body.filter_server_list or ():
         check_name(server, most, "a filter server")
     wrapper = body.topic_config_wrapper
-    if wrapper is not None:
-        mappings = wrapper.topic_queue_mapping_info_map or {}
-        _check_mappings(mappings, most)
-        check_repeated(repeated, _check_topics(wrapper, most) + len(mappings))
-
-
-def _check_topics(wrapper: TopicConfigWrapper, most: int) -> int:
-    """Returns how many there are."""
-    table = wrapper.topic_config_table
-    if table is None:
-        return 0
-    check_keys(table.queues, most, "a topic")
-    for name in table.renamed.values():
-        check_name(name, most, "a topic")
-    return table.topics
-
-
-def _check_mappings(mappings: dict[str, TopicQueueMappingInfo], most: int) -> None:
+    if wrapper is None:
+        return
+    mappings, table = wrapper.topic_queue_mapping_info_map or {}, wrapper.topic_config_table
     for topic, info in mappings.items():
         for text in (topic, info.topic, info.bname, info.scope):
             check_name(text, most, "a text of a static-topic mapping")
+    if table is not None:
+        check_keys(table.queues, most, "a topic")
+        for name in table.renamed.values():
+            check_name(name, most, "a topic")
+    check_repeated(repeated, len(mappings) + (0 if table is None else table.topics))
 
 
 @dataclass(slots=True, frozen=True)

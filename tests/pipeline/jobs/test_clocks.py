@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.journal.reading.clockbounds import bounded_days
-from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import estimates as plain_estimates
+from rocketns.pipeline.clocks.bounds import bounded_days
+from rocketns.pipeline.clocks.days import Clocks, chained
+from rocketns.pipeline.clocks.estimates import estimates as plain_estimates
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.clocks import clock_days, corrected, estimates
 from tests.pipeline.frames import cut, rows

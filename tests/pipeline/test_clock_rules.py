@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rocketns.journal.reading.clockbounds import Known, bounded, bounded_days, contradicts
-from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.looks import LOOKS_MAX, TOPICS_MAX, Look, looks, met
+from rocketns.pipeline.clocks.bounds import Known, bounded, bounded_days, contradicts
+from rocketns.pipeline.clocks.days import Clocks, chained
+from rocketns.pipeline.clocks.looks import LOOKS_MAX, TOPICS_MAX, Look, looks, met
 
 S = 1_000_000
 Record = dict[str, Any]

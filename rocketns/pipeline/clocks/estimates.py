@@ -1,6 +1,6 @@
 """How far the clocks of name servers differ on a day, in plain Python, for the records of some hours.
 
-The audit has the same rule in Spark for whole journals (``pipeline.jobs.history.clocks``, which explains it). A test
+The audit has the same rule in Spark for whole journals (``pipeline.jobs.clocks``, which explains it). A test
 holds the two to each other.
 """
 
@@ -15,9 +15,9 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.lines import Record
-from rocketns.journal.reading.looks import AGREE_US, FAR_US, looks, met
+from rocketns.journal.lines import Record
 from rocketns.journal.record import DATA_VERSION, MEMBER
+from rocketns.pipeline.clocks.looks import AGREE_US, FAR_US, looks, met
 
 # How the offset of a clock was found.
 REFERENCE, VERSIONS, HEARTBEATS, NONE = "reference", "versions", "heartbeats", "none"
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 def estimates(
     days: Iterable[tuple[str, str]], records: Sequence[Record], heard: Sequence[Record]
 ) -> list[dict[str, Any]]:
-    """A row for each day, name server and method, with the columns of ``pipeline.jobs.history.clocks.ESTIMATES``. All
+    """A row for each day, name server and method, with the columns of ``pipeline.jobs.clocks.ESTIMATES``. All
     observed name servers have the same.
 
     ``days``: (dt, ns) of each day with a record. ``records``: ``snap`` and SHOWS_OBSERVED among others. ``heard``:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.lines import Record
+from rocketns.journal.lines import Record
 from rocketns.journal.record import MEMBER
 
 AGREE_US = 1_000_000

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE
-from rocketns.journal.reading.looks import AGREE_US
+from rocketns.pipeline.clocks.estimates import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE
+from rocketns.pipeline.clocks.looks import AGREE_US
 
 
 class Known(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.lines import Record, int_of, long_of
+from rocketns.journal.lines import Record, int_of, long_of
 from rocketns.journal.record import KINDS
 from rocketns.protocol.body.route import DataVersion, QueueData, TopicQueueMappingInfo, queue_data
 from rocketns.routeinfo.prior_routes import PriorBroker, PriorRoutes

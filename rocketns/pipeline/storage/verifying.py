@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from rocketns.journal.chain import NO_HASH, Seal, Span, hash_of, link_after, mapped, seals
-from rocketns.journal.reading.lines import record_of
+from rocketns.journal.lines import record_of
 from rocketns.journal.record import VERSION
 from rocketns.journal.segments import OPEN_PREFIX, Segment, Store, segment_of
 

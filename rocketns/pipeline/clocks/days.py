@@ -22,8 +22,8 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import HEARTBEATS, NONE, OBSERVED, REFERENCE, SAMPLES_MIN, VERSIONS
-from rocketns.journal.reading.looks import AGREE_US
+from rocketns.pipeline.clocks.estimates import HEARTBEATS, NONE, OBSERVED, REFERENCE, SAMPLES_MIN, VERSIONS
+from rocketns.pipeline.clocks.looks import AGREE_US
 
 Row = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from rocketns.journal.reading.lines import Record
+from rocketns.journal.lines import Record
 
 
 class Mark(NamedTuple):
