@@ -21,7 +21,8 @@ from rocketns.shadow.status import METRICS as OF_THE_SHADOW
 from rocketns.shadow.status import ShadowMetric
 from tests.check.source import ROOT
 
-PROPERTIES = f"""Made from the code by `python -m tests.check.pages`; a test compares. `rocketns --help` prints the same.
+PROPERTIES = f"""Made from the code by `python -m tests.check.pages`; a test compares.
+`rocketns --help` prints the same.
 
 The properties of the name server and of the sockets are those of RocketMQ 5.5.0, with Java's names and defaults.
 `rocketns.…` and `journal…` properties are rocketns' own. All of them are read from the file that `-c` names, in the
@@ -166,7 +167,8 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def metrics_page(name: str) -> str:
     """Every metric."""
-    themes = "".join(f"\n### {title}\n\n{_table(METRICS_HEAD, _rows(families))}\n" for title, families in THEMES.items())
+    tables = {title: _table(METRICS_HEAD, _rows(families)) for title, families in THEMES.items()}
+    themes = "".join(f"\n### {title}\n\n{table}\n" for title, table in tables.items())
     cut = f"`{CUT}` (counter): {CUT_MEANING}\n"
     shadow = _table(METRICS_HEAD, _rows(OF_THE_SHADOW))
     return _with(name, f"{METRICS}{themes}\n{cut}{SHADOW}\n{shadow}\n{PROCESS}")
