@@ -209,14 +209,14 @@ function showRows() {
 function brokerRow(broker) {
   const state = stateOf(broker);
   const topics = broker.state !== "lost" && broker.id === 0 ? [" · ", linked("topicsOf", broker.broker, _("topics"))] : [];
-  const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).join(" · ");
+  const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
   return row(
-    make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", place)),
+    make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...place)),
     stateCell(broker, state),
     heardCell(broker),
-    make("td", "first", whole(broker.address ?? "–")),
-    make("td", "first", whole(broker.cluster ?? "–"), broker.zone ? ` / ${broker.zone}` : ""),
-    make("td", "first", broker.versionName ?? "–"),
+    make("td", "wide", whole(broker.address ?? "–")),
+    make("td", "wide", whole(broker.cluster ?? "–"), broker.zone ? ` / ${broker.zone}` : ""),
+    make("td", "wide", broker.versionName ?? "–"),
   );
 }
 
@@ -231,7 +231,7 @@ function heardCell(broker) {
   if (silent === null) return make("td", "", _("never heard"));
   if (!broker.timeoutMs) return make("td", "", _("%(age)s ago", {age: age(silent)}));
   return make("td", "", whole(_("%(age)s ago", {age: age(silent)})), bar(silent, broker),
-    make("div", "quiet", whole(_("time-out %(limit)s", {limit: age(broker.timeoutMs)}))));
+    make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
 }
 
 function bar(silent, broker) {

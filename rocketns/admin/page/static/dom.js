@@ -123,6 +123,10 @@ export const N_ = (message) => message;
 
 export const _ = (message, values = {}) => fill(messages[message] ?? message, values);
 
+// The children of an element: the message with elements in it, so that no line breaks in a name.
+export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
+  .flatMap((part, place) => place % 2 ? values[part] : part);
+
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {
   const known = messages[one];
@@ -157,6 +161,12 @@ export const clock = (at) => Date.now() - at < DAY_MS ? TIME.format(at) : `${DAT
 export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export const joined = (names) => names.join(_(", "));
+
+// Names as elements: "a, b and 3 more".
+export function listedWhole(names, more) {
+  const list = names.flatMap((name, place) => place ? [_(", "), whole(name)] : [whole(name)]);
+  return more > 0 ? phrase("%(names)s and %(n)s more", {names: list, n: count(more)}) : list;
+}
 
 export const listed = (names, more) => more > 0
   ? _("%(names)s and %(n)s more", {names: joined(names), n: count(more)}) : joined(names);

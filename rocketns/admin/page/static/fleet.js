@@ -137,15 +137,15 @@ function show(found) {
   if (more > 0) byId("differ").append(make("li", "", make("span"), _("%(n)s more are in the API.", {n: count(more)})));
 }
 
-const number = (value) => make("td", "number", value === null ? "–" : count(value));
+const number = (value, more = "") => make("td", `number ${more}`, value === null ? "–" : count(value));
 
 function server(one) {
   const differs = one.differingBrokers + one.differingTopics;
   const state = one.error ? make("td", "state gone", _("cannot be read"), " ", make("code", "", one.error))
     : make("td", differs ? "state late" : "state live", differs ? _("says otherwise") : _("the same"));
-  return row(make("td", "name", whole(memberName(one.address))), state, number(one.brokerGroups), number(one.topics),
+  return row(make("td", "name", whole(memberName(one.address))), state, number(one.brokerGroups, "wide"), number(one.topics, "wide"),
     number(one.error ? null : one.differingBrokers), number(one.error ? null : one.differingTopics - one.followingTopics),
-    number(one.error ? null : one.followingTopics));
+    number(one.error ? null : one.followingTopics, "wide"));
 }
 
 function disagreement({title, sides, one, alike}, open) {

@@ -165,7 +165,7 @@ function missingRow(one) {
     make("td", "name", whole(one.topic, "strong"), make("div", "quiet", _(REASONS[one.reason]))),
     make("td", "", ...(one.nearest === null ? ["…"] : parted(one.nearest, (name) => linked("topic", name)))),
     make("td", "", ...parted(one.peers, (peer) => whole(peer))),
-    make("td", "", timeOf(one.sinceMs)),
-    make("td", "number", count(one.lookups)),
+    make("td", "wide", timeOf(one.sinceMs)),
+    make("td", "number wide", count(one.lookups)),
   );
 }

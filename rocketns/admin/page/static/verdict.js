@@ -1,6 +1,6 @@
 // Whether all is well, and if not, what to do first.
 
-import {N_, _, byId, count, isolated, linked, listed, make, member, plural, setText} from "./dom.js";
+import {N_, _, byId, count, isolated, linked, listedWhole, make, member, phrase, plural, setText} from "./dom.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
 const OPEN = innerWidth < 600 ? 1 : 3; // remedies that are open at first
@@ -30,8 +30,8 @@ export function showVerdict(status) {
 function trouble(reason, open) {
   const message = reason.many !== null && reason.n !== 1 ? reason.many : reason.message;
   const names = reason.ids.length ? reason.names.map((name, place) => member(name, reason.ids[place])) : reason.names;
-  const values = {names: listed(names, reason.more), n: count(reason.n ?? 0)};
-  const item = make("li", reason.level, make("span", "says", _(message, values)));
+  const values = {names: listedWhole(names, reason.more), n: count(reason.n ?? 0)};
+  const item = make("li", reason.level, make("span", "says", ...phrase(message, values)));
   item.dataset.name = reason.name;
   if (reason.detail) item.append(" ", make("code", "", _(reason.detail)));
   if (ROWS[reason.name]) item.append(" ", linked(...ROWS[reason.name], _("Show")));
