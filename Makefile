@@ -80,7 +80,7 @@ mutants: $(VENV)/extra-dev $(VENV)/built ## plant the faults of tests/mutants on
 simulate: $(VENV)/extra-dev $(VENV)/built ## whole name servers, brokers and faults on virtual time: ARGS="--seeds 2000", ARGS="--seed 7"
 	@exec $(PY) -m tests.simulation $(ARGS)
 
-demo: $(VENV)/extra-dev $(VENV)/built $(VENV)/java ## rocketns, a real broker, a producer and a consumer, said step by step
+demo: $(VENV)/extra-dev $(VENV)/served $(VENV)/java ## from nothing to an audit, said step by step: rocketns, a real broker, a producer, a consumer, doctor, audit. Needs a JDK and Maven
 	@exec $(PY) -m interop.demo $(ARGS)
 
 bench: $(VENV)/extra-dev $(VENV)/built ## rocketns beside Java, Rust and C on a quiet machine: tables, plots, docs/costs.md
