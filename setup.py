@@ -28,6 +28,8 @@ SANITIZERS = ("address", "thread", "undefined")
 SANITIZE = os.environ.get("ROCKETNS_SANITIZE", "")
 # Builds tests/compiled too. `make` sets it; what is installed elsewhere has no use for that module.
 TESTS = bool(os.environ.get("ROCKETNS_TESTS"))
+# The modules are in the checkout already: `make` sets it for an editable installation.
+COMPILED = bool(os.environ.get("ROCKETNS_COMPILED"))
 # Asserts which thread calls what (rocketns/_fast/system/threads.pxd); the sanitizers' builds do too.
 DEBUG = bool(SANITIZE or os.environ.get("ROCKETNS_DEBUG"))
 # One wheel for CPython 3.11 and everything later: docs/installing.md has its price. `make wheels` sets it.
@@ -36,6 +38,13 @@ STABLE_ABI_SINCE = "0x030B0000"  # with typed memory views, which rocketns/_fast
 # Cython's own code for typed memory views, once for all modules: in each of the twenty that have one it would be two
 # thirds of what the C compiler reads.
 MEMORY_VIEWS = "rocketns._fast.system.memory_views"
+# Run at a start, a stop or a change, or wait for OpenSSL: -O1 compiles them in two thirds of the time.
+RARELY_RUN = {
+    MEMORY_VIEWS,
+    "rocketns._fast.reactor.reactors",
+    "rocketns._fast.tls.context",
+    "rocketns._fast.tls.openssl",
+}
 OLDEST_ZIP_DATE = 315_532_800  # 1980-01-01, in seconds
 
 NO_COMPILER = (
@@ -55,19 +64,39 @@ FREE_THREADED = (
 
 
 class BuildExtensions(build_ext):
-    """build_ext that compiles on all cores, and says in one sentence what is missing before it tries to compile."""
+    """build_ext that compiles on all cores, and says in one sentence what is missing before it tries to compile.
+
+    Each way into the checkout (--inplace, pip install -e) compiles in build/, so none repeats another's work.
+    """
 
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+        if self.editable_mode:
+            build = self.get_finalized_command("build")
+            self.build_lib = str(HERE / "build" / f"lib.{build.plat_name}-{sys.implementation.cache_tag}")
+            self.build_temp = str(HERE / "build" / f"temp.{build.plat_name}-{sys.implementation.cache_tag}")
 
     def run(self) -> None:
         """Cython runs here and not before: metadata and sdists need no C code."""
         refuse_free_threaded()
+        if COMPILED:
+            return
+        if self.inplace or self.editable_mode:
+            remove_stale()
         made = {extension.name: extension.sources for extension in cython(self.extensions)}
         for extension in self.extensions:
             extension.sources = made[extension.name]
+        # The largest first: none is left for one core alone at the end.
+        self.extensions.sort(key=lambda extension: Path(extension.sources[0]).stat().st_size, reverse=True)
         super().run()
+
+    def build_extension(self, extension: Extension) -> None:
+        super().build_extension(extension)
+        self.finished = getattr(self, "finished", 0) + 1
+        if sys.stderr.isatty():
+            end = "\n" if self.finished == len(self.extensions) else ""
+            print(f"\rcompiled {self.finished} of {len(self.extensions)} modules", end=end, file=sys.stderr, flush=True)
 
     def build_extensions(self) -> None:
         compiler = (os.environ.get("CC") and shlex.split(os.environ["CC"])[0]) or self.compiler.compiler_so[0]
@@ -135,6 +164,16 @@ def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
+def remove_stale() -> None:
+    """Modules in the checkout whose source is gone, which Python would go on importing, and a wheel's."""
+    for folder in ("rocketns", "tests/compiled"):
+        for module in (HERE / folder).rglob("*.so"):
+            source = module.parent / module.name.partition(".")[0]
+            gone = not source.with_suffix(".pyx").exists() and source.name != MEMORY_VIEWS.rpartition(".")[2]
+            if gone or module.name.endswith(".abi3.so"):
+                module.unlink()
+
+
 def macros() -> list[tuple[str, str]]:
     found = [("ROCKETNS_DEBUG", "1")] if DEBUG else []
     return [*found, ("Py_LIMITED_API", STABLE_ABI_SINCE)] if STABLE_ABI else found
@@ -189,6 +228,10 @@ def extensions() -> list[Extension]:
 
 def extension(name: str, source: str) -> Extension:
     sanitize = sanitizer_flags()
+    level = "-O1" if name in RARELY_RUN else "-O2"
+    # Of Python's own flags -g takes a third of the compiler's time, and -Wall is about C that Cython wrote.
+    # ROCKETNS_DEBUG=1 keeps both.
+    flags = ["-O0", *sanitize] if sanitize else [level] if DEBUG else [level, "-g0", "-w"]
     return Extension(
         name,
         [source],
@@ -196,7 +239,7 @@ def extension(name: str, source: str) -> Extension:
         py_limited_api=STABLE_ABI,
         # Without optimising, compiling for a sanitizer takes half as long. Tests then take a tenth more CPU time,
         # and the fuzzer plays half to two thirds as many frames in a second.
-        extra_compile_args=["-O0" if sanitize else "-O2", *sanitize],
+        extra_compile_args=flags,
         extra_link_args=sanitize,
     )
 

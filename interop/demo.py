@@ -1,4 +1,7 @@
-"""``make demo``: rocketns, a real broker, a producer and a consumer on this machine. Each step is printed."""
+"""``make demo``: rocketns with its status page, a real broker, a producer and a consumer, the doctor and the audit.
+
+Each step is printed.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from interop.harness import views
+from interop.harness.ports import free_port
 from interop.harness.rocketmq.classes import compiled
 from interop.harness.rocketmq.java import CURRENT
 from interop.harness.rocketmq.maven import cache_folder, missing_tools
@@ -20,6 +24,7 @@ from interop.harness.wire import eventually
 
 MESSAGES, SHOWN_EVERY = 100, 25
 TOPIC = "DemoTopic"
+REPORT = Path("build", "demo")
 GONE_WITHIN_S = 60.0
 
 _started_at = time.monotonic()
@@ -41,7 +46,9 @@ def main() -> int:
             Fleet(RocketnsServer, Path(folder)) as fleet,
         ):
             try:
-                return _demo(fleet)
+                complete = _demo(fleet, Path(folder, "journal"))
+                _audit(Path(folder, "journal"))
+                return 0 if complete else 1
             finally:
                 # A second Ctrl-C must not leave a process running.
                 for number in (signal.SIGINT, signal.SIGTERM):
@@ -58,9 +65,11 @@ def say(text: str) -> None:
     print(f"[{time.monotonic() - _started_at:5.1f} s] {text}", flush=True)
 
 
-def _demo(fleet: Fleet) -> int:
-    server = fleet.name_server()
-    say(f"rocketns is up on 127.0.0.1:{server.port}, process {server.pid}.")
+def _demo(fleet: Fleet, journal: Path) -> bool:
+    """Whether every message arrived once."""
+    page = free_port()
+    server = fleet.name_server({"rocketns.adminPort": page, "journalPath": journal, "journalNs": "demo"})
+    say(f"rocketns is up on 127.0.0.1:{server.port}, process {server.pid}. Its status page: http://127.0.0.1:{page}/")
     say(f"Starting a RocketMQ {CURRENT} broker that knows nothing but namesrvAddr=127.0.0.1:{server.port} …")
     broker = fleet.broker("demo-broker", server)
     topics = len(views.routes(server))
@@ -78,6 +87,12 @@ def _demo(fleet: Fleet) -> int:
     sent, received = producer.values("SENT"), consumer.values("GOT")
     say(f"rocketns routes {TOPIC} to {views.addresses(server, TOPIC)}.")
 
+    say(f"The doctor looks for faults: rocketns doctor 127.0.0.1:{server.port} --topic {TOPIC}")
+    rocketns("doctor", f"127.0.0.1:{server.port}", "--topic", TOPIC)
+    if sys.stdin.isatty():
+        say("Have a look at the status page. Enter goes on.")
+        sys.stdin.readline()
+
     say("Stopping the broker …")
     broker.ask_to_stop()
     eventually(lambda: not views.brokers(server), GONE_WITHIN_S)
@@ -86,7 +101,19 @@ def _demo(fleet: Fleet) -> int:
     say(f"Sent: {len(sent)} messages. Received: {len(received)}.")
     complete = len(sent) == MESSAGES and Counter(sent) == Counter(received)
     say("Every message arrived exactly once." if complete else "This is not what was sent: the demo has failed.")
-    return 0 if complete else 1
+    return complete
+
+
+def _audit(journal: Path) -> None:
+    """Reads the closed journal of the name server that was stopped."""
+    say(f"The audit reads its journal, which takes up to a minute: rocketns audit run --journal … --out {REPORT}")
+    rocketns("audit", "run", "--journal", str(journal), "--out", str(REPORT))
+    say(f"The report: {REPORT / 'report.html'}")
+
+
+def rocketns(*arguments: str) -> None:
+    """A command, with its output. Its exit status says what it found, which is printed."""
+    subprocess.run([sys.executable, "-m", "rocketns", *arguments], check=False)
 
 
 if __name__ == "__main__":

@@ -37,12 +37,12 @@ class Program:
 
 PROGRAMS = (
     Program(words.AUDIT, "compare the journals of several name servers", audit.build, "audit"),
-    Program(words.COLLECT, "watch name servers, and write their journals", collect.build, "collect"),
+    Program(words.COLLECT, "watch name servers, and write their journals", collect.build, "your-fleet"),
     Program(words.DOCTOR, "say why clients find no route, and what mends it", doctor.build, "doctor"),
     Program(words.SHADOW, "stand in front of a name server, compare", shadow.parser, "shadow"),
     Program(words.REPLAY, "play recorded requests, compare answers", shadow.replay_parser, "shadow"),
 )
-TOOLS_PAGE = "commands"
+TOOLS_PAGE = "your-fleet"
 SERVER_PAGES = ("properties", "operating", "migration")
 
 

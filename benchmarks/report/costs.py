@@ -11,17 +11,14 @@ from benchmarks.parts import lookups, paced, registering, start, storm, tls, top
 from benchmarks.parts.memory import name as memory_of
 from benchmarks.plan import CLIENTS, DEPTHS, FEW, FULL, MANY, TOPICS
 from benchmarks.record import Row
-from benchmarks.report import markdown
 from benchmarks.report.aims import AIMS, UNMEASURED, YES
-from benchmarks.report.figures import best_java, figure, table, times_better
+from benchmarks.report.figures import best_java, times_better
 from benchmarks.report.short import short_table
 from benchmarks.report.store import MixedRun, Results
-from benchmarks.servers.kinds import DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, LABELS, RUST, C
+from benchmarks.servers.kinds import DEFAULT, LABELS, RUST
 
 PAGE = Path(__file__).parents[2] / "docs" / "costs.md"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
-SERVERS = (DEFAULT, JAVA, JAVA_G1, JAVA_SCRIPT, RUST, C)
-HEAD = ["", "unit", *(LABELS[key] for key in SERVERS), "better than Java"]
 LOOKUP_UNITS = ("requests/s", "p50 µs", "p99 µs", "CPU µs")
 STORM_UNITS = ("requests/s", "p50 µs", "p99 µs", "cores busy in the server")
 REGISTRATION_UNITS = ("registrations/s", "p50 ms", "p99 ms", "CPU ms")
@@ -70,8 +67,7 @@ TEXT = """\
 One run of `make bench` on commit {commit}: all servers on the same machine ({machine}), with the same load in turn;
 rocketns in its default configuration{busy}. Java is RocketMQ 5.5.0's NameServer with three settings of its virtual
 machine. Rust is rocketmq-namesrv 1.0.0. The simple C server holds no routes. Lookups use {topics:,} topics unless a row
-says otherwise. Figures are medians of the rounds. "better than Java" is the median (least-greatest) compared with the
-Java that does best in the row; below 1.00 rocketns is worse. {reached} of {measured} aims are reached with the worse
+says otherwise. Figures are medians of the rounds. {reached} of {measured} aims are reached with the worse
 quartile of the rounds. [full.md](../benchmarks/results/full.md) has all figures, aims and methods, and
 says what is missing and why.
 
@@ -91,13 +87,7 @@ def section(results: Results) -> str:
         measured=len(verdicts) - verdicts.count(UNMEASURED), short=short_table(results),
         behind=behind(results),
     )  # fmt: skip
-    rows = [_cells(row) for line in LINES for row in line.rows(results)]
-    plot = "![CPU time of a route lookup on each server](../benchmarks/results/lookups.svg)"
-    return "\n\n".join([text, "\n".join(table(HEAD, 2, rows)), plot])
-
-
-def _cells(row: Row) -> list[str]:
-    return [row.what, row.unit, *(figure(row.middle(key)) for key in SERVERS), markdown.ratio(row, "better than Java")]
+    return f"{text}\n\n![CPU time of a route lookup on each server](../benchmarks/results/lookups.svg)"
 
 
 def behind(results: Results) -> str:

@@ -53,7 +53,7 @@ class AddressServer:
         if not config.peer_addresses and not config.own_address(bind_address, self._port):
             raise StartupError(NOTHING_TO_LIST)
         self._address = config.address_server_at(bind_address)
-        self._listening = bind(*self._address, ipv4_only=configuration.ipv4_only)
+        self._listening = bind(*self._address, ipv4_only=configuration.ipv4_only, chosen_by="rocketns.addressServer")
         self._listening.listen()
         self._listening.socket.setblocking(False)
         self._listing = ReadyNameServers(config.address_server_keep_seconds)

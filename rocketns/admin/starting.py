@@ -39,7 +39,8 @@ def _listening(configuration: Configuration) -> Listening:
     """It listens from now on, as two sockets may be bound to one address until one of them listens."""
     config = configuration.admin
     try:
-        listening = bind(config.admin_address, config.admin_port, ipv4_only=configuration.ipv4_only)
+        listening = bind(config.admin_address, config.admin_port, ipv4_only=configuration.ipv4_only,
+                         chosen_by="rocketns.adminPort")  # fmt: skip
         listening.listen()
     except StartupError as error:
         raise StartupError(f"the management port: {error}") from error

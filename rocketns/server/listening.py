@@ -15,6 +15,7 @@ from rocketns.addresses import ANY_ADDRESS, bare, unmapped
 from rocketns.config import Limits
 from rocketns.errors import StartupError
 from rocketns.javatext import parse_int
+from rocketns.server.port_users import listeners
 
 log = logging.getLogger("rocketns.controller")
 
@@ -33,10 +34,14 @@ CONNECTIONS_MIN = 16  # what a small cluster needs; with fewer the server does n
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A socket that is bound to its address. It accepts nothing before `listen`, unless it was passed."""
+    """A socket that is bound to its address. It accepts nothing before `listen`, unless it was passed.
+
+    ``chosen_by`` is the property or option that has the port.
+    """
 
     socket: socket.socket
     is_passed: bool = False
+    chosen_by: str = "listenPort"
 
     @property
     def address(self) -> tuple[str, int]:
@@ -49,8 +54,7 @@ class Listening:
         try:
             self.socket.listen(BACKLOG_PASSED if self.is_passed else BACKLOG)
         except OSError as error:
-            host, port = self.address
-            raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+            raise StartupError(_not_bound(*self.address, error, self.chosen_by)) from error
 
     async def serve(self, make_protocol: Callable[[], asyncio.BaseProtocol]) -> asyncio.Server:
         """Accept connections on the running loop, a few at a time.
@@ -63,7 +67,7 @@ class Listening:
         return server
 
 
-def bind(host: str, port: int, *, ipv4_only: bool = False) -> Listening:
+def bind(host: str, port: int, *, ipv4_only: bool = False, chosen_by: str = "listenPort") -> Listening:
     """A socket of this server's own. StartupError if the address is not usable.
 
     ``0.0.0.0`` and ``::`` are every address, of IPv4 and of IPv6, as in Java. With ``ipv4_only``
@@ -71,10 +75,22 @@ def bind(host: str, port: int, *, ipv4_only: bool = False) -> Listening:
     """
     try:
         if bare(host) in ANY_ADDRESS:
-            return Listening(_bound_to_every_address(port, ipv4_only and bare(host) != "::"))
-        return Listening(_bound_to(*_resolved(bare(host), port)))
+            bound = _bound_to_every_address(port, ipv4_only and bare(host) != "::")
+        else:
+            bound = _bound_to(*_resolved(bare(host), port))
     except (OSError, OverflowError, TypeError, ValueError) as error:
-        raise StartupError(f"Failed to bind to {host}:{port}: {error}") from error
+        raise StartupError(_not_bound(host, port, error, chosen_by)) from error
+    return Listening(bound, chosen_by=chosen_by)
+
+
+def _not_bound(host: str, port: int, error: Exception, chosen_by: str) -> str:
+    """The message for the operator; where the port is in use, with its users and the way to another one."""
+    message = f"Failed to bind to {host}:{port}: {error}"
+    if not isinstance(error, OSError) or error.errno != errno.EADDRINUSE:
+        return message
+    users = listeners(port)
+    said = f"It is used by {', '.join(users)}" if users else "Root sees by ss -ltnp which process uses it"
+    return f"{message}. {said}. Stop that process, or choose another port by {chosen_by}"
 
 
 def _bound_to_every_address(port: int, ipv4_only: bool) -> socket.socket:

@@ -59,7 +59,7 @@ class Shadow:
         self._contexts = (
             TlsContexts(lambda: TlsConfig.read(options.system, {}), for_ports=True) if self._ends_tls else None
         )
-        self._listening = bind(options.bind, options.port)
+        self._listening = bind(options.bind, options.port, chosen_by="--port")
         self._address = with_port(*self._listening.address)
         self._folder = folder
         self._began_ms = _epoch_ms()

@@ -45,7 +45,7 @@ Sample = tuple[tuple[str, ...], float]
 
 
 class ShadowMetric(NamedTuple):
-    """docs/metrics.md is made from these too. ``labels`` have what their values are: never a text of a peer."""
+    """docs/monitoring.md is made from these too. ``labels`` have what their values are: never a text of a peer."""
 
     name: str
     kind: str

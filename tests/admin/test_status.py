@@ -289,7 +289,7 @@ def test_the_last_hour_is_a_ring_of_bounded_size(
     eventually(lambda: page()["total"] == 2 and page()["items"][0]["seconds"] == 0)
 
 
-OF_STATUS = 192 * 1024  # bytes that docs/limits.md leaves to the status in a message of the stream
+OF_STATUS = 192 * 1024  # bytes that docs/design/limits.md leaves to the status in a message of the stream
 NO_BROKERS: BrokersCopy = SimpleNamespace(rows=())  # type: ignore[assignment]
 
 

@@ -21,9 +21,8 @@ from rocketns.shadow.status import METRICS as OF_THE_SHADOW
 from rocketns.shadow.status import ShadowMetric
 from tests.check.source import ROOT
 
-PROPERTIES = f"""# Options and properties
-
-Made from the code by `python -m tests.check.pages`; a test compares. `rocketns --help` prints the same.
+PROPERTIES = f"""Made from the code by `python -m tests.check.pages`; a test compares.
+`rocketns --help` prints the same.
 
 The properties of the name server and of the sockets are those of RocketMQ 5.5.0, with Java's names and defaults.
 `rocketns.…` and `journal…` properties are rocketns' own. All of them are read from the file that `-c` names, in the
@@ -56,11 +55,9 @@ the file keeps the old one, and the log names the property.
 
 METRICS_HEAD = ("Metric", "Type", "Meaning", "Labels")
 BOUNDS = ", ".join(f"{bound:g}" for bound in BOUNDS_S)
-METRICS = f"""# Metrics
+METRICS = f"""## Metrics
 
 Made from the code by `python -m tests.check.pages`; a test compares.
-[operating.md](operating.md#management-port) says how to switch the management port on,
-[metrics-beside-rust.md](metrics-beside-rust.md) which metric of rocketmq-rust each replaces.
 
 `GET /metrics` answers in Prometheus' text format, or in OpenMetrics where the scraper asks for it. Units are seconds
 and bytes. Counters begin with 0 at the start of the process. Histograms of times have these upper bounds, in seconds:
@@ -74,19 +71,22 @@ start of the server and only where `rocketns.adminPort` is set.
 """
 
 SHADOW = """
-## The shadow
+### The shadow
 
 `GET /metrics` of `rocketns shadow --status` has these instead of those above.
 """
 
 PROCESS = """
-## The process and Python
+### The process and Python
 
 From the client library: `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,
 `process_start_time_seconds`, `process_open_fds`, `process_max_fds`, `python_info`, `python_gc_objects_collected_total`,
 `python_gc_objects_uncollectable_total`, `python_gc_collections_total`.
 """
 
+
+# What is between these on a page is made, the rest is written by hand.
+BEGIN, END = "<!-- made from the code: begin -->", "<!-- made from the code: end -->"
 
 FOLDERS = """\
 # Folders
@@ -96,8 +96,8 @@ FOLDERS = """\
 """
 
 
-def properties_page() -> str:
-    """docs/properties.md: every option and property."""
+def properties_page(name: str) -> str:
+    """Every option and property."""
     configuration = Configuration.build(home=Path("~"))
     sections = (
         ("Options of the command line", _table(("Option", "Meaning"), _options())),
@@ -109,7 +109,14 @@ def properties_page() -> str:
         ("System properties", _system_properties(SYSTEM_PROPERTIES)),
         ("TLS", _system_properties(TLS_PROPERTIES)),
     )
-    return PROPERTIES + "".join(f"\n## {title}\n\n{table}\n" for title, table in sections)
+    made = "".join(f"\n## {title}\n\n{table}\n" for title, table in sections)
+    return _with(name, PROPERTIES + made)
+
+
+def _with(name: str, made: str) -> str:
+    """The page with this in the place of what is between its marks."""
+    before, rest = (ROOT / name).read_text("utf-8").split(BEGIN)
+    return f"{before}{BEGIN}\n{made}{END}{rest.split(END)[1]}"
 
 
 def _options() -> Iterator[tuple[str, str]]:
@@ -158,11 +165,13 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
-def metrics_page() -> str:
-    """docs/metrics.md: every metric."""
-    themes = "".join(f"\n## {title}\n\n{_table(METRICS_HEAD, _rows(families))}\n" for title, families in THEMES.items())
+def metrics_page(name: str) -> str:
+    """Every metric."""
+    tables = {title: _table(METRICS_HEAD, _rows(families)) for title, families in THEMES.items()}
+    themes = "".join(f"\n### {title}\n\n{table}\n" for title, table in tables.items())
     cut = f"`{CUT}` (counter): {CUT_MEANING}\n"
-    return f"{METRICS}{themes}\n{cut}{SHADOW}\n{_table(METRICS_HEAD, _rows(OF_THE_SHADOW))}\n{PROCESS}"
+    shadow = _table(METRICS_HEAD, _rows(OF_THE_SHADOW))
+    return _with(name, f"{METRICS}{themes}\n{cut}{SHADOW}\n{shadow}\n{PROCESS}")
 
 
 def _rows(families: Iterable[Family | ShadowMetric]) -> Iterator[tuple[str, ...]]:
@@ -171,8 +180,8 @@ def _rows(families: Iterable[Family | ShadowMetric]) -> Iterator[tuple[str, ...]
         yield f"`{family.name}`", str(family.kind), family.meaning, labels
 
 
-def folders_page() -> str:
-    """docs/design/folders.md: every folder of rocketns, by the first line of its ``__init__.py``."""
+def folders_page(_: str) -> str:
+    """Every folder of rocketns, by the first line of its ``__init__.py``."""
     packages = sorted((ROOT / "rocketns").rglob("__init__.py"))
     rows = ((f"`{path.parent.relative_to(ROOT)}/`", _first_line(path)) for path in packages)
     return FOLDERS + _table(("Folder", "Holds"), rows) + "\n"
@@ -184,12 +193,15 @@ def _first_line(path: Path) -> str:
     return said.partition("\n\n")[0].replace("\n", " ").replace("``", "`").replace("|", "/")
 
 
-PAGES: dict[str, Callable[[], str]] = {
+# Chinese pages have the same tables, in English.
+PAGES: dict[str, Callable[[str], str]] = {
     "docs/properties.md": properties_page,
-    "docs/metrics.md": metrics_page,
+    "docs/zh/properties.md": properties_page,
+    "docs/monitoring.md": metrics_page,
+    "docs/zh/monitoring.md": metrics_page,
     "docs/design/folders.md": folders_page,
 }
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        (ROOT / name).write_text(page(), "utf-8")
+        (ROOT / name).write_text(page(name), "utf-8")

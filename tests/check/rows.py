@@ -1,4 +1,4 @@
-"""The rows of the Java server's behaviour (B001 …) in docs/rows.md, and which tests and scenarios name them.
+"""The rows of the Java server's behaviour (B001 …) in interop/parity/rows.md, and which tests and scenarios name them.
 
 ``python -m tests.check.rows B219 B220`` prints these rows with their tests and scenarios, or all rows.
 """
@@ -18,7 +18,7 @@ from interop.parity.groups import SCENARIOS
 from interop.parity.starts import STARTS
 from tests.check.source import ROOT, Source, sources
 
-PAGE = ROOT / "docs" / "rows.md"
+PAGE = ROOT / "interop" / "parity" / "rows.md"
 LINE = re.compile(r"^\| (B\d{3}) \| (.+) \| (.+) \|$", re.MULTILINE)
 ROW = re.compile(r"(?<![A-Za-z0-9])[Bb](\d{3})(?!\d)")
 

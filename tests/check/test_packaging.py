@@ -6,7 +6,9 @@ import configparser
 import importlib.util
 import json
 import os
+import runpy
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,40 @@ def test_the_bill_of_materials_lists_each_pin_and_fits_cyclonedx_schema() -> Non
         f"pkg:pypi/{name}@{pins[name].version}" for name in ("aiohttp", "isal")
     ]
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+
+
+def program(path: Path) -> dict[str, Any]:
+    """The names of a program that is no module of a package."""
+    return runpy.run_path(str(path))
+
+
+@pytest.mark.parametrize(
+    ("source", "imported", "taken"),
+    [("cdef int a", "json", True), ("cdef int b", "json", False), ("cdef int a", "no_such_module", False)],
+    ids=["the same sources", "another source", "not for this Python"],
+)
+def test_make_takes_the_modules_of_a_wheel_of_the_same_sources(
+    source: str, imported: str, taken: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "rocketns").mkdir()
+    (tmp_path / "rocketns" / "one.pyx").write_text("cdef int a")
+    with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
+        archive.writestr("rocketns/one.pyx", source)
+        archive.writestr("rocketns/one.abi3.so", "compiled")
+    names = program(ROOT / "packaging" / "unpacked.py")
+    names["unpack"].__globals__.update(ROOT=tmp_path, TRIED=imported)
+    assert names["unpack"](tmp_path / "one.whl") is taken
+    assert (tmp_path / "rocketns" / "one.abi3.so").exists() is taken
+
+
+def test_a_build_removes_modules_whose_source_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "rocketns" / "_fast" / "system"
+    folder.mkdir(parents=True)
+    (folder / "kept.pyx").touch()
+    modules = [folder / name for name in ("kept.cpython-311.so", "memory_views.cpython-311.so", "gone.cpython-311.so")]
+    for module in modules:
+        module.touch()
+    names = program(ROOT / "setup.py")
+    names["remove_stale"].__globals__["HERE"] = tmp_path
+    names["remove_stale"]()
+    assert [module.exists() for module in modules] == [True, True, False]

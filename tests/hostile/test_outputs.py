@@ -1,4 +1,4 @@
-"""What one byte from a stranger becomes in each output of the server: the factors of docs/limits.md, counted."""
+"""What one byte from a stranger becomes in each output of the server: the factors of docs/design/limits.md, counted."""
 
 from __future__ import annotations
 

@@ -106,6 +106,8 @@ def test_two_servers_on_one_port(server: NameServer, start_server: StartServer) 
     (line,) = [line for line in str(failure.value).splitlines() if "cannot start" in line]
     assert line.startswith(f"rocketns cannot start: Failed to bind to 127.0.0.1:{server.port}: ")
     assert os.strerror(98).lower() in line.lower()
+    assert f"process {server.pid} (" in line
+    assert line.endswith("choose another port by listenPort")
     assert "Traceback" not in str(failure.value)
     with server.connect() as client:
         assert client.request(codes.GET_NAMESRV_CONFIG).code == codes.SUCCESS

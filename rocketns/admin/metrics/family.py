@@ -1,4 +1,4 @@
-"""A family of metrics: its name, its meaning, and how its samples are read. docs/metrics.md is made from these."""
+"""A family of metrics: its name, its meaning, and how its samples are read. docs/monitoring.md is made from these."""
 
 from __future__ import annotations
 

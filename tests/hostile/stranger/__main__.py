@@ -40,7 +40,7 @@ from tests.hostile.witness import MB, open_files
 from tests.support.histories import REQUESTS, Ask, Peers, kv, steps_of, switch
 
 # Strangers come from three hosts. With less they could look like brokers, and who holds less than half of an even share
-# of the total is not closed by it: docs/limits.md says both.
+# of the total is not closed by it: docs/design/limits.md says both.
 INCOMING_BYTES_MAX = OUTGOING_BYTES_MAX = 64 * MB
 CONNECTIONS_MAX = 4_000
 KV_BYTES_MAX = JOURNAL_BUFFER_BYTES = 4 * MB
