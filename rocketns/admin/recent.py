@@ -20,7 +20,7 @@ from rocketns.admin.view import View
 from rocketns.config.properties import is_secret
 from rocketns.journal.record import KINDS
 from rocketns.processor.context import Now
-from rocketns.protocol.codes import PERM_WRITE, ResponseCode, request_name
+from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, ResponseCode, request_name
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo
 from rocketns.server.facts.facts import Facts
@@ -61,6 +61,8 @@ DOUBTED = {
 ROWS_AT_ONCE = 16
 GROUPS_MAX = 100  # that are named
 WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
+# Pauses within this time of the first one are one change: a busy machine must not push all others out of the ring.
+PAUSES_TOGETHER_MS = 10 * 60_000
 REST_S = 1.0
 # Of counting: an entry takes 0.1 µs.
 REST_S_OF_ENTRY = 5e-6
@@ -69,7 +71,7 @@ GROWN_WITHIN_MS = 10 * 60_000  # of a counter
 
 class RecentChange(NamedTuple):
     """One change. ``detail``: the holder of the id in a conflict, the new value, or what became of a request.
-    ``amount``: topics, ms, or requests.
+    ``amount``: topics, ms, or requests. ``times``: pauses that are one change; ``amount`` is of the longest.
 
     ``names``: topics, or namespace and key, or the property, or the name of a request and who sent it.
     """
@@ -85,6 +87,7 @@ class RecentChange(NamedTuple):
     detail: str | None = None
     amount: int | None = None
     names: tuple[str, ...] = ()
+    times: int = 1
 
 
 class Recent:
@@ -99,6 +102,8 @@ class Recent:
         self.since: dict[tuple[str, str], int] = {}
         self.heartbeats = 0
         self.last = 0  # the number of the last change
+        self._paused: RecentChange | None = None  # the last stall in the ring
+        self._pauses_began_ms = 0
 
     def watch(self, events: list[e.Event], now: Now) -> None:
         """A consumer of events: see `EventDelivery.watch`."""
@@ -176,7 +181,17 @@ class Recent:
             case e.AdminRequested() | e.RequestRefused():
                 self._note_request(event, at)
             case e.Stalled(ms):
-                self._add(at, "stall", amount=ms)
+                self._note_pause(ms, at)
+
+    def _note_pause(self, ms: int, at: int) -> None:
+        before = self._paused
+        if before is None or not 0 <= at - self._pauses_began_ms < PAUSES_TOGETHER_MS:
+            before, self._pauses_began_ms = None, at
+        elif before in self.events:
+            self.events.remove(before)
+        longest_ms, times = (ms, 1) if before is None else (max(ms, before.amount or 0), before.times + 1)
+        self._add(at, "stall", amount=longest_ms, times=times)
+        self._paused = self.events[-1]
 
     def _note_request(self, event: e.AdminRequested | e.RequestRefused, at: int) -> None:
         """Requests of administrators, and refused ones."""
@@ -193,9 +208,11 @@ class Recent:
 
     def _add(self, at: int, event: str, cluster: str | None = None, broker: str | None = None,
              number: int | None = None, addr: str | None = None, cause: str | None = None, *,
-             detail: str | None = None, amount: int | None = None, names: tuple[str, ...] = ()) -> None:  # fmt: skip
+             detail: str | None = None, amount: int | None = None, names: tuple[str, ...] = (),
+             times: int = 1) -> None:  # fmt: skip
         place = (event, cluster and _cut(cluster), broker and _cut(broker), number, addr and _cut(addr))
-        self.events.append(RecentChange(self.last + 1, at, *place, cause, detail and _cut(detail), amount, names))
+        change = RecentChange(self.last + 1, at, *place, cause, detail and _cut(detail), amount, names, times)
+        self.events.append(change)
         self.last += 1
 
     def take_beats(self) -> list[tuple[str, str, int]]:
@@ -221,10 +238,11 @@ class EventRow:
     id: int | None
     address: str | None
     cause: str | None
-    count: Annotated[int | None, "of topics; of requests"]
+    count: Annotated[int | None, "of topics; of requests; of stall the pauses within 10 minutes of the first one"]
     names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
                      "of admin and refused the request, and its principal or access key"]  # fmt: skip
-    ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length"]
+    ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length, or that of "
+                  "the longest of several"]  # fmt: skip
     detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin and refused "
                       "what became of the request"]  # fmt: skip
 
@@ -241,7 +259,7 @@ def event_row(change: RecentChange) -> EventRow:
         id=change.id,
         address=change.address,
         cause=None if change.cause is None else str(change.cause),
-        count=change.amount if change.event in COUNTED else None,
+        count=change.times if change.event == "stall" else change.amount if change.event in COUNTED else None,
         names=change.names,
         ms=change.amount if change.event in TIMED else None,
         detail=change.detail,
@@ -265,13 +283,18 @@ def in_words(change: RecentChange) -> str:
         request=" as ".join(change.names),
         count=change.amount,
         time=_seconds(change.amount or 0),
-    )
+    ) + (f", the longest of {change.times} pauses" if change.times > 1 else "")
 
 
 def _name(change: RecentChange) -> str:
     if change.broker is None:
         return f"a broker of {change.cluster}"
-    return change.broker if change.id is None else f"{change.broker}:{change.id}"
+    return change.broker if change.id is None else f"{change.broker} ({role_of(change.id)})"
+
+
+def role_of(broker_id: int) -> str:
+    """Of a member of a broker group, in English."""
+    return "master" if broker_id == MASTER_ID else f"slave {broker_id}"
 
 
 def _seconds(ms: int) -> str:

@@ -26,6 +26,10 @@ class Connection(Protocol):
         """The socket's host, by which control's time is shared, and ``host``: they differ behind a PROXY header."""
 
     @property
+    def listener(self) -> int:
+        """Which address of this server the peer connected to: 0 is listenPort, the others are those of views."""
+
+    @property
     def is_announced(self) -> bool:
         """Whether the address is that of a PROXY header, which any peer can send, and not the socket's."""
 

@@ -1,4 +1,4 @@
-"""The options of `rocketns get`, `diff`, `top`, `health`, `access` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health`, `access`, `decode` and `completion`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from rocketns.addresses import listed, read_server
 from rocketns.config.system import parse_definition
 from rocketns.languages import parsers, texts
+from rocketns.tools.decode.reading import FORMS
 from rocketns.tools.keys import add_keys_option
 from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
 
@@ -69,6 +70,16 @@ seen. Read it and cut it down: whoever asked is in it. Admin requests are in it 
 filled in. It needs tomli_w: pip install 'rocketns[tools]'.
 """
 
+DECODE = """\
+Print frames of RocketMQ as a person reads them: the header, RocketMQ's name of the code, the body, and at which byte it
+stops making sense. It reads hex, hex dumps, base64, lists of decimal numbers, bytes, captures (pcap, pcapng) of plain
+connections, and the pairs beside a report of `rocketns shadow`. Keys, signatures and passwords are never shown.
+
+  rocketns decode capture.pcap
+  rocketns decode --hide-names capture.pcap     with other names, to publish it
+  echo 00000065... | rocketns decode
+"""
+
 COMPLETION = """\
 bash:  source <(rocketns completion bash)
 zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
@@ -97,7 +108,7 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top`, `health`, `access` and `completion`."""
+    """`get`, `diff`, `top`, `health`, `access`, `decode` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
@@ -105,6 +116,17 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_addr(health)
     _add_common(health)
     _add_access(commands)
+    decode = _command(
+        commands, "decode", "print frames of a capture, or of what was pasted, as a person reads them", DECODE
+    )
+    decode.add_argument("file", nargs="?", default="-", metavar="FILE", help="by default, and for -, standard input")
+    decode.add_argument(
+        "--form", choices=FORMS, metavar="FORM", help=f"{', '.join(FORMS)}; by default told by the bytes"
+    )
+    decode.add_argument("--hide-names", action="store_true",
+                        help="put other names in place of topics, groups, brokers, hosts and texts")  # fmt: skip
+    decode.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parsers.add_language_option(decode)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
     parsers.add_language_option(completion)

@@ -17,6 +17,8 @@ from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.protocol.codes import SerializeType
 from rocketns.tools.arguments import check_addrs, parse
+from rocketns.tools.decode.capture import CaptureError
+from rocketns.tools.decode.reading import FormError
 from rocketns.tools.diff import diff
 from rocketns.tools.get import get, health
 from rocketns.tools.keys import KeysError, read_signer
@@ -39,17 +41,11 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_FOUND
     logging.getLogger("rocketns").addHandler(logging.NullHandler())
     try:
-        if options.command == "access":
-            from rocketns.tools.access.run import run as access  # it reads policies, which other commands need not
-
-            return access(options)
-        if options.command not in ONE_SERVER and (
-            wrong := check_addrs(options.addrs, 1 if options.command == "top" else 2)
-        ):
-            complain(f"rocketns {options.command}: {wrong}")
-            return EXIT_UNREADABLE
-        return asyncio.run(_run(options, read_signer(options.tools_yml, os.environ)))
-    except KeysError as error:
+        return _chosen(options)
+    except BrokenPipeError:  # `rocketns get topics | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return INTERRUPTED
+    except (KeysError, FormError, CaptureError, OSError) as error:
         complain(f"rocketns {options.command}: {error}")
         return EXIT_UNREADABLE
     except ExceptionGroup as errors:
@@ -58,9 +54,23 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_UNREADABLE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # `rocketns get topics | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return INTERRUPTED
+
+
+def _chosen(options: Namespace) -> int:
+    """Each command imports what it needs alone: a health check is quick."""
+    if options.command == "access":
+        from rocketns.tools.access.run import run as access
+
+        return access(options)
+    if options.command == "decode":
+        from rocketns.tools.decode.showing import decode
+
+        return decode(options)
+    least = 1 if options.command == "top" else 2
+    if options.command not in ONE_SERVER and (wrong := check_addrs(options.addrs, least)):
+        complain(f"rocketns {options.command}: {wrong}")
+        return EXIT_UNREADABLE
+    return asyncio.run(_run(options, read_signer(options.tools_yml, os.environ)))
 
 
 async def _run(options: Namespace, signer: Signer | None) -> int:

@@ -35,6 +35,9 @@ EXIT_STATUSES = {
               (EXIT_UNREADABLE, N_("a wrong option, or words that are no request"))),
     "suggest": ((EXIT_FOUND, N_("printed")), (EXIT_DIFFERENT, N_("nothing was refused")),
                 (EXIT_UNREADABLE, N_("a journal cannot be read, or a wrong option"))),
+    "decode": ((EXIT_FOUND, N_("every byte makes sense")),
+               (EXIT_DIFFERENT, N_("some byte does not, or there is no frame; it is printed where")),
+               (EXIT_UNREADABLE, N_("the file cannot be read, or a wrong option"))),
     "completion": ((EXIT_FOUND, N_("printed")), (EXIT_UNREADABLE, N_("a wrong option"))),
     "diff": ((EXIT_FOUND, N_("the name servers say the same")), (EXIT_DIFFERENT, N_("they do not")), _TROUBLE),
 }  # fmt: skip

@@ -93,6 +93,16 @@ def test_pages_follow_each_other_in_order_without_a_gap(managed: Managed, ask: A
     assert {page["total"] for page in found} == {2345}
 
 
+def test_the_topics_of_a_broker_group(managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "ENTRIES_AT_ONCE", 2)
+    with Broker(managed, "a") as one, Broker(managed, "b", addr="10.0.0.2:1") as two:
+        one.register(["S", "T"])
+        two.register(["T"])
+        found = [[row["topic"] for row in ask("topics", **given)["items"]]
+                 for given in ({"broker": "a"}, {"broker": "b", "q": "t"}, {"broker": "c"})]  # fmt: skip
+    assert found == [["C1", "S", "T", "a"], ["T"], []]
+
+
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [

@@ -1,4 +1,5 @@
-"""The twelve commonest troubles of a fleet, planted on real servers: each is a reason to look in the status.
+"""The twelve commonest troubles of a fleet, planted on real servers: each is a reason to look in the status, with
+its remedy.
 
 Brokers die, hang, or lose their master. A broker registers at one of several name servers only, or a permission is
 changed at one of them, or one of them cannot be reached. Operators wipe a permission and forget it. Nobody created
@@ -164,35 +165,39 @@ def certificate_ends(scene: Scene) -> Managed:
     return managed
 
 
-# How each is planted, the name of its reason, and what the status says of it.
+# How each is planted, the name of its reason, what the status says of it, and how the first line to copy begins.
+DOCTOR = "rocketns doctor "
 TROUBLES = (
-    (lost_broker, "lost", "Lost in the last 10 minutes: broker-b:0"),
-    (late_broker, "late", "Heartbeats are late: broker-b:0"),
-    (no_master, "noMaster", "No master: broker-b"),
-    (one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b"),
-    (topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}"),
-    (peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read"),
-    (wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b"),
-    (missing_topic, "missing", "Asked for, and not there: order-0000I"),
-    (not_ready, "notReady", "This name server is not ready"),
-    (tables_full, "refusing", "Registrations are refused: the route tables are full"),
-    (journal_not_written, "journalFailing", "The journal cannot be written"),
-    (certificate_ends, "certificate", "The TLS certificate ends in"),
+    (lost_broker, "lost", "Lost in the last 10 minutes: broker-b (master)", DOCTOR),
+    (late_broker, "late", "Heartbeats are late: broker-b (master)", DOCTOR),
+    (no_master, "noMaster", "No master: broker-b", "brokerClusterName=C1"),
+    (one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b", DOCTOR),
+    (topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}", DOCTOR),
+    (peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read", f"{DOCTOR}{CLOSED}"),
+    (wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b", "mqadmin addWrite"),
+    (missing_topic, "missing", "Asked for, and not there: order-0000I", "mqadmin updateTopic "),
+    (not_ready, "notReady", "This name server is not ready", "rocketns health "),
+    (tables_full, "refusing", "Registrations are refused: the route tables are full", "rocketns.brokersMax=2"),
+    (journal_not_written, "journalFailing", "The journal cannot be written", "df -h "),
+    (certificate_ends, "certificate", "The TLS certificate ends ", "openssl s_client "),
 )
 
 
 @pytest.mark.usefixtures("no_old_numbers")
-@pytest.mark.parametrize(("plant", "name", "says"), TROUBLES, ids=[name for _, name, _ in TROUBLES])
-def test_a_trouble_is_a_reason_to_look(
+@pytest.mark.parametrize(("plant", "name", "says", "line"), TROUBLES, ids=[name for _, name, *_ in TROUBLES])
+def test_a_trouble_is_a_reason_to_look_and_has_what_mends_it(
     start_managed: Callable[..., Managed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    plant: Callable[[Scene], Managed], name: str, says: str,
+    plant: Callable[[Scene], Managed], name: str, says: str, line: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(watching, "ROUND_S", 0.05)
     monkeypatch.setattr(watching, "AGAIN_S", 0.02)
     with ExitStack() as stack:
         managed = plant(Scene(start_managed, tmp_path, stack))
 
-        def reasons() -> dict[str, str]:
-            return {one["name"]: one["text"] for one in orjson.loads(get(managed, "status").body)["reasons"]}
+        def reasons() -> dict[str, dict[str, Any]]:
+            return {one["name"]: one for one in orjson.loads(get(managed, "status").body)["reasons"]}
 
-        assert eventually(lambda: reasons().get(name)).startswith(says)
+        reason = eventually(lambda: reasons().get(name))
+        assert reason["text"].startswith(says)
+        assert reason["remedy"]
+        assert reason["commands"][0].startswith(line)

@@ -18,7 +18,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from rocketns import cli
-from rocketns.admin.api import status
+from rocketns.admin.api import reasons
 from rocketns.collect import arguments as collect
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.sections import OWN
@@ -90,7 +90,7 @@ def page_texts() -> Iterator[str]:
     markup = Markup()
     markup.feed(STATUS_PAGE.read_text("utf-8"))
     yield from markup.texts
-    for _, message, _, _ in extract_from_file("python", status.__file__, keywords={"N_": None}):
+    for _, message, _, _ in extract_from_file("python", reasons.__file__, keywords={"N_": None}):
         assert isinstance(message, str)
         yield message
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from rocketns.admin.api.handlers import PATHS, add_handlers
+from rocketns.admin.api.history import History
 from rocketns.admin.api.tables import Source
 from rocketns.admin.recent import Growing, Recent, Wiped
 from rocketns.admin.view import View
@@ -19,5 +20,7 @@ def add(app: web.Application, view: View) -> None:
     recent = Recent(view.facts.tables.broker_live_table)
     view.facts.watch(recent.watch)
     view.facts.tell_clients()
-    app[SOURCE] = Source(view, recent, Wiped(view, recent), Growing())
+    history = History(view, recent)
+    app.cleanup_ctx.append(history.follow)
+    app[SOURCE] = Source(view, recent, Wiped(view, recent), Growing(), history)
     add_handlers(app, app[SOURCE])

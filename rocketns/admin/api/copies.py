@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -108,6 +108,12 @@ def copy_topics(facts: Facts) -> Generator[None, None, tuple[TopicRow, ...]]:
         rows += [TopicRow(name, len(table[name])) for name in some if name in table]
         yield
     return tuple(rows)
+
+
+def topics_of(facts: Facts, rows: Sequence[TopicRow], broker: str) -> list[TopicRow]:
+    """A look: those that a broker group has."""
+    table = facts.tables.topic_queue_table
+    return [row for row in rows if broker in table.get(row.topic, ())]
 
 
 def add_queues(facts: Facts, rows: list[TopicRow]) -> list[TopicRow]:

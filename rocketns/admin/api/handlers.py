@@ -80,7 +80,11 @@ async def _list(source: Source, table: ApiTable, request: web.Request) -> web.Re
     query = read_query(
         request.query, [name for name, _ in request.query.items()], table.columns, table.first, table.filters
     )
-    page = await page_of(await table.read(source), query)
+    rows = await table.read(source)
+    for name, narrow in table.narrow.items():
+        if name in request.query:
+            rows = await narrow(source, rows, request.query[name])
+    page = await page_of(rows, query)
     if table.finish is not None:
         page = replace(page, items=tuple(await table.finish(source, page.items)))
     return page_answer(page)

@@ -226,6 +226,9 @@ class ReasonRow:
     names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
     more: Annotated[int, "further names"]
     detail: Annotated[str, "why, in technical words"]
+    ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"] = ()
+    remedy: Annotated[str, "what to do first, in English; other languages are found by it"] = ""
+    commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 3 at most"] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +247,7 @@ class LostRow:
 class StatusRow:
     """The name server in numbers."""
 
-    name: Annotated[str, "address of the name server port"]
+    name: Annotated[str, "host and port of the name server port: the machine's own name where it listens everywhere"]
     version: Annotated[str, "of rocketns"]
     now: Annotated[int, "the server's clock"]
     started: int

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, takewhile
 from typing import Any
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.copies import limit_rows, property_rows
+from rocketns.admin.api.history import History, HistoryRow
 from rocketns.admin.api.paging import Filter
 from rocketns.admin.api.rows import (
     BrokerRow,
@@ -45,11 +46,13 @@ class Source:
     recent: Recent
     wiped: Wiped
     refusing: Growing
+    history: History
 
 
 @dataclass(frozen=True, slots=True)
 class ApiTable:
-    """One list. ``finish`` adds what only the rows of an answer have."""
+    """One list. ``finish`` adds what only the rows of an answer have. ``narrow``: the parameters that choose rows by
+    what control has; ``filters`` describe them too."""
 
     name: str
     meaning: str
@@ -58,6 +61,7 @@ class ApiTable:
     sorts: tuple[str, ...]
     filters: tuple[Filter, ...] = ()
     finish: Callable[[Source, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
+    narrow: Mapping[str, Callable[[Source, Sequence[Any], str], Awaitable[Sequence[Any]]]] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -131,6 +135,19 @@ async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[Top
     return done
 
 
+async def _of_broker(source: Source, rows: Sequence[TopicRow], broker: str) -> Sequence[TopicRow]:
+    """Control looks at ENTRIES_AT_ONCE topics at a time."""
+    found: list[TopicRow] = []
+    for at in range(0, len(rows), ENTRIES_AT_ONCE):
+        some = rows[at : at + ENTRIES_AT_ONCE]
+        found += await source.view.look(lambda facts, some=some: copies.topics_of(facts, some, broker))  # type: ignore[misc]
+    return found
+
+
+async def _history(source: Source) -> Sequence[HistoryRow]:
+    return tuple(source.history.rows)
+
+
 async def _events(source: Source) -> Sequence[EventRow]:
     return [event_row(one) for one in source.recent.events.copy()]
 
@@ -182,7 +199,8 @@ TABLES = (
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
     ApiTable("topics", "Topics", TopicRow, _copied(copies.copy_topics), ("topic", "brokers"),
-          (_search("topic"),), _with_queues),
+          (_search("topic"), Filter("broker", "topics of this broker group", lambda _: lambda _: True)), _with_queues,
+          {"broker": _of_broker}),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
@@ -200,6 +218,7 @@ TABLES = (
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
           ("since", "kind", "name"),
           (_search("name"), _equals("kind", *FactKind), Filter("follows", _FOLLOWS, _follows))),
+    ApiTable("history", "The last hour, a row each half minute", HistoryRow, _history, ("at",)),
     ApiTable("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
 )  # fmt: skip

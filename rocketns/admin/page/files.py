@@ -18,7 +18,8 @@ POLICY = "; ".join([
     "require-trusted-types-for 'script'", "trusted-types 'none'",
 ])  # fmt: skip
 PAGE = "index.html"
-FILES = {f"/page/{file.name}": file for file in files(__package__).joinpath("static").iterdir() if file.name != PAGE}
+STATIC = [*files(__package__).joinpath("static").iterdir(), files("rocketns").joinpath("style.css")]
+FILES = {f"/page/{file.name}": file for file in STATIC if file.name != PAGE}
 # The page's script says all texts, by the language of the document. These are its Chinese ones: without a build none.
 CHINESE = "/page/zh.json"
 PATHS = ("/", CHINESE, *FILES)

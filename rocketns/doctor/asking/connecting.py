@@ -22,6 +22,7 @@ from rocketns.errors import RocketnsError
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
+from rocketns.tools.decode.frames import HEAD_BYTES, other_protocol
 
 # Docker's bridges, unless it is configured otherwise: 172.17.0.0/16 is docker0, the next ones are those of projects.
 # 172.31.0.0/16 is left out: it is the default network of a cloud.
@@ -120,10 +121,9 @@ def _outcome(error: OSError) -> Outcome:
     return Outcome.UNREACHABLE if error.errno in _UNREACHABLE else Outcome.CLOSED
 
 
-FIRST_BYTES = 8  # kept of what the peer sent first
+FIRST_BYTES = 16  # kept of what the peer sent first
 # The length of any frame is looked at, so that one that is too large is measured. Only `bytes_max` of it are kept.
 _LENGTHS_MAX = (1 << 31) - 1
-_TLS_RECORDS = (0x14, 0x15, 0x16, 0x17)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,10 @@ class Call:
     def _failure(self, why: str) -> UnreachedError:
         """What the first bytes say of a peer that sent no answer."""
         first = self._connection.first
-        if first and (first[0] in _TLS_RECORDS and first[1:2] == b"\x03"):
+        if (protocol := other_protocol(first)) == "TLS":
             return UnreachedError(Outcome.SPEAKS_TLS, "it answered with TLS")
+        if protocol:
+            return UnreachedError(Outcome.OTHER_PROTOCOL, f"it speaks {protocol}; its first bytes are {first!r}")
         if first and (self._connection.is_garbled or not _is_frame(first)):
             return UnreachedError(Outcome.OTHER_PROTOCOL, f"it sent no frame; its first bytes are {first!r}")
         return UnreachedError(Outcome.CLOSED, why)
@@ -229,7 +231,7 @@ class Call:
 def _is_frame(first: bytes) -> bool:
     """Whether these may be the first bytes of a frame: its length, 0 or 1 for the form of its header, and the header's
     length. HTTP/2 has zeros there."""
-    return len(first) < FIRST_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:]))
+    return len(first) < HEAD_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:8]))
 
 
 async def open_call(target: Target, line: Line, budget: Budget) -> Call:

@@ -92,7 +92,7 @@ class ReactorTransport:
             for number in range(reactors.count)
         ]
         self._threads.append(threading.Thread(target=self._shake_hands, name=HANDSHAKES, daemon=True))
-        self._listening: socket.socket | None = None
+        self._listening: tuple[socket.socket, ...] = ()
         self._goes_on = False
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
@@ -112,11 +112,14 @@ class ReactorTransport:
         """The open connections. Control only."""
         return self._connections.values()
 
-    def accept(self, listening: socket.socket) -> None:
-        """Accept all connections of a listening socket, which is this transport's from now on."""
+    def accept(self, *listening: socket.socket) -> None:
+        """Accept all connections of the listening sockets, which are this transport's from now on: the first is that of
+        listenPort, the others are numbered as listeners from 1.
+        """
         self._listening = listening
-        listening.setblocking(False)
-        self._reactors.listen(listening.fileno())
+        for one in listening:
+            one.setblocking(False)
+            self._reactors.listen(one.fileno())
         asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
         for thread in self._threads:
             thread.start()
@@ -133,7 +136,7 @@ class ReactorTransport:
 
     def _go_on(self) -> None:
         self._goes_on = False
-        if self._listening is not None:
+        if self._listening:
             self._take()
 
     def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
@@ -152,8 +155,8 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
-        address, socket_host, certificate = peer
+    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
+        address, socket_host, certificate, listener = peer
         self.opened_total += 1
         self.opened_with_tls += is_tls
         self.open_with_tls += is_tls
@@ -161,6 +164,7 @@ class ReactorTransport:
             self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host,
             is_tls=is_tls,
         )  # fmt: skip
+        connection.listener = listener
         connection.peer_names = names_in(certificate) if certificate else ()
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
@@ -219,13 +223,14 @@ class ReactorTransport:
 
     def stop(self) -> None:
         """End every connection. Control receives nothing more."""
-        if self._listening is None:
+        if not self._listening:
             return
         asyncio.get_running_loop().remove_reader(self._reactors.fileno())
         self._reactors.stop()
         for thread in self._threads:
             thread.join()
-        self._listening.close()
-        self._listening = None
+        for one in self._listening:
+            one.close()
+        self._listening = ()
         log.info("route lookups: %d answered by reactors, %d handed over",
                  sum(self._reactors.lookups), self.lookups_handed_over)  # fmt: skip

@@ -7,14 +7,15 @@ class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
     __slots__ = (
-        "in_flight", "is_announced", "is_known", "language", "peer_names", "place", "received", "since_epoch_ms",
-        "standing", "version",
+        "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "place", "received",
+        "since_epoch_ms", "standing", "version",
     )  # fmt: skip
 
     def __init__(self, since_epoch_ms: int, place: tuple[str, str], *, is_announced: bool = False) -> None:
         """``place``: the socket's host, and the announced one or that of the socket again."""
         self.place = place
         self.is_announced = is_announced
+        self.listener = 0
         self.since_epoch_ms = since_epoch_ms
         self.in_flight = 0
         self.is_known = False

@@ -1,6 +1,6 @@
 // What changed lately, in words.
 
-import {N_, _, age, byId, clock, count, listed, make} from "./dom.js";
+import {N_, _, age, byId, clock, count, listed, make, member} from "./dom.js";
 import {read} from "./asking.js";
 
 const GONE = {
@@ -28,7 +28,7 @@ export const whyDoubted = (cause) => DOUBTED[cause] ? _(DOUBTED[cause]) : cause;
 function who(change) {
   const {address, cluster, broker, id} = change;
   if (broker === null) return _("a broker of %(cluster)s at %(address)s", {cluster, address});
-  return _("%(broker)s at %(address)s", {broker: id === null ? broker : `${broker}:${id}`, address});
+  return _("%(broker)s at %(address)s", {broker: id === null ? broker : member(broker, id), address});
 }
 
 const topics = (change) => listed(change.names, (change.count ?? 0) - change.names.length);
@@ -47,7 +47,9 @@ const SENTENCES = {
     : _("KV item %(names)s is %(value)s", {names: change.names.join(" "), value: change.detail}),
   config: (change) => change.detail === null ? _("property %(name)s is set", {name: change.names[0]})
     : _("property %(name)s is %(value)s", {name: change.names[0], value: change.detail}),
-  stall: (change) => _("this name server did not run for %(age)s", {age: age(change.ms)}),
+  stall: (change) => change.count > 1
+    ? _("this name server did not run for %(age)s, the longest of %(n)s pauses", {age: age(change.ms), n: count(change.count)})
+    : _("this name server did not run for %(age)s", {age: age(change.ms)}),
   admin: (change) => asked(change, change.detail === "done" ? N_("%(who)s sent %(request)s: done")
     : N_("%(who)s sent %(request)s: it failed with code %(code)s"), {code: change.detail?.match(/-?\d+/)?.[0]}),
   refused: (change) => asked(change, change.detail === "was refused"
@@ -67,7 +69,7 @@ function asked(change, message, values) {
 
 const sentence = (change) => SENTENCES[change.event]?.(change) ?? change.text;
 
-const SHOWN = 20;
+const SHOWN = innerWidth < 600 ? 10 : 20;
 let last = 0;
 let late = []; // changes since the list was asked for, the oldest first: its answer may lack them
 
@@ -88,6 +90,8 @@ export function onChanges(changes) {
   last = fresh[fresh.length - 1].seq;
   const list = byId("changes");
   list.querySelector(".none")?.remove();
+  // Pauses that follow each other are one change, which comes again with each.
+  if (fresh.some((change) => change.event === "stall" && change.count > 1)) list.querySelector("li:has(> .stall)")?.remove();
   list.prepend(...fresh.reverse().map(item));
   while (list.children.length > SHOWN) list.lastChild.remove();
 }
