@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
 from tests.fast.steps import reactors_of, transport_of
@@ -56,12 +59,24 @@ def test_the_messages_of_a_connection_keep_their_order(tmp_path: Path) -> None:
             assert client.request(206).code == 0
 
 
-def test_a_host_whose_ends_control_has_not_seen_is_turned_away(tmp_path: Path) -> None:
+def be_refused(server: LiveServer, connections: int) -> None:
+    """Connections that control never knew, of which it is only told."""
+    for _ in range(connections):
+        with Client(server.port, source=CHURNING) as client:
+            client.send(b"PROXY nobody\r\n")
+            assert client.is_closed_by_server()
+
+
+@pytest.mark.parametrize("leave", [churn, be_refused])
+def test_a_host_whose_ends_control_has_not_seen_is_turned_away(
+    tmp_path: Path, leave: Callable[[LiveServer, int], None]
+) -> None:
     """What is left of its connections has a bound so. Other hosts are let in."""
     maximum = 20
     with LiveServer(tmp_path, reactors=1, **{"rocketns.connectionsMax": maximum}) as server:
         with server.held_still():
-            churn(server, maximum // 2 + 1)
+            leave(server, maximum // 2 + 1)
+            eventually(lambda: reactors_of(server).connections == 0, every_s=0.001)
             with Client(server.port, source=CHURNING) as client:
                 assert client.is_closed_by_server()
             assert reactors_of(server).turned_away == 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import socket
 import ssl
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 
 import psutil
@@ -26,7 +27,7 @@ from tests.support.inprocess import TimedServer
 from tests.support.live import LiveServer
 from tests.support.policies import whole
 from tests.support.proxyheaders import v1
-from tests.support.tlsclient import TlsClient, TlsPeer, Updating, any_server, only
+from tests.support.tlsclient import REFUSED, TlsClient, TlsPeer, Updating, any_server, only
 from tests.support.tlsfiles import tls_properties
 
 TLS12, TLS13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
@@ -315,6 +316,7 @@ def allocated() -> int:
     return int(found.uordblks + found.hblkhd)
 
 
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer's allocator does not count")
 def test_a_message_that_claims_to_be_large_counts_with_the_room_for_it(server: LiveServer) -> None:
     """OpenSSL makes room for all of a hello as soon as its first bytes are there."""
     claim = b"\x01" + (131_000).to_bytes(3, "big")
@@ -339,6 +341,21 @@ def test_a_record_that_is_not_whole_counts(server: LiveServer) -> None:
         for client, peer in peers:
             client.send(peer.encrypt(bytes(16_000))[:-1])
         eventually(lambda: reactors_of(server).incoming_bytes >= idle + len(peers) * 16_000)
+
+
+@pytest.mark.parametrize(("certificates", "is_taken"), [(20, True), (200, False)])
+def test_a_clients_certificates_have_a_bound(tmp_path: Path, certificates: int, is_taken: bool) -> None:
+    """32 KiB, as with Java: OpenSSL keeps them for as long as the connection lives."""
+    properties = tls_properties(Files.write(tmp_path / "files", authority("ours").issue("server")),
+                                **{"need.client.auth": "require", "authClient": "false"})  # fmt: skip
+    files = Files.write(tmp_path / "client", authority("strange").issue("client"))
+    chain = authority("another").certificate_pem() * certificates
+    files.certificate.write_bytes(files.certificate.read_bytes() + chain)
+    context = any_server(files)
+    context.maximum_version = TLS12
+    refusal = nullcontext() if is_taken else pytest.raises(REFUSED)
+    with LiveServer(tmp_path, 1, **properties) as live, refusal, TlsClient(live.port, context=context) as client:
+        assert is_answered(client)
 
 
 def test_renegotiation_is_refused(server: LiveServer) -> None:

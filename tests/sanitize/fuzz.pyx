@@ -144,14 +144,16 @@ cdef void answer(Reader *reader, const Routes *routes, const RouteRequest *reque
     cdef Answer written
     cdef size_t room
     cdef uint8_t *out
+    cdef int view
     pthread_mutex_lock(&reader.mutex)
-    room = answer_room(routes, request)
+    view = <int>below(&reader.state, routes.views + 1)
+    room = answer_room(routes, request, view)
     if chance(&reader.state) % 4 == 0:
         room = below(&reader.state, room)
     out = <uint8_t *>malloc(room if room else 1)
     if out != NULL:
-        write_answer(routes, request, <int>(chance(&reader.state) % 2), 513 + <int>(chance(&reader.state) % 3), out, room,
-                     &written)
+        write_answer(routes, request, view, <int>(chance(&reader.state) % 2), 513 + <int>(chance(&reader.state) % 3), out,
+                     room, &written)
         reader.answered += written.size > 0
         reader.handed_over += written.size == HANDED_OVER
         free(out)

@@ -202,12 +202,19 @@ class Maker:
         peers = self.peers
         flag = peers.topics.index(name) % 4 if name in peers.topics and peers.careful else self.random.randrange(4)
         made = topic_config(name, self.one(peers.queues), self.one(peers.queues), self.one(peers.perms), flag)
-        return made | ({"topicName": self.one((*peers.topics, None))} if self.rarely(0.05) else {})
+        if not self.rarely(0.05):
+            return made
+        other = self.one((*peers.topics, None))
+        return made | {"topicName": other and self.short(other)}
+
+    def short(self, name: str) -> str:
+        """So that a crowd's registration has some MB, not some GB."""
+        return name[: 4_000_000 // max(1, self.peers.most)]
 
     def topics(self, names: Sequence[str], count: int) -> list[str]:
         drawn = self.random.sample(names, min(count, len(names)))
         if self.random.random() < self.peers.crowds:
-            stem = self.one(names)[: 4_000_000 // max(1, self.peers.most)]
+            stem = self.short(self.one(names))
             drawn += [f"{stem}{number}" for number in range(size(self.random, self.peers.most))]
         return drawn
 

@@ -283,6 +283,8 @@ cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending
         memcpy(message.data, shown, length + 1)
         memcpy(message.data + length + 1, reason, strlen(reason) + 1)
         message.host = connection.host
+        add(&reactor.shared.gone, 1)
+        add(&reactor.shared.gone_of[message.host], 1)
         push(&reactor.shared.to_control, message)
     else:
         free(message)

@@ -127,7 +127,7 @@ cdef struct Shared:
     int64_t idle_ms_max  # of new connections
     # Written by control and by all reactors. Atomic.
     int64_t connections
-    int64_t gone  # connections that have ended, and control has not taken CLOSED
+    int64_t gone  # connections that have ended, and control has not taken CLOSED or REFUSED
     int64_t gone_of[HOSTS]  # of these, by the number of the host
     int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`

@@ -22,8 +22,9 @@ from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
 from rocketns._fast.routes.missing cimport take_missed
 from rocketns._fast.connections.rates cimport HostRates
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSED, CLOSE_IDLE, CONTEXT_CHANGED, END, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, free_message, is_empty, new_message, take_all
+    ABORT, APPLIED, CLOSED, CLOSE_IDLE, CONTEXT_CHANGED, END, REFUSED, REPLY, REPLY_AWAITS_TAKEN,
+    REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, free_message, is_empty, new_message,
+    take_all
 )
 from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.deferred cimport is_applied
@@ -160,7 +161,7 @@ cdef class Reactors:
             message = next_message(&self.waiting)
             if message == NULL:
                 return
-            if message.kind == CLOSED:
+            if message.kind == CLOSED or message.kind == REFUSED:
                 add(&self.shared.gone, -1)
                 add(&self.shared.gone_of[message.host], -1)
             deliver_one(message, receiver)
