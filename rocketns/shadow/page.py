@@ -20,7 +20,7 @@ _ = texts("help")
 
 TITLE = "rocketns shadow"
 _STATIC = files(__package__).joinpath("static")
-STYLE = _STATIC.joinpath("page.css").read_text("utf-8")
+STYLE = files("rocketns").joinpath("style.css").read_text("utf-8") + _STATIC.joinpath("page.css").read_text("utf-8")
 SCRIPT = _STATIC.joinpath("page.js").read_text("utf-8")
 
 

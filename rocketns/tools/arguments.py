@@ -1,4 +1,4 @@
-"""The options of `rocketns get`, `diff`, `top`, `health`, `access`, `decode` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health`, `access`, `decode`, `views` and `completion`."""
 
 from __future__ import annotations
 
@@ -64,6 +64,13 @@ say whether it is allowed, and why. A request is words:
 rocketns access check policy.toml code=103 from=10.1.2.3 brokerName=broker-a brokerAddr=10.1.2.3:10911
 """
 
+VIEWS = """\
+Read a file of views as the name server does, and say what to notice in it: networks within others, and, with a name
+server, brokers without a rule, rules without a broker, an address of several brokers, brokers that are in a view.
+
+rocketns views check views.toml -n 127.0.0.1:9876 --as 198.51.100.7
+"""
+
 SUGGEST = """\
 Print the policy that would have allowed what the journals say was refused, or would have been: a principal for each
 access key and for each host that asked without one, with the classes, broker names, addresses and namespaces that were
@@ -100,7 +107,7 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top`, `health`, `access`, `decode` and `completion`."""
+    """`get`, `diff`, `top`, `health`, `access`, `decode`, `views` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
@@ -119,6 +126,7 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
                         help="put other names in place of topics, groups, brokers, hosts and texts")  # fmt: skip
     decode.add_argument("--json", action="store_true", help="print JSON, for programs")
     parsers.add_language_option(decode)
+    _add_views(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
     parsers.add_language_option(completion)
@@ -141,10 +149,12 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         if name == "kv":
             thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                                help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
-        if name == "connections":
-            thing.add_argument("--token-file", metavar="FILE",
-                               help="a file with a token of the management port, of the class read; by default the "
-                               "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
+        if name == "route":
+            thing.add_argument("--as", dest="who", metavar="CLIENT",
+                               help="the route that a client gets, by its IP address or the name of its view; a "
+                               "rocketns with a management port tells it")  # fmt: skip
+        if name in ("route", "connections"):
+            _add_token_file(thing)
         _add_addr(thing)
         _add_common(thing)
 
@@ -190,8 +200,30 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     parsers.add_language_option(suggest)
 
 
-def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
-    statuses = "".join(f"  {status}  {_(meaning)}\n" for status, meaning in EXIT_STATUSES[name])
+def _add_views(commands: argparse._SubParsersAction[Parser]) -> None:
+    doc = "check a file of views: which addresses of brokers clients get"
+    views = commands.add_parser("views", help=doc, description=doc, allow_abbrev=False)
+    things = views.add_subparsers(dest="thing", metavar="WHAT", required=True)
+    check = _command(things, "check", "say what a file of views does to the brokers of a name server", VIEWS, "views")
+    check.add_argument("file", metavar="FILE", help="the views, as rocketns.viewsFile")
+    check.add_argument("--as", dest="who", metavar="CLIENT",
+                       help="print what a client gets, by its IP address or the name of its view")  # fmt: skip
+    check.add_argument("-n", "--namesrvAddr", dest="addr", type=addr, metavar="HOST:PORT",
+                       help="the name server whose brokers are looked at; without it the file alone is")  # fmt: skip
+    _add_token_file(check)
+    _add_common(check)
+
+
+def _add_token_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--token-file", metavar="FILE",
+                        help="a file with a token of the management port, of the class read; by default the "
+                        "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
+
+
+def _command(
+    commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "", statuses_of: str = ""
+) -> Parser:
+    statuses = "".join(f"  {status}  {_(meaning)}\n" for status, meaning in EXIT_STATUSES[statuses_of or name])
     title = _("%(title)s:") % {"title": _("Exit status")}
     return commands.add_parser(
         name, help=doc, description=about or doc, epilog=f"{title}\n{statuses}", allow_abbrev=False,

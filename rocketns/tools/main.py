@@ -27,6 +27,7 @@ from rocketns.tools.top import top
 
 INTERRUPTED = 130
 ONE_SERVER = {"get": get, "health": health}
+SEVERAL_SERVERS = {"diff": diff, "top": top}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,7 +72,7 @@ def _chosen(options: Namespace) -> int:
 async def _run(options: Namespace, signer: Signer | None) -> int:
     tls = tls_of(options, os.environ)
     client = RemotingClient(lambda: tls, options.timeout)
-    given = [options.addr] if options.command in ONE_SERVER else options.addrs
+    given = options.addrs if options.command in SEVERAL_SERVERS else [options.addr] if options.addr else []
     addrs = [one for addr in given for one in await every_address(addr)]
     if len(addrs) > len(given):
         complain(f"a name has several addresses, and each is a name server: {', '.join(addrs)}")
@@ -79,10 +80,16 @@ async def _run(options: Namespace, signer: Signer | None) -> int:
     try:
         if options.command in ONE_SERVER:
             return max([(await each([server], partial(ONE_SERVER[options.command], options)))[0] for server in servers])
+        if options.command == "views":
+            from rocketns.tools.views import check  # it reads views, which other commands need not
+
+            if not servers:
+                return await check(options, None)
+            return max([(await each([server], partial(check, options)))[0] for server in servers])
         if wrong := check_addrs(addrs, 1 if options.command == "top" else 2):
             complain(f"rocketns {options.command}: {wrong}")
             return EXIT_UNREADABLE
-        return await {"diff": diff, "top": top}[options.command](options, servers)
+        return await SEVERAL_SERVERS[options.command](options, servers)
     finally:
         client.close()
 

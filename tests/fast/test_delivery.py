@@ -29,7 +29,7 @@ def test_a_new_peer_does_not_wait_for_what_others_have_left(tmp_path: Path) -> N
         came: list[str] = []
         opened = transport.opened
 
-        def note(number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
+        def note(number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
             came.append(peer[0].rpartition(":")[0])
             opened(number, host, is_tls, peer)
 

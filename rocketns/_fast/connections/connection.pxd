@@ -63,22 +63,24 @@ cdef struct Connection:
     # How it ends.
     int64_t ending_ms
     int ending  # messages.Ending
-    bint is_ending  # to be closed when its output is sent
-    bint is_failed  # to be closed at the end of this turn
+    uint8_t is_ending  # to be closed when its output is sent
+    uint8_t is_failed  # to be closed at the end of this turn
     # What it may do, see admission.pyx.
     Peer peer
+    uint8_t listener  # the number of the socket that it came by: 0 is listenPort's
+    uint8_t view  # which addresses it gets, see reactor/views.pxd; 0: the announced ones
+    uint32_t view_generation  # of the file that says so
     uint32_t access_generation  # of the policy that it was judged by
     uint8_t access_flags  # of its networks then
     uint8_t lookups  # one of Lookups
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
-    # Whose it is, for the totals of bytes.
+    # Whose it is, see `connection_table.know_host`.
     uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
-    uint16_t host  # the number of its host, see hosts.pyx
+    uint16_t host  # the number of its host, below HOSTS. Several hosts may have the same
     uint8_t is_listed[2]  # whether it holds so many bytes that it is in the reactor's list of that kind
-    # Whose it is, for the rates of hosts.
-    uint64_t rated  # the hash of the host whose rate counts, see rates.pxd
+    uint64_t host_hash
     # Its buffers.
     uint8_t *input
     size_t input_start

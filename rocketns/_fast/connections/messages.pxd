@@ -15,7 +15,7 @@ cpdef enum MessageKind:
     # From a reactor to control.
     # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
     # and the certificate, if its names are proven.
-    OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS
+    OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS, above it its listener
     # A request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond], `moment` the epoch.
     FRAME = 2
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
@@ -23,7 +23,6 @@ cpdef enum MessageKind:
     TLS_WANTED = 25  # a connection begins with TLS, and there is no context
     TAKEN = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
-    EXCESS = 22  # close connections of control's loop: too many bytes are held [number: kind of bytes]
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]
     CONTEXT_CHANGED = 6  # to the handshake thread: control has a context, or knows that there is none
@@ -43,6 +42,9 @@ cdef enum:
     REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
     REPLY_TO_KNOWN = 2  # a broker registered from the connection
     REPLY_GENERATION_SHIFT = 2
+
+cdef enum:
+    OPENED_LISTENER_SHIFT = 1  # in `moment`
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:

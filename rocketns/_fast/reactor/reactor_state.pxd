@@ -18,7 +18,7 @@ from rocketns._fast.connections.rates cimport Rates
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
 from rocketns._fast.routes.routes cimport READERS_MAX
-from rocketns._fast.routes.slots cimport Routes
+from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
 from rocketns._fast.system.atomics cimport add
 from rocketns._fast.system.threads cimport Owner, assert_owner, pthread_mutex_t
 from rocketns._fast.tls.openssl cimport SSL_CTX
@@ -34,8 +34,10 @@ cdef enum:
     # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
     # count.
     HANDSHAKE_BYTES = 64 * 1024
+    # While a message of the handshake is not whole. OpenSSL makes room for as much as the message says, up to 131,396
+    # bytes and a third.
+    UNFINISHED_MESSAGE_BYTES = 240 * 1024
     TLS_BYTES = 16 * 1024
-    OWNERS_MAX = READERS_MAX + 2  # of connections: the reactors, the handshake thread, control's loop
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
     EPOCHS = 1024  # that are told apart
@@ -112,7 +114,7 @@ cdef struct Shared:
     Reactor *reactors[READERS_MAX + 1]  # the last one is the handshake thread, see handshakes.pyx
     int carriers  # reactors
     int reactor_count  # with the handshake thread
-    Ages *ages[2][OWNERS_MAX]  # the pointers: by kind, of each reactor, and of control's loop behind them
+    Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
@@ -129,7 +131,7 @@ cdef struct Shared:
     int64_t gone_of[HOSTS]  # of these, by the number of the host
     int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
-    Totals totals[2]  # of each kind of connection.pxd, with those of control's loop
+    Totals totals[2]  # of each kind of connection.pxd, with answers to this server's requests
     int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
@@ -140,7 +142,6 @@ cdef struct Shared:
     # Control writes, reactors read. Atomic.
     int64_t epoch  # the present one; control begins one with each turn
     int64_t applied  # all frames of this epoch and of earlier ones have ended
-    Ages ages_of_loop[2]  # by kind, of the connections of control's loop
     # access/policy.pxd says who writes which field, and under what.
     Policy policy
     Tls tls
@@ -152,7 +153,8 @@ cdef struct Reactor:
     Shared *shared
     int number
     int epoll_fd
-    int listen_fd
+    int listen_fds[LISTENERS_MAX]
+    int listeners
     uint8_t *scratch_in  # the pointers; the reactor writes the bytes
     uint8_t *scratch_out
     uint8_t *scratch_received  # SCRATCH_BYTES of records from a socket
@@ -175,6 +177,7 @@ cdef struct Reactor:
     int64_t rounds  # times that all ready sockets were served
     int64_t answered  # lookups with a route
     int64_t absent  # lookups without one
+    int64_t of_views[VIEWS_MAX]  # of the two: by view
     int64_t signed_lookups  # of the two: allowed by an earlier decision about the same bytes
     int64_t latency[2][LATENCY_BUCKETS]  # sampled lookups with a route [0] and without [1], by their time
     int64_t latency_ns[2]  # their times added up

@@ -55,9 +55,9 @@ class Receiver(Protocol):
     def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
         """FRAME: a request; only its header where the host made more requests than it may. For `end_frame`."""
 
-    def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
+    def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
         """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
-        header announced the address; its certificate in DER, if its names are proven.
+        header announced the address; its certificate in DER, if its names are proven; the number of its listener.
         """
 
     def refused(self, ending: int, address: str, reason: str) -> None:
@@ -75,15 +75,12 @@ class Receiver(Protocol):
     def looked_up(self, connection: int, language: int, version: int) -> None:
         """LOOKED_UP: its first lookup at a reactor had this language code, or -1, and version."""
 
-    def too_much_held(self, kind: int) -> None:
-        """EXCESS: control's loop has the connection to be closed. ``kind`` of bytes: 0 incoming, 1 outgoing."""
-
 class Reactors:
     """The reactors of one server: `listen`, `run` each on a thread, and then `deliver` whenever `fileno` is readable.
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `hold_here`, `to_close_here`,
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `count_here`,
     `count_lookups`, `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
     Any thread: all others.
     """
@@ -107,7 +104,9 @@ class Reactors:
         """Control only. New connections with TLS get this context; None: they are closed."""
 
     def listen(self, listen_fd: int) -> None:
-        """Accept from a listening, non-blocking socket that stays the caller's."""
+        """Accept from a listening, non-blocking socket that stays the caller's. Call it once for each of 17 at most:
+        they are numbered from 0 in that order.
+        """
 
     def fileno(self) -> int:
         """Readable when there is something to `deliver`."""
@@ -174,16 +173,9 @@ class Reactors:
     def host_number(self, host: str) -> int:
         """A small number, by which hosts are told apart in the totals. Few hosts share one."""
 
-    def hold_here(self, kind: int, is_known: bool, host: int, change: int, oldest_ms: int) -> None:
-        """Count bytes that the connections of a host, strangers or known ones, hold on control's loop.
-
-        ``kind`` 0 is input that is not worked off, 1 unsent answers. ``oldest_ms``: since when one of them has made no
-        progress, of those that may be closed; 0 where there is none.
-        """
-
-    def to_close_here(self, kind: int) -> tuple[bool, int] | None:
-        """If too many bytes are held: close the connection of control's loop that has made no progress for the longest
-        time, of the known ones or of the strangers with this number as host. None: there is none to be closed here.
+    def count_here(self, change: int) -> bool:
+        """Count bytes of answers to this server's own requests as incoming. Over the limit a reactor closes a
+        connection for them. False: none is to be closed, or the limit is far exceeded: the caller closes its own.
         """
 
     def end(self, connection: int) -> None:
@@ -286,6 +278,9 @@ class Reactors:
     @property
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
+
+    def lookups_of_views(self) -> list[int]:
+        """Those of clients in a view, by its number from 1. Any thread."""
 
     @property
     def signed_lookups(self) -> int:

@@ -49,7 +49,7 @@ class Clocks(NamedTuple):
 
 
 def chained(estimates: Iterable[Row], before: Clocks) -> Clocks:
-    """The clocks after the days of ESTIMATES, which come after those of ``before``."""
+    """The clocks after the days of ``estimates.of_day``, which come after those of ``before``."""
     clocks = before
     for day, rows in groupby(sorted(estimates, key=itemgetter("dt")), itemgetter("dt")):
         clocks = _after(day, list(rows), clocks)
@@ -86,7 +86,7 @@ def _of_observer(
     observed |= {ns for ns, clock in known.items() if clock.method == OBSERVED}
     if observed >= known.keys():
         clock = Clock(method=OBSERVED, uncertainty=0)
-    elif rows and rows[0].get("offset") is not None and _accepted(rows[0]):
+    elif rows and rows[0].get("offset") is not None and accepted(rows[0]):
         clock = _of_row(rows[0], shift)
     else:
         earlier = (clock for clock in before.values() if clock.method == OBSERVED and clock.samples)
@@ -104,11 +104,11 @@ def _shift(
     if local is None or reference is None or local == reference:
         return 0
     of_reference = estimated.get(reference, {})
-    if VERSIONS in of_reference and _accepted(of_reference[VERSIONS]):
+    if VERSIONS in of_reference and accepted(of_reference[VERSIONS]):
         return -int(of_reference[VERSIONS]["offset"])
     if local in known and known[local].method != NONE:
         return known[local].offset
-    if HEARTBEATS in of_reference and _accepted(of_reference[HEARTBEATS]):
+    if HEARTBEATS in of_reference and accepted(of_reference[HEARTBEATS]):
         return -int(of_reference[HEARTBEATS]["offset"])
     return 0
 
@@ -121,17 +121,18 @@ def _clock(estimated: Mapping[str | None, Row], before: Clock, shift: int, *, is
     latest = before.latest
     if versions is not None:
         latest = (*[difference + shift for difference in versions["latest"]], *before.latest)[:SAMPLES_MIN]
-        if _accepted(versions):
+        if accepted(versions):
             return _of_row(versions, shift)._replace(latest=latest)
         if versions["samples"] < SAMPLES_MIN and (found := _of_latest(latest)) is not None:
             return found
-    beat = _of_row(beats, shift) if beats is not None and _accepted(beats) else None
+    beat = _of_row(beats, shift) if beats is not None and accepted(beats) else None
     if before.method == VERSIONS and (followed := _followed(before, beat)) is not None:
         return followed._replace(latest=latest)
     return (beat or before)._replace(latest=latest)
 
 
-def _accepted(row: Row) -> bool:
+def accepted(row: Row) -> bool:
+    """Whether enough samples of an estimate agree."""
     needed = 1 if row["method"] == HEARTBEATS else SAMPLES_MIN
     if row["method"] == OBSERVED:  # of two halves that meet at different offsets neither is right for sure
         return bool(row["samples"] >= needed and row["agreeing"] * 2 > row["samples"])

@@ -1,14 +1,31 @@
-"""How far the clocks of name servers differ on a day, in plain Python, for the records of some hours.
+"""How far the clocks of the name servers differ on a day, from events that all of them saw at the same time.
 
-The audit has the same rule in Spark for whole journals (``pipeline.jobs.clocks``, which explains it). A test
-holds the two to each other.
+A broker sends each registration to all its name servers at once. Two kinds of samples are compared:
+
+- versions: the first heartbeat in which a name server took a data version, if it had heard of the broker within the
+  last minute and had taken another version before. No other heartbeat matches it, so any offset can be measured.
+- heartbeats, where the versions of a name server on a day are too few or do not agree: each is compared with the
+  nearest heartbeat of the same member at the reference. That measures offsets of up to half a heartbeat period (15 s
+  with RocketMQ's 30 s).
+
+The offset is the median. It is accepted if at least half of the samples lie within AGREE_US of it. Without an accepted
+offset the times of a name server stay as they are (method none).
+
+Name servers that were observed from outside have no heartbeats and no versions, and all of them the observer's clock. A
+third kind of samples, of all of them together, is for that clock: changes that the observer saw, and that brokers sent
+to the reference too (``looks``). The reference is never an observed one.
+
+``uncertainty`` is by how much the offset may be wrong. Samples of versions that agree bound it by how far apart they
+are. Heartbeats repeat: an offset of any number of periods more fits them as well, so it is the period. Looks bound it
+by the time between two of them. Nothing bounds an offset without samples, but a word of the operator (method given,
+``bounds``).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import copysign, floor
 from operator import itemgetter
@@ -44,21 +61,39 @@ class Difference(NamedTuple):
     gap: int | None
 
 
+class Heard(NamedTuple):
+    """Records of a day. ``counts``: how many registrations and heartbeats of the sampled members each name server
+    wrote; ``firsts``: at least the first of them in each data version; ``beats``: heartbeats, where they are needed;
+    ``changes``: of members and of few topics, by observers and by the reference."""
+
+    counts: Mapping[str, int]
+    firsts: Sequence[Record]
+    beats: Sequence[Record] = ()
+    changes: Sequence[Record] = ()
+
+    @property
+    def reference(self) -> str | None:
+        """The name server that heard the most; the clocks of the others are compared with it."""
+        return min(self.counts, key=lambda ns: (-self.counts[ns], ns), default=None)
+
+
 def estimates(
     days: Iterable[tuple[str, str]], records: Sequence[Record], heard: Sequence[Record]
 ) -> list[dict[str, Any]]:
-    """A row for each day, name server and method, with the columns of ``pipeline.jobs.clocks.ESTIMATES``. All
-    observed name servers have the same.
+    """The rows of ``of_day`` for each day.
 
     ``days``: (dt, ns) of each day with a record. ``records``: ``snap`` and SHOWS_OBSERVED among others. ``heard``:
     ``reg``, ``hb``, ``down`` and short ``tput``.
     """
     rows = []
     for dt, servers in groupby(sorted(days), itemgetter(0)):
-        members = _members(dt, records)
+        members, observed = _members(dt, records), _observed(dt, records)
         sampled = [record for record in heard if record["dt"] == dt
                    and (record["ev"] == "tput" or _member(record) in members)]  # fmt: skip
-        rows += _of_day(dt, [ns for _, ns in servers], sampled, _observed(dt, records))
+        told = [record for record in sampled if record["ev"] in ("reg", "hb") and record.get("since") is None]
+        beats = [record for record in told if record["ev"] == "hb"]
+        of_records = Heard(Counter(record["ns"] for record in told), told, beats, sampled)
+        rows += of_day(dt, {ns: ns in observed for _, ns in servers}, of_records)
     return rows
 
 
@@ -72,22 +107,24 @@ def _observed(dt: str, records: Iterable[Record]) -> set[str]:
     }  # fmt: skip
 
 
-def _of_day(dt: str, servers: Sequence[str], sampled: Sequence[Record], observed: set[str]) -> list[dict[str, Any]]:
-    told = [record for record in sampled if record.get("since") is None]
-    heard = [record for record in told if record["ev"] in ("reg", "hb")]
-    counts = Counter(record["ns"] for record in heard)
-    reference = min(counts, key=lambda ns: (-counts[ns], ns), default=None)
-    versions, beats = _version_differences(heard, reference), _beat_differences(heard, reference)
-    seen = [record for record in sampled if record.get("since") is not None]
-    found = met(looks(seen, [record for record in told if record["ns"] == reference]))
+def of_day(dt: str, servers: Mapping[str, bool], heard: Heard) -> list[dict[str, Any]]:
+    """A row for each name server and method of a day: dt, ns, observed, reference, method (null without samples),
+    offset, samples, spread, agreeing (samples near the offset), uncertainty, latest (the last SAMPLES_MIN differences
+    of versions, the last one first); times in us. All observed name servers have the same. ``servers``: by name,
+    whether it was observed."""
+    reference = heard.reference
+    versions = _version_differences(heard.firsts, reference)
+    beats = _beat_differences(heard.beats, reference)
+    seen = [record for record in heard.changes if record.get("since") is not None]
+    own = [record for record in heard.changes if record.get("since") is None and record["ns"] == reference]
+    found = met(looks(seen, own))
     of_observer = {"method": OBSERVED, **(found._asdict() if found else {})}
     rows = []
-    for ns in servers:
-        if ns in observed:
-            rows.append({"dt": dt, "ns": ns, "reference": reference, **of_observer})
-            continue
-        judged = [_judged(method, by[ns]) for method, by in ((VERSIONS, versions), (HEARTBEATS, beats)) if by.get(ns)]
-        rows += [{"dt": dt, "ns": ns, "reference": reference, **row} for row in judged or [{"method": None}]]
+    for ns, observed in sorted(servers.items()):
+        both = ((VERSIONS, versions), (HEARTBEATS, beats))
+        judged = [of_observer] if observed else [_judged(method, by[ns]) for method, by in both if by.get(ns)]
+        about = {"dt": dt, "ns": ns, "observed": observed, "reference": reference}
+        rows += [{**about, **row} for row in judged or [{"method": None}]]
     return rows
 
 

@@ -39,7 +39,7 @@ def explained_route(
     clocks = _clocks_of(spark, folder, found.recorded, within)
     recorded = found.recorded.corrected(_offsets_of(clocks, found.recorded.days))
     since, lost, maybe = causes(recorded, at), lost_before(recorded, at), maybe_already(recorded, at)
-    watched = {boot.ns for boot in recorded.boots() if boot.observed}
+    watched = {boot.ns for boot in recorded.boots() if boot.said.observed}
     offsets = {row["ns"]: row for row in clocks if row["day"] <= exact_text(at)[:10]}
     head = _("%(topic)s at %(at)s, from %(source)s")
     lines = [head % {"topic": topic, "at": exact_text(at), "source": found.source}, *_clocks(offsets.values())]

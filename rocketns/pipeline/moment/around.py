@@ -140,7 +140,7 @@ def lost_before(recorded: Recorded, at: int) -> dict[str, int]:
     last = {boot.ns: boot for boot in recorded.until(at).boots()}  # the last boot is the last one of its name server
     since: dict[str, int] = {}
     for ns, boot in last.items():
-        open_holes = [h.t for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]
+        open_holes = [h.t1 for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]
         if open_holes:
             since[ns] = min(open_holes)
     return since

@@ -126,7 +126,7 @@ class Answering:
         if pick_up_route(context.tables, context.configuration.namesrv, topic) is not None:
             return False
         request = replace(request, data=None)  # it would hold its whole frame while it waits
-        return self._deferred.defer(epoch, connection.place[0], partial(self._process_late, connection, request))
+        return self._deferred.defer(epoch, connection.host, partial(self._process_late, connection, request))
 
     def _process_late(self, connection: Connection, request: RemotingCommand) -> None:
         self._process(connection, request)
@@ -176,7 +176,8 @@ class Answering:
             self._answer(connection, request, from_product or reply)
             connection.flush()
 
-        self._product.ask(request, connection, answer)
+        seen = self._context.view_of(request, connection)
+        self._product.ask(request, connection.host, answer, None if seen is None else seen.show)
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()

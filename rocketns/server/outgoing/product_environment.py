@@ -7,17 +7,17 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
 from rocketns.logtext import LogLimiter
 from rocketns.processor.client import route_reply
 from rocketns.protocol.body.decoding import decode_topic_route_data
+from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.requests.largest import LargestByHost
 
 log = logging.getLogger("rocketns.product")
 
@@ -32,6 +32,7 @@ LOOKUP_CHARACTERS_MAX = 8 * 1024
 LOG_EVERY_S = 1.0  # peers choose how many lookups fail
 
 Answer = Callable[[Reply | None], None]
+Show = Callable[[TopicRouteData], None]
 
 Item = TypeVar("Item")
 
@@ -41,6 +42,7 @@ class _Lookup:
     topic: str
     command: RemotingCommand
     answer: Answer
+    show: Show | None
 
 
 class ProductEnvironment:
@@ -53,17 +55,20 @@ class ProductEnvironment:
         self._addresses = addresses
         self._serialize_type = serialize_type
         self._version = version
-        self._waiting: Line[_Lookup] = Line(LOOKUPS_MAX)
+        self._waiting: HostQueue[_Lookup] = HostQueue(LOOKUPS_MAX)
         self._sent: set[asyncio.Task[None]] = set()
         self._lines = LogLimiter(LOG_EVERY_S)
 
-    def ask(self, command: RemotingCommand, asker: Asker, answer: Answer) -> None:
-        """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later."""
+    def ask(self, command: RemotingCommand, host: str, answer: Answer, show: Show | None = None) -> None:
+        """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later.
+
+        ``show`` changes the addresses of the route to those that the asker gets.
+        """
         topic = command.ext("topic")
         if topic is None or not self._addresses or _is_too_large(command):
             answer(None)
             return
-        given_up = self._waiting.put(asker, _Lookup(topic, command, answer))
+        given_up = self._waiting.put(host, _Lookup(topic, command, answer, show))
         if given_up is not None:
             given_up.answer(None)
         self._send()
@@ -82,16 +87,16 @@ class ProductEnvironment:
     async def _ask(self, lookup: _Lookup) -> None:
         found = None
         try:
-            found = await self._first_answer(lookup.topic, lookup.command)
+            found = await self._first_answer(lookup)
         except Exception:
             log.exception("the product environment's answer cannot be used")
         lookup.answer(found)
 
-    async def _first_answer(self, topic: str, command: RemotingCommand) -> Reply | None:
+    async def _first_answer(self, lookup: _Lookup) -> Reply | None:
         """The reply of the first name server that answers."""
         for addr in self._addresses:
             try:
-                return await self._ask_one(addr, topic, command)
+                return await self._ask_one(addr, lookup)
             except RocketnsError as error:
                 self._log_failure(error)
         return None
@@ -102,15 +107,18 @@ class ProductEnvironment:
             others = f" ({failures - 1} more failed since the last such line)" if failures > 1 else ""
             log.info("get route info by topic from product environment failed: %s%s", error, others)
 
-    async def _ask_one(self, addr: str, topic: str, command: RemotingCommand) -> Reply | None:
-        fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
+    async def _ask_one(self, addr: str, lookup: _Lookup) -> Reply | None:
+        fields: dict[str, str | None] = {"topic": lookup.topic, "acceptStandardJsonOnly": "true"}
         code = RequestCode.GET_ROUTEINFO_BY_TOPIC
         opaque, frame = encode_request(code, fields, self._serialize_type, version=self._version)
 
         def read(response: RemotingCommand) -> Reply | None:
             if response.code != ResponseCode.SUCCESS or response.body is None:
                 return None
-            return route_reply(command, decode_topic_route_data(response.body), standard=False)
+            route = decode_topic_route_data(response.body)
+            if lookup.show is not None:
+                lookup.show(route)
+            return route_reply(lookup.command, route, standard=False)
 
         return await self._client.invoke_reading(addr, opaque, frame, TIMEOUT_S, read, ANSWER_BYTES_MAX)
 
@@ -120,64 +128,36 @@ def _is_too_large(command: RemotingCommand) -> bool:
     return sum(len(key) + len(value or "") for key, value in fields.items()) > LOOKUP_CHARACTERS_MAX
 
 
-class Asker(Protocol):
-    """A connection that something waits for. ``place`` begins with the socket's host, which nobody can announce."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def place(self) -> tuple[str, str]: ...
-
-
-class Line(Generic[Item]):
-    """At most ``most`` items. When there are more, who has the most of the host with the most gives up its newest.
-
-    Hosts take turns, and the connections of each host.
-    """
+class HostQueue(Generic[Item]):
+    """At most ``most`` items. When there are more, the host with the most gives up its newest. Hosts take turns."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._hosts: dict[str, dict[Asker, deque[Item]]] = {}  # in the order of their turns
-        self._counts: LargestByHost[Asker] = LargestByHost()
+        self._size = 0
+        self._hosts: dict[str, deque[Item]] = {}  # in the order of their turns
 
-    def put(self, asker: Asker, item: Item) -> Item | None:
+    def put(self, host: str, item: Item) -> Item | None:
         """Add an item. Returns the one that is given up, which may be this one."""
-        self._hosts.setdefault(asker.place[0], {}).setdefault(asker, deque()).append(item)
-        self._count(asker)
-        if self._counts.hosts.total <= self._most:
+        own = self._hosts.setdefault(host, deque())
+        own.append(item)
+        self._size += 1
+        if self._size <= self._most:
             return None
-        longest = self._longest(asker)
-        given_up = self._hosts[longest.place[0]][longest].pop()
-        self._count(longest)
-        return given_up
+        most = max(map(len, self._hosts.values()))
+        longest = host if len(own) == most else next(name for name, items in self._hosts.items() if len(items) == most)
+        return self._remove(longest, self._hosts[longest].pop)
 
     def take(self) -> Item | None:
-        """The oldest item of the connection whose turn it is. None: there is none."""
-        for host, askers in self._hosts.items():
-            asker = next(iter(askers))
-            items = askers[asker] = askers.pop(asker)
-            self._hosts[host] = self._hosts.pop(host)
-            item = items.popleft()
-            self._count(asker)
-            return item
-        return None
+        """The oldest item of the host whose turn it is. None: there is none."""
+        if not self._hosts:
+            return None
+        host = next(iter(self._hosts))
+        items = self._hosts[host] = self._hosts.pop(host)
+        return self._remove(host, items.popleft)
 
-    def _longest(self, asker: Asker) -> Asker:
-        """Who has the most, among equals ``asker``."""
-        own = asker.place[0]
-        host, most = self._counts.hosts.largest()
-        if host is None or self._counts.hosts.bytes_of(own) >= most:
-            host = own
-        longest, most = self._counts.largest_of(host)
-        is_own = host == own and len(self._hosts[own][asker]) >= most
-        return asker if is_own or longest is None else longest
-
-    def _count(self, asker: Asker) -> None:
-        host = asker.place[0]
-        count = len(self._hosts[host][asker])
-        self._counts.hold(asker, host, count)
-        if count:
-            return
-        del self._hosts[host][asker]
+    def _remove(self, host: str, remove: Callable[[], Item]) -> Item:
+        item = remove()
+        self._size -= 1
         if not self._hosts[host]:
             del self._hosts[host]
+        return item

@@ -20,7 +20,6 @@ from rocketns.logtext import LogLimiter
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
-from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
 from rocketns.server.missing.asked import Counted, Peer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
@@ -75,16 +74,16 @@ class ReactorTransport:
 
     def __init__(
         self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
-        totals: Totals, tls: TlsContexts,
+        tls: TlsContexts,
     ) -> None:  # fmt: skip
         self._netty = configuration.netty
+        self._trusts_announced = bool(configuration.access.proxies)
         self._progress_ms_max = configuration.limits.progress_seconds * 1000
         self._reactors = reactors
         self._control = control
         self._clock = clock
         self._tls = tls
         self.proxies = RefusedProxies()
-        self._totals = totals
         self._high_water_bytes = configuration.netty.water_marks[1]
         self._connections: dict[int, ReactorConnection] = {}
         self._threads = [
@@ -92,7 +91,7 @@ class ReactorTransport:
             for number in range(reactors.count)
         ]
         self._threads.append(threading.Thread(target=self._shake_hands, name=HANDSHAKES, daemon=True))
-        self._listening: socket.socket | None = None
+        self._listening: tuple[socket.socket, ...] = ()
         self._goes_on = False
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
@@ -112,11 +111,14 @@ class ReactorTransport:
         """The open connections. Control only."""
         return self._connections.values()
 
-    def accept(self, listening: socket.socket) -> None:
-        """Accept all connections of a listening socket, which is this transport's from now on."""
+    def accept(self, *listening: socket.socket) -> None:
+        """Accept all connections of the listening sockets, which are this transport's from now on: the first is that of
+        listenPort, the others are numbered as listeners from 1.
+        """
         self._listening = listening
-        listening.setblocking(False)
-        self._reactors.listen(listening.fileno())
+        for one in listening:
+            one.setblocking(False)
+            self._reactors.listen(one.fileno())
         asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
         for thread in self._threads:
             thread.start()
@@ -133,7 +135,7 @@ class ReactorTransport:
 
     def _go_on(self) -> None:
         self._goes_on = False
-        if self._listening is not None:
+        if self._listening:
             self._take()
 
     def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
@@ -152,15 +154,16 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
-        address, socket_host, certificate = peer
+    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
+        address, socket_host, certificate, listener = peer
         self.opened_total += 1
         self.opened_with_tls += is_tls
         self.open_with_tls += is_tls
         connection = self._connections[number] = ReactorConnection(
-            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host,
-            is_tls=is_tls,
+            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms,
+            None if self._trusts_announced else socket_host, is_tls=is_tls, is_announced=socket_host is not None,
         )  # fmt: skip
+        connection.listener = listener
         connection.peer_names = names_in(certificate) if certificate else ()
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
@@ -176,9 +179,6 @@ class ReactorTransport:
 
     def looked_up(self, number: int, language: int, version: int) -> None:
         self._connections[number].note_sender(LANGUAGES.get(language, OTHER), version)
-
-    def too_much_held(self, kind: int) -> None:
-        self._totals.enforce_limit(kind)
 
     def refused(self, ending: int, address: str, reason: str) -> None:
         """A connection ended before its first frame."""
@@ -197,7 +197,7 @@ class ReactorTransport:
         for topic, lookups, number, address, owner in self._reactors.drain_missing():
             connection = self._connections.get(number)  # it may have gone
             if connection is not None:
-                yield topic, lookups, Peer(connection.place[1], connection.address), owner
+                yield topic, lookups, Peer(connection.host, connection.address), owner
             else:
                 yield topic, lookups, None if address is None else _gone(address), owner
 
@@ -219,13 +219,14 @@ class ReactorTransport:
 
     def stop(self) -> None:
         """End every connection. Control receives nothing more."""
-        if self._listening is None:
+        if not self._listening:
             return
         asyncio.get_running_loop().remove_reader(self._reactors.fileno())
         self._reactors.stop()
         for thread in self._threads:
             thread.join()
-        self._listening.close()
-        self._listening = None
+        for one in self._listening:
+            one.close()
+        self._listening = ()
         log.info("route lookups: %d answered by reactors, %d handed over",
                  sum(self._reactors.lookups), self.lookups_handed_over)  # fmt: skip

@@ -101,7 +101,7 @@ def _pairs(data: bytes) -> list[Stream]:
             pair = json.loads(line)
             frames = [base64.b64decode(pair.get(name) or "") for name in ("request", "upstream", "own")]
             peer = str(pair["peer"])
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise FormError(f"line {number} is no pair: {error}") from error
         ends = (("client", "upstream"), ("upstream", "client"), ("rocketns", "client"))
         found += [
