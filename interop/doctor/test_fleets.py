@@ -175,3 +175,36 @@ def test_name_servers_that_take_tls_alone_are_named(site: Site, certificate: tup
         eventually(lambda words=words: doctor(site.client, *words).returncode == WELL, broker.registered_within_s)
         said = examine(site.client, [server], "--topic", TOPIC, TLS)
         said.is_well()
+
+
+# By name: what is in its configuration, the text of its list, and what is said of it.
+OWN_SETTINGS: tuple[tuple[str, dict[str, object], str, Cause], ...] = (
+    ("broker-a", {"brokerPermission": 4}, "{java};{rocketns}", Cause(("permission-wiped",), ("brokerPermission=4",))),
+    ("broker-b", {}, "{java},{rocketns}", Cause(("name-server-list",), ("broker-b", "splits at ; alone"))),
+    ("broker-c", {"fetchNameSrvAddrByDnsLookup": "true"}, "{java}",
+     Cause(("broker-registers-elsewhere",), ("broker-c", "DNS name"), (), ("fetchNameSrvAddrByDnsLookup", "false"))),
+)  # fmt: skip
+
+
+def test_settings_of_brokers_are_named_and_mended_by_the_commands_that_are_printed(site: Site) -> None:
+    """Each broker has one that keeps clients from it, and the doctor says well once the commands were run."""
+    servers = site.name_servers()
+    addrs = {"java": address_of(servers.java), "rocketns": address_of(servers.rocketns)}
+    for number, (name, properties, known, cause) in enumerate(OWN_SETTINGS, 21):
+        machine = site.machine(number)
+        own = {"updateNameServerAddrPeriod": READS_LIST_EACH_MS, **properties}
+        broker = site.broker(name, known.format(**addrs), on=machine, properties=own)
+        asked = ("--broker", f"{broker.host}:{broker.port}")
+        if cause.checks == ("permission-wiped",):
+            site.registered(broker, servers, on=machine)
+        elif name == "broker-c":
+            site.registered(broker, [servers.java], on=machine)
+        said = examine(site.client, servers, *asked)
+        said.names_first(cause)
+        site.runs(*said.commands())
+        site.registered(broker, servers, on=machine)
+        eventually(
+            lambda asked=asked: doctor(site.client, *map(address_of, servers), *asked).returncode == WELL,
+            broker.registered_within_s,
+        )
+        examine(site.client, servers, *asked).is_well()

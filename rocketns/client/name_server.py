@@ -53,10 +53,8 @@ def unused_topic() -> str:
 class NameServer:
     """The name server at ``addr``. Each method raises UnusableError if there is no usable answer in time.
 
-    Brokers have the addresses that they announced, unless ``is_client``: then those that clients here get.
+    Brokers have the addresses that they announced, not those that clients here get.
     """
-
-    is_client = False
 
     def __init__(
         self, client: RemotingClient, addr: str, serialize_type: SerializeType, within_s: float | None = None,
@@ -115,7 +113,7 @@ class NameServer:
         self, code: RequestCode, fields: Fields, also: Container[int] | None = (), bytes_max: int | None = None
     ) -> RemotingCommand:
         """The answer, whose code is success or one of ``also``; None: any code. A larger one ends the connection."""
-        if code in OF_BROKERS and not self.is_client:
+        if code in OF_BROKERS:
             fields = {**fields, ANNOUNCED_ADDRESSES: "true"}
         opaque, frame = encode_request(code, self._signed(fields), self._serialize_type)
         within_s = self._within_s or ANSWER_WITHIN_S

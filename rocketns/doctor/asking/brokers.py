@@ -11,9 +11,7 @@ from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
 from rocketns.client.resolving import RESOLVE_WITHIN_S
-from rocketns.client.signer import Fields, Signer
-from rocketns.client.tls import client_context
-from rocketns.config.tls import TlsConfig
+from rocketns.client.signer import Fields
 from rocketns.doctor.asking import bodies
 from rocketns.doctor.asking.connecting import Call, Line, Question, Timed, TooLargeError, UnreachedError, reach, resolve
 from rocketns.doctor.asking.requests import (
@@ -407,13 +405,11 @@ class Found:
 
 
 async def ask_brokers(
-    options: Options, name_servers: Sequence[NameServerFacts], tls: TlsConfig, signer: Signer | None,
-    progress: Progress,
+    options: Options, name_servers: Sequence[NameServerFacts], line: Line, progress: Progress
 ) -> Found:  # fmt: skip
-    """AT_ONCE brokers at a time. OSError, ValueError or TlsError where the files for TLS cannot be used."""
+    """AT_ONCE brokers at a time."""
     choice, budget = choose(options, name_servers), broker_budget(options)
     wanted = _wanted(options, name_servers)
-    line = Line(client_context(tls) if tls.enable else None, signer, options.timeout_s)
     room = asyncio.Semaphore(AT_ONCE)
 
     async def ask(candidate: Candidate) -> tuple[AddressFacts, BrokerFacts | None]:

@@ -101,7 +101,7 @@ async def connect(target: Target, within_s: float) -> socket.socket:
         raise UnreachedError(Outcome.TIMED_OUT, f"no connection in {within_s:g} s") from None
     except OSError as error:
         _close(opened)
-        raise UnreachedError(_outcome(error), str(error)) from error
+        raise UnreachedError(outcome_of(error), str(error)) from error
     return opened
 
 
@@ -111,16 +111,20 @@ def _close(opened: socket.socket | None) -> None:
             opened.close()
 
 
-def _outcome(error: OSError) -> Outcome:
+def outcome_of(error: OSError) -> Outcome:
+    """What an error of the system says of a connection."""
     if isinstance(error, ConnectionRefusedError):
         return Outcome.REFUSED
     if isinstance(error, socket.gaierror):  # an IPv6 address with an interface that is not there
         return Outcome.UNREACHABLE
+    if isinstance(error, TimeoutError):
+        return Outcome.TIMED_OUT
     if error.errno in _NO_HOST:
         return Outcome.NO_HOST
     return Outcome.UNREACHABLE if error.errno in _UNREACHABLE else Outcome.CLOSED
 
 
+ANSWER_TIMES = 2  # an answer may take so many times as long as a connection
 FIRST_BYTES = 16  # kept of what the peer sent first
 # The length of any frame is looked at, so that one that is too large is measured. Only `bytes_max` of it are kept.
 _LENGTHS_MAX = (1 << 31) - 1
@@ -200,10 +204,11 @@ class Call:
             raise self._failure("it ended the connection")
         expected = self._connection.answers.expect(opaque, lambda answer: answer, bytes_max)
         try:
-            answer = await asyncio.wait_for(expected, self._line.within_s)
+            answer = await asyncio.wait_for(expected, ANSWER_TIMES * self._line.within_s)
         except TimeoutError:
             self.close()
-            raise UnreachedError(Outcome.SILENT, f"no answer to request {code} in {self._line.within_s:g} s") from None
+            within_s = ANSWER_TIMES * self._line.within_s
+            raise UnreachedError(Outcome.SILENT, f"no answer to request {code} in {within_s:g} s") from None
         except NotSentError as error:
             if self._connection.size > bytes_max:
                 raise TooLargeError(self._connection.size) from error

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import re
-import socket
-import ssl
-from collections.abc import Container, Coroutine, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from rocketns.addresses import literal, split
-from rocketns.client.name_server import NameServer, UnusableError, decoded, route_fields
-from rocketns.client.reading import NO_FRAME
-from rocketns.client.remoting_client import RemotingClient
-from rocketns.client.resolving import addresses_of, is_own
-from rocketns.client.signer import Fields, Signer
+from rocketns.client.name_server import UnusableError, decoded, route_fields
+from rocketns.client.signer import Fields
 from rocketns.config.properties import of_lines
+from rocketns.doctor.asking.connecting import Call, Line, Question, UnreachedError, reach
 from rocketns.doctor.asking.requests import Budget, topics_to_look_up
 from rocketns.doctor.facts import Kind, NameServerFacts, Options, Outcome
 from rocketns.errors import BodyDecodeError
@@ -27,7 +19,8 @@ from rocketns.protocol.body.decoding import (
     decode_topic_list,
     decode_topic_route_data,
 )
-from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
+from rocketns.protocol.codes import NAMESPACE_ORDER_TOPIC_CONFIG, RequestCode, ResponseCode
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.json import fastjson
 
@@ -35,8 +28,8 @@ from rocketns.protocol.json import fastjson
 class Tables:
     """``found`` are fields of NameServerFacts; ``error`` says what could not be read."""
 
-    def __init__(self, server: NameServer) -> None:
-        self._server = server
+    def __init__(self, call: Call) -> None:
+        self._call = call
         self._errors: list[str] = []
         self.found: dict[str, Any] = {"codes": {}, "routes": {}}
 
@@ -44,9 +37,8 @@ class Tables:
     def error(self) -> str:
         return "; ".join(dict.fromkeys(self._errors))
 
-    async def brokers(self) -> None:
-        """The groups. UnusableError if there is no answer."""
-        answer = await self._server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {}, None)
+    def brokers(self, answer: RemotingCommand) -> None:
+        """The groups, of the answer to the first question."""
         self.found["version"] = answer.version
         if self._succeeded(RequestCode.GET_BROKER_CLUSTER_INFO, answer):
             try:
@@ -69,7 +61,7 @@ class Tables:
 
     async def _route(self, topic: str) -> None:
         code = RequestCode.GET_ROUTEINFO_BY_TOPIC
-        answer = await self._server.ask(code, route_fields(topic), None)
+        answer = await self._asked(code, route_fields(topic))
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             self.found["routes"][topic] = None
         elif self._succeeded(code, answer):
@@ -87,7 +79,7 @@ class Tables:
 
     async def _kind(self) -> None:
         """Only rocketns knows the request. Its properties are those of Java's name server."""
-        answer = await self._server.ask(RequestCode.GET_ROUTE_DIGESTS, {}, None)
+        answer = await self._asked(RequestCode.GET_ROUTE_DIGESTS, {})
         if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             self.found["kind"] = Kind.ROCKETNS
         elif "kvConfigPath" in self.found.get("configuration", {}):
@@ -99,13 +91,16 @@ class Tables:
             self.found["topics"] = frozenset(decoded(answer.body or b"", decode_topic_list))
 
     async def _ask(self, code: RequestCode, fields: Fields) -> RemotingCommand | None:
-        answer = await self._server.ask(code, fields, None)
+        answer = await self._asked(code, fields)
         return answer if self._succeeded(code, answer) else None
+
+    async def _asked(self, code: RequestCode, fields: Fields) -> RemotingCommand:
+        return (await self._call.ask(code, fields, FRAME_SIZE_MAX_BYTES)).answer
 
     async def _try(self, reading: Coroutine[Any, Any, None]) -> None:
         try:
             await reading
-        except UnusableError as error:
+        except (UnusableError, UnreachedError) as error:
             self._errors.append(str(error))
 
     def _succeeded(self, code: RequestCode, answer: RemotingCommand) -> bool:
@@ -126,96 +121,32 @@ def _clusters_of(value: Any) -> dict[str, frozenset[str]]:
     return {str(cluster): frozenset(str(name) for name in names) for cluster, names in table.items()}
 
 
-# After these the other one of TLS and plain is tried, once.
-MAY_BE_TLS = (Outcome.CLOSED, Outcome.SILENT)
-
-# Of several addresses of one host asyncio raises one OSError without a number; its text has all of them.
-_ERRNO = re.compile(r"\[Errno (-?[0-9]{1,5})\]")
-_UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+FIRST = Question(RequestCode.GET_BROKER_CLUSTER_INFO, {}, FRAME_SIZE_MAX_BYTES)
 
 
-class Counted(NameServer):
-    """A name server whose requests are counted, and refused beyond the budget."""
-
-    is_client = True  # what is tried from here is what clients here try
-
-    def __init__(
-        self, client: RemotingClient, addr: str, options: Options, signer: Signer | None, budget: Budget
-    ) -> None:
-        # Connecting has a time of its own, so that it ends before the waiting for an answer does.
-        super().__init__(client, addr, SerializeType.JSON, 2 * options.timeout_s, signer)
-        self._budget = budget
-
-    async def ask(
-        self, code: RequestCode, fields: Fields, also: Container[int] | None = (), bytes_max: int | None = None
-    ) -> RemotingCommand:
-        """See `NameServer.ask`."""
-        self._budget.spend(self.addr, code)
-        return await super().ask(code, fields, also, bytes_max)
-
-
-async def read_name_server(server: NameServer, other: NameServer, options: Options) -> NameServerFacts:
-    """All that it says. ``other`` is the same one, with TLS where ``server`` is without, and the other way round."""
-    facts = await _reached(server, options)
-    if facts.outcome in MAY_BE_TLS and await _answers(other):
-        return replace(facts, outcome=Outcome.SPEAKS_PLAIN if options.tls else Outcome.SPEAKS_TLS)
-    return facts
-
-
-async def _reached(server: NameServer, options: Options) -> NameServerFacts:
-    host, port = split(server.addr)
+async def read_name_server(addr: str, line: Line, budget: Budget, options: Options) -> NameServerFacts:
+    """All that it says. Never raises for what it does."""
+    reached = await reach(addr, FIRST, line, budget)
+    found = reached.facts
+    if reached.call is None or reached.first is None:
+        outcome = Outcome.UNREACHABLE if found.outcome is Outcome.NO_HOST else found.outcome
+        return NameServerFacts(addr, outcome, found.error, found.ips, found.is_here)
+    tables = Tables(reached.call)
+    tables.brokers(reached.first.answer)
     try:
-        ips = tuple(await addresses_of(host, port or 0))
-    except (OSError, ValueError) as error:  # an IPv6 address may name an interface that is not there
-        is_name = literal(host.partition("%")[0]) is None
-        return NameServerFacts(server.addr, Outcome.UNRESOLVED if is_name else Outcome.UNREACHABLE, str(error))
-    is_here = await is_own(server.addr, port or 0)
-    tables = Tables(server)
+        await tables.rest(topics_to_look_up(options))
+    finally:
+        reached.call.close()
+    return NameServerFacts(addr, Outcome.ANSWERED, tables.error, found.ips, found.is_here, **tables.found)
+
+
+async def read_groups(addr: str, line: Line, budget: Budget) -> dict[str, GroupView] | None:
+    """Its broker groups once more. None: it does not say."""
+    reached = await reach(addr, FIRST, line, budget)
+    if reached.call is None or reached.first is None:
+        return None
+    reached.call.close()
     try:
-        await tables.brokers()
-    except UnusableError as failed:
-        return NameServerFacts(server.addr, outcome_of(failed), str(failed), ips, is_here)
-    await tables.rest(topics_to_look_up(options))
-    return NameServerFacts(server.addr, Outcome.ANSWERED, tables.error, ips, is_here, **tables.found)
-
-
-async def _answers(server: NameServer) -> bool:
-    try:
-        await server.ask(RequestCode.GET_BROKER_CLUSTER_INFO, {}, None)
-    except UnusableError:
-        return False
-    return True
-
-
-def outcome_of(error: BaseException) -> Outcome:
-    """What an error of `RemotingClient` means, or of one of its causes."""
-    for cause in _causes(error):
-        match cause:
-            case socket.gaierror():
-                return Outcome.UNRESOLVED
-            case ssl.SSLError():
-                return Outcome.CLOSED
-            case TimeoutError() if cause.errno is None:
-                return Outcome.SILENT if str(error).startswith("no answer") else Outcome.TIMED_OUT
-            case OSError():
-                return _of_system(cause)
-            case _:
-                pass
-    return Outcome.OTHER_PROTOCOL if NO_FRAME in str(error) else Outcome.CLOSED
-
-
-def _causes(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None:
-        found.append(error)
-        error = error.__cause__
-    return found
-
-
-def _of_system(error: OSError) -> Outcome:
-    numbers = {error.errno} if error.errno is not None else {int(one) for one in _ERRNO.findall(str(error))}
-    if numbers == {errno.ECONNREFUSED}:
-        return Outcome.REFUSED
-    if numbers & _UNREACHABLE:
-        return Outcome.UNREACHABLE
-    return Outcome.TIMED_OUT if errno.ETIMEDOUT in numbers else Outcome.CLOSED
+        return group_views(decode_cluster_info(reached.first.answer.body or b""))
+    except BodyDecodeError:
+        return None

@@ -33,7 +33,8 @@ def looks(options: Options) -> int:
 def name_server_budget(options: Options) -> Budget:
     """What each name server may be asked."""
     return Budget({
-        # one more to tell TLS from plain
+        # one more to tell TLS from plain, and one for each look
+        "connect": CONNECTS_MAX + (looks(options) or LOOKS_OF_SUSPICION),
         RequestCode.GET_BROKER_CLUSTER_INFO: 2 + (looks(options) or LOOKS_OF_SUSPICION),
         RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: 1,
         RequestCode.GET_NAMESRV_CONFIG: 1,
