@@ -37,7 +37,7 @@ from rocketns.pipeline.jobs.topics import (
 )
 from rocketns.pipeline.jobs.unwritable import unwritable
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.results import Results, materialized_if_small
 
 # Planning a query takes one core; meanwhile the tasks of others use the rest.
 AT_ONCE = 3
@@ -99,7 +99,7 @@ def _state(raw_events: DataFrame, files: DataFrame, seen: Observation, results: 
     clocks = results.frame("clock_days")
     events = corrected(raw_events, clocks)
     late = events.where(F.col("dt").isin(late_days(files, clocks, seen.t1)))
-    events = with_repaired_times(events, suspects(late, seen.t1), seen.t1)
+    events = materialized_if_small(with_repaired_times(events, suspects(late, seen.t1), seen.t1))
     lookups = results.checkpoint(events.where("ev = 'lookup'"))
     known = base(events, seen)
     results.save("ns_uptime", known.uptime)
