@@ -22,8 +22,6 @@ from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.access_file import AccessFile
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
-from rocketns.server.connections.charged import ChargedConnection
-from rocketns.server.connections.totals import Totals
 from rocketns.server.control.expiry import SCAN
 from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.facts import Facts, JournalFacts
@@ -34,6 +32,7 @@ from rocketns.server.following import in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
+from rocketns.server.outgoing.charged_connection import ChargedConnection
 from rocketns.server.outgoing.reaching import Reach, Refusals
 from rocketns.server.reactors.handle import flagged_networks, make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
@@ -104,11 +103,8 @@ class NamesrvController:
         )  # fmt: skip
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
-        self.totals = Totals(limits, self.reactors, self.clock)
         self.rates = RateWatch(limits, self.reactors.rates)
-        self.reactor_transport = ReactorTransport(
-            configuration, self.reactors, core.control, self.clock, self.totals, self.tls
-        )
+        self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.take_from(self.reactor_transport.drain_missing)
 
         refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
@@ -135,7 +131,7 @@ class NamesrvController:
                             writer.failures, writer.is_failing)  # fmt: skip
 
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
-        return ChargedConnection(self.totals, self.core.control, forget, addr, account, rest_s_max)
+        return ChargedConnection(self.reactors, self.core.control, forget, addr, account, rest_s_max)
 
     def _make_journal(self, state: State) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
@@ -222,7 +218,7 @@ class NamesrvController:
         else:
             self._accept()
         self.core.lookup_switch.update(self.clock.now())
-        self.core.stalls.begin([self.reactor_transport, self.totals])
+        self.core.stalls.begin([self.reactor_transport])
         self.confirming.tick()
         self.fleet.follow(self.port)
 
@@ -259,7 +255,6 @@ class NamesrvController:
     def _close_idle(self) -> None:
         self.reactor_transport.close_idle()
         self.core.lookup_switch.update(self.clock.now())  # waitSecondsForService may be over
-        self.totals.close_late()
 
     def _follow_policy(self, policy: Policy) -> None:
         networks = flagged_networks(policy, self.configuration.access.proxies)
@@ -270,6 +265,7 @@ class NamesrvController:
     def _use_views(self, views: Views) -> None:
         """For reactors first, because they may lack memory: then nobody follows. No request is answered meanwhile."""
         self.core.publisher.use_views(views)
+        self.core.view_counts.renumber(self.core.context.views)
         self.core.context.views = views
 
     def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:

@@ -139,7 +139,7 @@ class Guard:
         The socket's port is not known then.
         """
         if self._is_anybodys(connection):
-            host = shown_account(connection.place[0])
+            host = shown_account(connection.host)
             return host, host
         return connection.address.rpartition(":")[0], connection.address
 

@@ -24,12 +24,10 @@ from rocketns.admin.tokens import TokenAccess
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.http.requests import Requests
 from rocketns.server.http.secured import TlsPort
-from rocketns.server.requests.host_turns import HostTurns
+from rocketns.server.requests.turns import QUANTUM_NS, HostTurns
 
 # Between two turns the loop accepts up to 16 connections, so those in the kernel are accepted faster than they ask.
 REQUESTS_PER_TURN_MAX = 4
-# Of each request. What it really takes is known too late: it waits for control, and others run meanwhile.
-COST_NS = 1_000_000
 CONNECTIONS_MAX = 128
 # From its start, until the first request's header is whole.
 HEADER_WITHIN_S = 10.0
@@ -65,28 +63,26 @@ class RequestTurns:
 
     def want(self, asking: TurnTaker) -> None:
         """It takes its turn soon, unless it withdraws."""
-        self._turns.want(asking, _account(asking), COST_NS)
+        self._turns.want(asking, asking.host)
         if not self._is_taking:
             self._is_taking = True
             asyncio.get_running_loop().call_soon(self._take)
 
     def withdraw(self, asking: TurnTaker) -> None:
         """It wanted a turn, and has ended."""
-        self._turns.withdraw(asking, _account(asking))
+        self._turns.withdraw(asking)
 
     def _take(self) -> None:
         for _ in range(REQUESTS_PER_TURN_MAX):
-            if not self._turns.wanting:
+            if not self._turns:
                 self._is_taking = False
                 return
             asking = self._turns.next()
-            self._turns.charge(asking, _account(asking), COST_NS)
+            self._turns.withdraw(asking)
+            # What it really takes is known too late: it waits for control, and others run meanwhile.
+            self._turns.charge(asking, asking.host, QUANTUM_NS)
             asking.take_turn()
         asyncio.get_running_loop().call_soon(self._take)
-
-
-def _account(asking: TurnTaker) -> tuple[str, str]:
-    return asking.host, asking.host
 
 
 class AdminConnection(Requests):

@@ -47,13 +47,16 @@ class Answers:
         self._expected[opaque] = _Expected(answer, read, bytes_max)
         return answer
 
-    def forget(self, opaque: int) -> None:
-        """Nobody waits for the answer any more."""
+    def forget(self, opaque: int) -> bool:
+        """Nobody waits for the answer any more. Whether a part of it has come."""
         expected = self._expected.pop(opaque, None)
-        if expected is not None and not expected.is_arriving:
+        if expected is None:
+            return False
+        if not expected.is_arriving:
             self._late[opaque] = None
             if len(self._late) > LATE_MAX:
                 del self._late[next(iter(self._late))]
+        return expected.is_arriving
 
     def wants(self, opaque: int | None, size: int) -> bool:
         """Whether a frame of so many bytes is kept: the first answer to a request that waits. None: it is no answer.

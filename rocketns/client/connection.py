@@ -17,7 +17,7 @@ log = logging.getLogger("rocketns.client")
 
 IDLE_S = 120.0  # clientChannelMaxIdleTimeSeconds
 UNSENT_FRAMES_MAX = 256
-UNSENT_BYTES_MAX = 1024 * 1024
+UNSENT_BYTES_MAX = 128 * 1024
 
 
 class NotSentError(RocketnsError):
@@ -29,7 +29,7 @@ class RefusedError(NotSentError):
 
 
 class OutgoingConnection(asyncio.Protocol):
-    """Open or opening; frames wait while it opens. A subclass may count what it holds, and let answers wait."""
+    """Open or opening; frames wait while it opens. A subclass may count what it holds of answers, and let them wait."""
 
     def __init__(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> None:
         """``account`` is the host to which it is charged. ``rest_s_max``: how long its address rests after failures."""
@@ -68,7 +68,6 @@ class OutgoingConnection(asyncio.Protocol):
             self._unsent.append(frame)
         else:
             self._transport.write(frame)
-        self.note_unsent(len(frame))
         return True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -79,7 +78,6 @@ class OutgoingConnection(asyncio.Protocol):
             return
         transport.write(b"".join(self._unsent))
         self._unsent.clear()
-        self.note_unsent(0)
 
     def data_received(self, data: bytes) -> None:
         if not self.is_open:
@@ -89,18 +87,15 @@ class OutgoingConnection(asyncio.Protocol):
         except MalformedFrame as error:
             self.fail(str(error))
             return
-        self.note_unfinished(self._reader.held_bytes, len(data), bool(frames))
+        self.note_unfinished(self._reader.held_bytes)
         if not self.is_open:
             return
         for opaque, frame in frames:
             self._note_use()
             self.take(opaque, frame)
 
-    def note_unsent(self, added: int) -> None:
-        """So many bytes more may be unsent."""
-
-    def note_unfinished(self, size: int, came: int, has_answers: bool) -> None:
-        """So many bytes of a frame are kept, after so many came, and whole answers among them. It may end this."""
+    def note_unfinished(self, size: int) -> None:
+        """So many bytes of a frame are kept. It may end this."""
 
     def take(self, opaque: int, frame: bytes) -> None:
         """An answer came."""

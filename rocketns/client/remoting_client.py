@@ -118,7 +118,8 @@ class RemotingClient:
         except TimeoutError as error:
             raise NotSentError(f"no answer from {addr} in {timeout_s} s") from error
         finally:
-            connection.answers.forget(opaque)
+            if connection.answers.forget(opaque):
+                connection.close(f"the answer of {addr} was not whole in time")
 
     def _connection(self, addr: str, announced_by: str | None, *, is_announced: bool) -> OutgoingConnection:
         """The connection to an address, which may be a new one. NotSentError, with the reason, if there is no room."""

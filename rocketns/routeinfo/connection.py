@@ -10,7 +10,8 @@ from rocketns.routeinfo.events import Cause
 class Connection(Protocol):
     """Compared by identity. The tables keep it, log lines show its ``address``; only control calls its methods.
 
-    ``host`` is the address without the port.
+    ``host`` is the one that counts for bytes, turns and rates: that of the socket. Where a trusted proxy announced the
+    address, it is that address's.
     """
 
     def __hash__(self) -> int: ...
@@ -20,10 +21,6 @@ class Connection(Protocol):
 
     @property
     def host(self) -> str: ...
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """The socket's host, by which control's time is shared, and ``host``: they differ behind a PROXY header."""
 
     @property
     def listener(self) -> int:

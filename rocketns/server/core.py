@@ -39,7 +39,7 @@ from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, Recorder
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
-from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.publishing.publisher import Publisher, ViewCounts
 from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.stall import StallWatch
 
@@ -73,7 +73,7 @@ class Core:
         config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
         serialize_type = SerializeType[configuration.serialize_type]
         self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors
-        self.missing = MissingWatch(tables, clock, trusts_announced=bool(configuration.access.proxies))
+        self.missing = MissingWatch(tables, clock)
         self.context = NamesrvContext(
             configuration,
             state.kv_config,
@@ -89,6 +89,7 @@ class Core:
             guard=Guard(trusts_announced=bool(configuration.access.proxies)),
         )
         version = self.context.release.version
+        self.view_counts = ViewCounts(self.reactors.lookups_of_views)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
         notifier = MinBrokerNotifier(config, tables, outside.client, serialize_type, version)
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)

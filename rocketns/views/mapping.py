@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -71,6 +71,15 @@ class AddressMapping:
 
     def __len__(self) -> int:
         return len(self.brokers) + len(self.addresses) + len(self.networks)
+
+    def rules(self) -> Iterator[str]:
+        """All rules, as `find` names them."""
+        for (name, broker_id), target in self.brokers.items():
+            yield f"{name}/{broker_id} = {target}"
+        for addr, target in self.addresses.items():
+            yield f"{addr} = {target}"
+        for rule in self.networks:
+            yield rule.text
 
     def find(self, broker_name: str, broker_id: int, addr: str) -> Mapped | None:
         """What clients get in place of a broker's announced address; None where no rule has it."""

@@ -28,7 +28,7 @@ class Asker(Protocol):
     def address(self) -> str: ...
 
     @property
-    def place(self) -> tuple[str, str]: ...
+    def host(self) -> str: ...
 
     @property
     def listener(self) -> int: ...
@@ -100,7 +100,7 @@ class Views:
         if connection.listener:
             return self._view(self.of_listeners[connection.listener])
         if connection.is_announced and not self._trusts_announced:  # the header chooses nothing, the socket does
-            return self._of_account(connection.place[0])
+            return self._of_account(connection.host)
         return self.of_host(connection.address.rpartition(":")[0])
 
     def of_host(self, host: str) -> View | None:

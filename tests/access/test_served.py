@@ -366,7 +366,7 @@ def test_a_policy_that_ended_is_not_kept_by_connections() -> None:
 )
 def test_a_refusal_names_the_socket_of_a_peer_that_announced_itself(socket_host: str, told: str) -> None:
     """Any peer can write a PROXY header: it would be told as another, and as many others."""
-    peer = Connection("10.9.9.9:1", host="10.9.9.9", is_announced=True, place=(socket_host, "10.9.9.9"))
+    peer = Connection("10.9.9.9:1", host=socket_host, is_announced=True)
     policy = read_policy("access.toml", whole(POLICY_GUARD.format(mode="enforce")), lambda _: "")
     request = RemotingCommand(RequestCode.WIPE_WRITE_PERM_OF_BROKER, 513, 1, 0, WIPE, None)
     by_anybody = Guard(policy).ask(peer, request, Access.ADMIN, 0).event

@@ -18,6 +18,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from rocketns import cli
+from rocketns.admin import recent
 from rocketns.admin.api import reasons
 from rocketns.collect import arguments as collect
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
@@ -90,9 +91,10 @@ def page_texts() -> Iterator[str]:
     markup = Markup()
     markup.feed(STATUS_PAGE.read_text("utf-8"))
     yield from markup.texts
-    for _, message, _, _ in extract_from_file("python", reasons.__file__, keywords={"N_": None}):
-        assert isinstance(message, str)
-        yield message
+    for place in (reasons.__file__, recent.__file__):
+        for _, message, _, _ in extract_from_file("python", place, keywords={"N_": None}):
+            assert isinstance(message, str)
+            yield message
 
 
 def properties_texts() -> Iterator[str]:

@@ -30,7 +30,7 @@ cdef class Waiting:
             connection = <Connection *><size_t>self.addresses[number]
         else:
             connection = <Connection *>calloc(1, sizeof(Connection))
-            connection.rated = host
+            connection.host = host
             self.addresses[number] = <size_t>connection
             self.numbers[<size_t>connection] = number
         want_turn(self.turns, connection)

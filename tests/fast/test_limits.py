@@ -21,7 +21,6 @@ from rocketns._fast.connections.hosts import host_of as compiled
 from rocketns._fast.connections.rates import HostRates as CompiledRates
 from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
-from rocketns.server.requests.holders import PROGRESS_BYTES
 from rocketns.server.requests.inbox import WAITING_BYTES_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
@@ -35,6 +34,7 @@ from tests.hostile.witness import MB
 from tests.support.ended import is_ended
 from tests.support.live import LiveServer
 
+PROGRESS_BYTES = 16 * 1024  # as in _fast/connections
 LIMIT = 32 << 20
 # A frame that stays unfinished: its length, and a plain header word.
 UNFINISHED = struct.pack(">iI", 15 << 20, 100)

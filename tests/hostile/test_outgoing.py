@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually, frame, json_header
-from rocketns.server.connections.charged import ChargedConnection
+from rocketns.server.outgoing.charged_connection import ChargedConnection
 from rocketns.server.publishing.min_broker_notifier import RECEIVERS_MAX
 from tests.behaviour.views import group
 from tests.hostile.conftest import StartServer
@@ -176,7 +176,7 @@ PEERS = 4
 def make_connection(server: TimedServer) -> ChargedConnection:
     controller = server.controller
     return ChargedConnection(
-        controller.totals, controller.core.control, controller.client._forget, "127.0.0.2:1", "127.0.0.2", 1.0
+        controller.reactors, controller.core.control, controller.client._forget, "127.0.0.2:1", "127.0.0.2", 1.0
     )
 
 

@@ -111,7 +111,7 @@ def announcing(server: LiveServer, stack: ExitStack, host: str) -> Client:
 
 def test_the_announced_host_that_holds_much_makes_room(tmp_path: Path) -> None:
     """Others behind the same proxy stay, though they have made no progress for longer."""
-    limit = {"rocketns.incomingBytesMax": LIMIT} | NO_TIME_LIMIT
+    limit = {"rocketns.incomingBytesMax": LIMIT, "rocketns.trustedProxies": PROXY} | NO_TIME_LIMIT
     with LiveServer(tmp_path, **limit) as server, ExitStack() as stack:
         facts = server.controller.facts.reactors
         numbers = range(2 * OF_OTHERS)

@@ -26,7 +26,6 @@ class Connection:
     is_announced: bool = False
     host: str = "10.9.9.9"
     peer_names: tuple[str, ...] = ()
-    place: tuple[str, str] = ("10.9.9.9", "10.9.9.9")
     standing: object | None = None
 
     def note_standing(self, standing: object) -> None:

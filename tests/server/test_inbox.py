@@ -16,30 +16,25 @@ from rocketns._fast.codec.wire import next_frame
 from rocketns.config import NamesrvConfig
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
-from rocketns.server.requests.inbox import LARGE_BYTES, Inbox
+from rocketns.server.requests.inbox import Inbox
 from rocketns.server.requests.peek import UNKNOWN, request_code, seems_lookup
-from rocketns.server.requests.shares import DEBTS_MAX, Shares
+from rocketns.server.requests.turns import HostTurns
 
 ROUTE, OTHER = 105, 106
-PLENTY = 10**9
 MS = 1_000_000
 HEADERS = {ROUTE: json_header(ROUTE), OTHER: json_header(OTHER)}
 HEAD = len(frame_of(HEADERS[OTHER]))
 BROKERS = ("broker1", "broker2")
 
 
-def place_of(key: str) -> tuple[str, str]:
-    """Connections are named by their host and a number: a1, or a/x1 with a PROXY header that announces x."""
-    host = key.rstrip("0123456789")
-    socket_host, _, announced = host.partition("/")
-    return socket_host, announced or host
+def host_of(key: str) -> str:
+    """Connections are named by their host and a number: a1."""
+    return key.rstrip("0123456789")
 
 
-def inbox(client: int = 100, default: int = 100, bytes_max: int = PLENTY, known: Container[str] = ()) -> Inbox[str]:
+def inbox(client: int = 100, default: int = 100, known: Container[str] = ()) -> Inbox[str]:
     config = NamesrvConfig(client_request_thread_pool_queue_capacity=client, default_thread_pool_queue_capacity=default)
-    give_up = lambda key: waiting.drop(key)  # noqa: E731, PLW0108 (not yet bound)
-    waiting: Inbox[str] = Inbox(config, bytes_max, place_of, give_up, known.__contains__)
-    return waiting
+    return Inbox(config, host_of, known.__contains__)
 
 
 def frame(number: int = 0, body: int = 0, code: int = OTHER) -> bytes:
@@ -67,17 +62,16 @@ def order(waiting: Inbox[str], costs: dict[str, int]) -> list[str]:
 @pytest.mark.parametrize(
     ("frames", "costs", "first", "peer", "least", "most"),
     [
-        # One of two hosts, of two connections, or of two hosts behind a proxy costs ten times as much.
+        # One of two hosts, or of two connections, costs ten times as much.
         (["a", "b"] * 30, {"a": 10 * MS}, 30, "a", 2, 4),
         (["a1", "a2"] * 30, {"a1": 10 * MS}, 30, "a1", 2, 4),
-        (["proxy/a1", "proxy/b1"] * 30, {"proxy/a1": 10 * MS}, 30, "proxy/a1", 2, 4),
-        # A host with many connections, each new for its frame, delays another host behind its proxy by its share only.
-        ([f"proxy/many{number}" for number in range(40)] + ["proxy/few1"] * 40, {}, 40, "proxy/few1", 15, 25),
+        # A host with many connections, each new for its frame, delays another host by its share only.
+        ([f"many{number}" for number in range(40)] + ["few1"] * 40, {}, 40, "few1", 15, 25),
         # A broker waits for all strangers as for one, and leaves half of the time to them.
         ([f"{chr(97 + number % 20)}{number}" for number in range(40)] + ["broker1"] * 20, {}, 20, "broker1", 8, 12),
         (["stranger"] * 100 + list(BROKERS) * 10, dict.fromkeys(BROKERS, 5 * MS), 24, "stranger", 16, 22),
     ],
-    ids=["hosts", "connections", "announced hosts", "many connections", "strangers", "brokers"],
+    ids=["hosts", "connections", "many connections", "strangers", "brokers"],
 )
 def test_who_waits_has_its_share_of_the_first_frames_by_what_they_cost(
     frames: list[str], costs: dict[str, int], first: int, peer: str, least: int, most: int
@@ -112,15 +106,16 @@ def test_a_connection_that_comes_back_keeps_its_debt_by_its_host() -> None:
     assert order(waiting, {}) == ["modest", "modest", "greedy2"]
 
 
-def test_a_small_frame_of_a_newcomer_passes_large_ones() -> None:
-    """Also if other peers were served meanwhile, at a higher cost than their size suggested."""
-    waiting = inbox()
+def test_a_newcomer_passes_those_that_were_served() -> None:
+    """However much their requests cost, and however many hosts wait again."""
+    waiting = inbox(known=BROKERS)
     for number in range(50):
-        waiting.submit(f"host{number}", frame(body=7_000))
-    for _ in range(10):
+        for _ in range(3):
+            waiting.submit(f"h{chr(97 + number % 26)}{'x' * (number // 26)}", frame())
+    for _ in range(50):
         serve(waiting, 20 * MS)
-    waiting.submit("host99", frame(body=700))
-    assert serve(waiting)[0] == "host99"
+    waiting.submit("new", frame())
+    assert "new" in [serve(waiting)[0] for _ in range(2)]
 
 
 @pytest.mark.parametrize(("full", "other"), [(ROUTE, OTHER), (OTHER, ROUTE)])
@@ -167,18 +162,20 @@ def test_frames_that_were_put_back_go_before_later_ones_in_their_order() -> None
 
 
 def test_a_large_debt_outlives_many_small_ones() -> None:
-    """Paid debts are removed; otherwise they would displace unpaid ones."""
-    shares: Shares[object] = Shares()
-    shares.want("always", 10**15)
-    shares.want("greedy", 1_000)
-    shares.charge(shares.next(), 10**12)
-    for number in range(2 * DEBTS_MAX):
-        shares.want(number, 1_000)
-        assert shares.next() == number
-        shares.charge(number, 2_000)
-    shares.want("greedy", 1_000)
-    shares.want("modest", 1_000)
-    assert shares.next() == "modest"
+    """Hosts without debt are forgotten; the others pay theirs, however many come."""
+    turns: HostTurns[str] = HostTurns()
+    turns.want("always", "always")
+    turns.charge("always", "always", 10**9)
+    turns.charge("greedy", "greedy", 10**9)
+    for number in range(1_000):
+        host = f"host{number}"
+        turns.want(host, host)
+        assert turns.next() == host
+        turns.withdraw(host)
+        turns.charge(host, host, 2_000)
+    turns.want("greedy", "greedy")
+    turns.want("modest", "modest")
+    assert turns.next() == "modest"
 
 
 def test_dropped_requests_leave_the_queues() -> None:
@@ -207,7 +204,7 @@ STEPS = st.lists(
 @given(STEPS, st.integers(0, 5), st.integers(0, 5))
 def test_each_request_is_served_once_and_in_order(steps: list[Any], client: int, default: int) -> None:
     """Per connection, unless it is dropped. No limit is exceeded by more than one request of each connection."""
-    waiting = inbox(client, default, bytes_max=1_000)
+    waiting = inbox(client, default)
     sent: dict[str, list[tuple[int, bool]]] = {"a1": [], "a2": [], "b": []}
 
     def check_one(cost_ns: int) -> None:
@@ -227,97 +224,23 @@ def test_each_request_is_served_once_and_in_order(steps: list[Any], client: int,
             code, key, size = step
             sent[key].append((number, not waiting.submit(key, frame(number, size, code))))
         assert len(waiting) == sum(map(len, sent.values()))
-        assert waiting.bytes <= 1_000 + HEAD * len(waiting)
     while waiting:
         check_one(MS)
     assert not any(sent.values())
 
 
-def test_strangers_who_hold_all_bytes_are_refused_and_not_who_comes_with_little() -> None:
-    """The largest frame is refused first, and only as many as necessary."""
-    waiting = inbox(bytes_max=10 * LARGE_BYTES)
-    for name, share in (("a", 3), ("b", 5), ("c", 2)):
-        assert waiting.submit(name, frame(body=share * LARGE_BYTES - HEAD))
-    assert waiting.submit("d", frame(body=100))
-    refused = {serve(waiting)[::2] for _ in range(4)}
-    assert refused == {("a", False), ("b", True), ("c", False), ("d", False)}
-    assert waiting.bytes == 0
-
-
-def test_the_host_that_holds_the_most_is_refused_first() -> None:
-    """Of its connections the largest. Another host's connection with more than each of them is not."""
-    waiting = inbox(bytes_max=10 * LARGE_BYTES)
-    for number, body in enumerate((20_000, 30_000, 20_000)):
-        assert waiting.submit(f"b{number}", frame(body=body))
-    for number in range(8):
-        assert waiting.submit(f"a{number}", frame(body=LARGE_BYTES + number))
-    assert waiting.submit("c", frame(body=LARGE_BYTES + 10_000 + 100))
-    assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
-    refused = [key for key, _, is_refused in (serve(waiting) for _ in range(len(waiting))) if is_refused]
-    assert sorted(refused) == ["a5", "a6", "a7"]
-
-
-def test_registered_brokers_are_refused_last() -> None:
-    """Unless they hold more than half."""
-    brokers = {"a", "b"}
-    waiting: Inbox[str] = Inbox(NamesrvConfig(), 10 * LARGE_BYTES, place_of, waiting_drop, brokers.__contains__)
-    assert waiting.submit("a", frame(body=5 * LARGE_BYTES - 2 * HEAD))
-    assert waiting.submit("c", frame(body=2 * LARGE_BYTES))
-    assert waiting.submit("d", frame(body=2 * LARGE_BYTES))
-    assert waiting.submit("e", frame(body=LARGE_BYTES + 1_000))
-    assert waiting.submit("b", frame(body=LARGE_BYTES))
-    assert waiting.submit("b", frame(body=LARGE_BYTES))
-    refused = {key for key, _, is_refused in (serve(waiting) for _ in range(len(waiting))) if is_refused}
-    assert refused in ({"c", "a"}, {"d", "a"})
-
-
-def waiting_drop(_: str) -> None:
-    """Nobody holds so much by headers alone."""
-
-
-def test_a_connection_that_holds_too_much_by_headers_alone_is_given_up() -> None:
-    """A refused frame keeps its header, so refusing it would free nothing."""
-    waiting = inbox(bytes_max=8 * LARGE_BYTES)
-    header = json_header(OTHER, {"k": "v" * 3 * LARGE_BYTES})
-    for name in ("a", "b"):
-        assert waiting.submit(name, frame_of(header))
-    assert not waiting.submit("c", frame_of(header)), "it would hold as much as the others"
-    assert waiting.submit("d", frame(body=2 * LARGE_BYTES))
-    assert {serve(waiting)[0] for _ in range(len(waiting))} in ({"a", "d"}, {"b", "d"})
-    assert waiting.bytes == 0
-
-
-LARGE = st.tuples(st.sampled_from(["a1", "a2", "b", "c"]), st.integers(0, 4 * LARGE_BYTES))
-
-
-@given(st.lists(st.one_of(LARGE, st.none(), st.sampled_from(["a1", "b"])), max_size=60))
-def test_bytes_never_exceed_their_limit_by_more_than_headers(steps: list[tuple[str, int] | str | None]) -> None:
-    waiting = inbox(bytes_max=8 * LARGE_BYTES)
-    for step in steps:
-        if isinstance(step, tuple):
-            waiting.submit(step[0], frame(body=step[1]))
-        elif isinstance(step, str):
-            waiting.drop(step)
-        elif waiting:
-            serve(waiting)
-        assert waiting.bytes <= 8 * LARGE_BYTES + HEAD * len(waiting)
-    while waiting:
-        serve(waiting)
-    assert waiting.bytes == 0
-
-
 def test_connections_that_leave_are_passed_over() -> None:
-    """Whether they announced a host or not, and whether another of their host is being served."""
+    """Also while another of their host is being served."""
     waiting = inbox()
-    peers = ["proxy/x1", "proxy/x2", "proxy/y1", "proxy1", "other1", "broker1"]
+    peers = ["x1", "x2", "x3", "other1", "broker1"]
     for peer in peers:
         waiting.submit(peer, frame())
     key, _ = waiting.take()
-    gone = [peer for peer in peers if peer not in (key, "proxy/y1", "other1")]
+    gone = [peer for peer in peers if peer not in (key, "x3", "other1")]
     for peer in gone:
         assert len(waiting.drop(peer)) == 1
     waiting.charge(MS)
-    assert sorted([key, *order(waiting, {})]) == sorted({key, "proxy/y1", "other1"})
+    assert sorted([key, *order(waiting, {})]) == sorted({key, "x3", "other1"})
     for peer in peers:
         waiting.submit(peer, frame())
     assert sorted(order(waiting, {})) == sorted(peers)

@@ -165,7 +165,7 @@ class Watched:
             self.tables.topic_queue_table.setdefault(topic, {})[name] = QUEUES
 
     def look_up(self, topic: str, host: str = "10.0.0.7") -> None:
-        peer = Mock(address=f"{host}:5", place=(host, host))
+        peer = Mock(address=f"{host}:5", host=host)
         self.watch.note(topic, peer, self.clock.now())
 
     def one_step(self) -> None:
@@ -243,20 +243,6 @@ def test_the_names_are_looked_through_in_steps(watched: Watched, monkeypatch: py
     [one] = watched.watch.asked.all_missing()
     assert one.nearest is not None
     assert "Topic-17" in one.nearest
-
-
-@pytest.mark.parametrize(("trusts_announced", "owners"), [(True, {"10.0.0.1", "10.0.0.2"}), (False, {"10.9.9.9"})])
-def test_only_trusted_proxies_say_whose_a_topic_is(trusts_announced: bool, owners: set[str]) -> None:
-    """Behind them a flood of one client leaves the others theirs. Who asked is always the announced address."""
-    watch = MissingWatch(RouteTables(), FakeClock(), lambda *_: None, trusts_announced=trusts_announced)
-    for number in (1, 2):
-        announced = f"10.0.0.{number}"
-        peer = Mock(address=f"{announced}:5", place=("10.9.9.9", announced))
-        watch.note(f"topic-{number}", peer, FakeClock().now())
-    watch.tick()
-    found = list(watch.asked.all_missing())
-    assert {one.owner for one in found} == owners
-    assert {one.latest_peers() for one in found} == {("10.0.0.1:5",), ("10.0.0.2:5",)}
 
 
 def test_a_jump_of_time_gains_no_more_lines_than_there_are_at_once(

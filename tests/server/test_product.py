@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 
 import pytest
 
@@ -12,23 +11,12 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.server.outgoing import product_environment
-from rocketns.server.outgoing.product_environment import LOOKUP_CHARACTERS_MAX, Line, ProductEnvironment
+from rocketns.server.outgoing.product_environment import LOOKUP_CHARACTERS_MAX, HostQueue, ProductEnvironment
 from tests.client.peers import CLOSED, answer, peer, run, serving
 
 ROUTE = b'{"brokerDatas":[],"filterServerTable":{},"queueDatas":[]}'
+HOST, OTHER = "127.0.0.1", "127.0.0.2"
 LOOKUP = RemotingCommand(105, 513, 1, 0, {"topic": "T"}, None)
-
-
-@dataclass(frozen=True, eq=False)
-class Asker:
-    """A connection that looks up a topic."""
-
-    host: str = "127.0.0.1"
-    announced: str = ""
-
-    @property
-    def place(self) -> tuple[str, str]:
-        return self.host, self.announced or self.host
 
 
 async def ask(
@@ -36,7 +24,7 @@ async def ask(
     serialize_type: SerializeType = SerializeType.JSON,
 ) -> Reply | None:  # fmt: skip
     found: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-    ProductEnvironment(client, addrs, serialize_type).ask(command, Asker(), found.set_result)
+    ProductEnvironment(client, addrs, serialize_type).ask(command, HOST, found.set_result)
     return await found
 
 
@@ -77,7 +65,7 @@ def test_lookups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         async with peer() as one:
             routes, answers = ProductEnvironment(client, [one.addr], SerializeType.JSON), list[Reply | None]()
             for _ in range(6):
-                routes.ask(LOOKUP, Asker(), answers.append)
+                routes.ask(LOOKUP, HOST, answers.append)
             assert answers == [None]
 
     run(test)
@@ -108,7 +96,7 @@ def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monk
             for wanted in (20, 1):
                 found = [asyncio.get_running_loop().create_future() for _ in range(wanted)]
                 for future in found:
-                    routes.ask(LOOKUP, Asker(), future.set_result)
+                    routes.ask(LOOKUP, HOST, future.set_result)
                 assert await asyncio.gather(*found) == [None] * wanted
                 monkeypatch.setattr(routes._lines, "_logged", None)
         lines = [message for message in caplog.messages if message.startswith("get route info")]
@@ -118,58 +106,34 @@ def test_lines_about_failures_are_bounded(caplog: pytest.LogCaptureFixture, monk
     run(test)
 
 
-def given_up(most: int, askers: list[Asker]) -> list[int | None]:
-    """What each of these, one after the other, makes a line of ``most`` give up."""
-    line: Line[int] = Line(most)
-    return [line.put(asker, number) for number, asker in enumerate(askers)]
+def given_up(most: int, hosts: list[str]) -> list[int | None]:
+    """What an item of each of these, one after the other, makes a queue of ``most`` give up."""
+    queue: HostQueue[int] = HostQueue(most)
+    return [queue.put(host, number) for number, host in enumerate(hosts)]
 
 
-def test_connections_take_turns() -> None:
-    """However much the first one has waiting."""
-    line: Line[int] = Line(9)
-    one, two = Asker(), Asker()
-    for number, asker in enumerate([one, one, one, two, two]):
-        line.put(asker, number)
-    assert [line.take() for _ in range(6)] == [0, 3, 1, 4, 2, None]
-
-
-def test_who_has_the_most_gives_up_its_newest() -> None:
-    """Also to a connection of the same host."""
-    one, two = Asker(), Asker()
-    assert given_up(4, [one, one, one, one, two]) == [None] * 4 + [3]
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
-def test_among_equals_the_newcomer_gives_up_its_own(host: str) -> None:
-    """Of one host, or of two."""
-    one, two = Asker(), Asker(host)
-    assert given_up(2, [one, two, two]) == [None, None, 2]
-
-
-def test_a_host_of_many_connections_gives_way_to_another_host() -> None:
-    """However little each of them has waiting."""
-    *_, last = given_up(5, [*(Asker() for _ in range(5)), Asker("127.0.0.2")])
-    assert last in range(5)
+@pytest.mark.parametrize(
+    ("most", "hosts", "expected"),
+    [
+        pytest.param(4, [HOST] * 4 + [OTHER], 3, id="the host with the most gives up its newest"),
+        pytest.param(2, [HOST] * 3, 2, id="also to itself"),
+        pytest.param(2, [HOST, OTHER, OTHER], 2, id="among equals the newcomer gives up its own"),
+    ],
+)
+def test_the_last_one_is_given_room_by(most: int, hosts: list[str], expected: int) -> None:
+    assert given_up(most, hosts) == [None] * most + [expected]
 
 
 def test_hosts_take_turns() -> None:
-    """However many connections the first one has."""
-    line: Line[int] = Line(9)
+    """However much the first one has waiting."""
+    queue: HostQueue[int] = HostQueue(9)
     for number in range(4):
-        line.put(Asker(), number)
-    line.put(Asker("127.0.0.2"), 4)
-    line.put(Asker(), 5)
-    assert [line.take() for _ in range(7)] == [0, 4, 1, 2, 3, 5, None]
-
-
-def test_announced_hosts_make_no_room() -> None:
-    """A peer may announce any host. Its socket's counts."""
-    honest = Asker("127.0.0.2")
-    *_, last = given_up(4, [honest, honest, *(Asker(announced=f"10.0.0.{number}") for number in range(3))])
-    assert last not in (0, 1)
+        queue.put(HOST, number)
+    queue.put(OTHER, 4)
+    queue.put(HOST, 5)
+    assert [queue.take() for _ in range(7)] == [0, 4, 1, 2, 3, 5, None]
 
 
 def test_turns_go_on_behind_one_that_was_given_up() -> None:
-    one, two = Asker(), Asker("127.0.0.2")
-    line: Line[int] = Line(1)
-    assert [line.put(one, 0), line.put(two, 1), line.take(), line.take()] == [None, 1, 0, None]
+    queue: HostQueue[int] = HostQueue(1)
+    assert [queue.put(HOST, 0), queue.put(OTHER, 1), queue.take(), queue.take()] == [None, 1, 0, None]

@@ -158,7 +158,7 @@ class VirtualReactors:
         self._messages: deque[tuple[Any, ...]] = deque()
         self._when_ready: Callable[[], None] | None = None
         self._is_noticed = False
-        self._held = [0, 0]
+        self._held = 0
 
     def now_ms(self) -> int:
         return self._clock.now().ms
@@ -258,22 +258,20 @@ class VirtualReactors:
 
     @property
     def incoming_bytes(self) -> int:
-        return self._held[0] + sum(len(one.buffer) for one in self.connections_by_number.values())
+        return self._held + sum(len(one.buffer) for one in self.connections_by_number.values())
 
     @property
     def outgoing_bytes(self) -> int:
-        return self._held[1] + sum(one.socket.unsent_bytes for one in self.connections_by_number.values())
+        return sum(one.socket.unsent_bytes for one in self.connections_by_number.values())
 
     # What the connections that the server opens hold.
 
     def host_number(self, _host: str) -> int:
         return 0
 
-    def hold_here(self, kind: int, _is_known: bool, _host: int, change: int, _oldest_ms: int) -> None:
-        self._held[kind] += change
-
-    def to_close_here(self, _kind: int) -> None:
-        return None
+    def count_here(self, change: int) -> bool:
+        self._held += change
+        return True
 
     # What control says once, and what it asks for.
 

@@ -14,7 +14,6 @@ from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import HAPPENS_WITHIN_S, Client, eventually, frame, json_header
 from rocketns._fast.tls.context import ServerContext
 from rocketns.config.tls import TlsConfig
-from rocketns.server.requests.holders import PROGRESS_BYTES
 from rocketns.server.tls import contexts
 from rocketns.server.tls.context import Pair
 from tests.behaviour.calls import put_kv
@@ -37,6 +36,7 @@ from tests.timed.steps import (
     wait_until_unsent,
 )
 
+PROGRESS_BYTES = 16 * 1024  # as in _fast/connections
 LIMIT = 30 * SECOND
 STALL = 300 * SECOND
 HELLO = TlsPeer().shake_hands()

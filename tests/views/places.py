@@ -15,6 +15,5 @@ class Peer(Traffic):
         self, address: str, *, announced_by: str | None = None, listener: int = 0, is_known: bool = False
     ) -> None:
         """``announced_by``: the host of the socket behind which a PROXY header announced the address."""
-        host = host_of(address)
-        super().__init__(0, (announced_by or host, host), is_announced=announced_by is not None)
+        super().__init__(0, announced_by or host_of(address), is_announced=announced_by is not None)
         self.address, self.listener, self.is_known = address, listener, is_known

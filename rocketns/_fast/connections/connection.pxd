@@ -76,12 +76,11 @@ cdef struct Connection:
     # What its lookups look like.
     uint8_t layout  # number in reactor.layouts, from 1; 0 = none known
     uint8_t layouts_learnt
-    # Whose it is, for the totals of bytes.
+    # Whose it is, see `connection_table.know_host`.
     uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
-    uint16_t host  # the number of its host, see hosts.pyx
+    uint16_t host  # the number of its host, below HOSTS. Several hosts may have the same
     uint8_t is_listed[2]  # whether it holds so many bytes that it is in the reactor's list of that kind
-    # Whose it is, for the rates of hosts.
-    uint64_t rated  # the hash of the host whose rate counts, see rates.pxd
+    uint64_t host_hash
     # Its buffers.
     uint8_t *input
     size_t input_start

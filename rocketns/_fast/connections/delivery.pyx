@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 
 from rocketns._fast.connections.messages cimport (
-    CLOSED, EXCESS, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
+    CLOSED, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
 )
 
 cdef enum:
@@ -69,8 +69,6 @@ cdef int deliver_one(Message *message, receiver) except -1:
         receiver.answers_taken(connection)
     elif kind == LOOKED_UP:
         receiver.looked_up(connection, number, moment)
-    elif kind == EXCESS:
-        receiver.too_much_held(number)
     elif kind == REFUSED:
         receiver.refused(number, *content.decode("ascii", "replace").split("\0", 1))
     elif kind == TLS_WANTED:

@@ -16,7 +16,7 @@ cdef enum:
     # So many bytes that came, or were taken, are progress. So is the rest of a frame, or of the answers.
     PROGRESS_BYTES = 16384
 
-# What all connections hold of one kind of bytes. All reactors and control's loop write it, any thread reads it. Atomic
+# What all connections hold of one kind of bytes. All reactors write it, any thread reads it. Atomic
 # but for the first word.
 cdef struct Totals:
     int64_t listed_bytes_min  # fixed: a connection with less is in no list, since closing it would free little

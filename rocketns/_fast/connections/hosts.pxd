@@ -1,7 +1,7 @@
 """What compiled callers may use of hosts.pyx."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint16_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.system.hashing cimport HashKey
@@ -11,7 +11,5 @@ cdef enum:
     TEXT_ROOM = 64  # of a host of either family, without a scope
 
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
-cdef uint16_t number_of(const char *host, size_t length, const HashKey *key) noexcept nogil
-cdef uint16_t host_number(const char *address, const HashKey *key) noexcept nogil
 cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil

@@ -1,16 +1,11 @@
-"""The host of an address, as a small number: the twin of `host_of` in rocketns/addresses.py, and a keyed hash of it.
-
-Two hosts have the same number with a chance of 1 in 1,024, and nobody who does not know the key can choose them so.
-Such hosts count as one. That matters only to their order when a total of bytes is exceeded.
-"""
+"""The host of an address, the twin of `host_of` in rocketns/addresses.py, and a keyed hash of it."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint16_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, strchr, strlen, strncmp, strrchr
 
 from rocketns._fast.access.peers cimport Peer, read_socket_address
-from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.sockets cimport (
     NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t
@@ -59,19 +54,6 @@ cdef const char *find_host(const char *address, char *room, size_t *length) noex
         return address
     length[0] = strlen(room)
     return room
-
-
-cdef uint16_t number_of(const char *host, size_t length, const HashKey *key) noexcept nogil:
-    """Any thread. Below HOSTS."""
-    return <uint16_t>(hash_bytes(<const uint8_t *>host, length, key) % HOSTS)
-
-
-cdef uint16_t host_number(const char *address, const HashKey *key) noexcept nogil:
-    """Any thread. The number of the host of host:port, below HOSTS."""
-    cdef char room[TEXT_ROOM]
-    cdef size_t length
-    cdef const char *host = find_host(address, room, &length)
-    return number_of(host, length, key)
 
 
 cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil:

@@ -23,7 +23,6 @@ cpdef enum MessageKind:
     TLS_WANTED = 25  # a connection begins with TLS, and there is no context
     TAKEN = 20  # the peer took the answers that a REPLY asked about
     LOOKED_UP = 23  # a connection's first lookup at this reactor [number: language code or -1], `moment` its version
-    EXCESS = 22  # close connections of control's loop: too many bytes are held [number: kind of bytes]
     # To a reactor, from control or from another reactor.
     ADD = 5  # a new connection [number: descriptor]
     CONTEXT_CHANGED = 6  # to the handshake thread: control has a context, or knows that there is none

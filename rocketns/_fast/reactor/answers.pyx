@@ -16,7 +16,6 @@ from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
 from rocketns._fast.routes.missing cimport note_missed
 from rocketns._fast.reactor.deferred cimport defer
-from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
 from rocketns._fast.reactor.views cimport view_of
@@ -75,7 +74,7 @@ cdef void tell_client(Reactor *reactor, Connection *connection, const RouteReque
     cdef Message *message = new_message(LOOKED_UP, id_of(reactor, connection))
     if message != NULL:
         message.number, message.moment = request.language_code, request.version
-        message.host = turn_host(connection)
+        message.host = connection.host
         push(&reactor.shared.to_control, message)
 
 
@@ -201,7 +200,7 @@ cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef const char *announced = connection.address if reactor.shared.limits.trusts_announced else NULL
     if connection.is_let_through:
         return True
-    return take(reactor.shared.rates, connection.rated, bucket, reactor.now_ms, announced, connection.fd)
+    return take(reactor.shared.rates, connection.host_hash, bucket, reactor.now_ms, announced, connection.fd)
 
 
 cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead *head) noexcept nogil:

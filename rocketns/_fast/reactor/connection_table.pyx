@@ -5,7 +5,7 @@ closed connection finds another generation at the index, or none, and is dropped
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
@@ -13,12 +13,12 @@ from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
 from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host, host_hash, host_number, write_peer
+from rocketns._fast.connections.holders cimport HOSTS, count_held
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host, host_hash, write_peer
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, MOVE, OPENED, OPENED_LISTENER_SHIFT, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
 )
-from rocketns._fast.reactor.host_turns cimport leave_turns, turn_host
+from rocketns._fast.reactor.host_turns cimport leave_turns
 from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
 )
@@ -216,15 +216,12 @@ cdef Message *message_of_opened(Reactor *reactor, Connection *connection, const 
 
 
 cdef void know_host(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
-    """The owner of the connection only, which holds no bytes. Whose it is, for the totals and the rates.
-
-    Bytes are counted for the announced host. Rates are the socket's, unless only trusted proxies announce hosts.
+    """The owner of the connection only, which holds no bytes. Whose it is: the socket's host, and the announced one where
+    only trusted proxies announce hosts.
     """
-    cdef const char *shown = connection.address if connection.is_announced else socket_address
-    connection.host = host_number(shown, &reactor.shared.routes.key)
-    if not reactor.shared.limits.trusts_announced:
-        shown = socket_address
-    connection.rated = host_hash(shown, &reactor.shared.rates.key)
+    cdef bint is_announced = connection.is_announced and reactor.shared.limits.trusts_announced
+    connection.host_hash = host_hash(connection.address if is_announced else socket_address, &reactor.shared.rates.key)
+    connection.host = <uint16_t>(connection.host_hash % HOSTS)
 
 
 cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
@@ -251,7 +248,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, const char *so
         connection.address_hash = hash_bytes(
             <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
         )
-    message.host = connection.close_notice.host = turn_host(connection)
+    message.host = connection.close_notice.host = connection.host
     push(&reactor.shared.to_control, message)
     return True
 
@@ -285,7 +282,7 @@ cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending
     if message != NULL and message.data != NULL:
         memcpy(message.data, shown, length + 1)
         memcpy(message.data + length + 1, reason, strlen(reason) + 1)
-        message.host = turn_host(connection)
+        message.host = connection.host
         push(&reactor.shared.to_control, message)
     else:
         free(message)

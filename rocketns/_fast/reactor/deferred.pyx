@@ -4,7 +4,6 @@ from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.reactor_state cimport DEFERRED_MAX, EPOCHS, assert_reactor, id_of
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.system.sockets cimport monotonic_ms
@@ -33,7 +32,7 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     at least one of the two sees what the other wrote, and nobody waits for a wake-up that does not come.
     """
     cdef Deferred *kept
-    cdef uint16_t host = turn_host(connection)
+    cdef uint16_t host = connection.host
     if is_applied(reactor.shared, load(&reactor.shared.epoch)) and not reactor.has_accepted:
         return False
     if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:

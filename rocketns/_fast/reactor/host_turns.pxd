@@ -11,14 +11,9 @@ from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.reactor.reactor_state cimport Turns
 
 
-cdef inline uint16_t turn_host(const Connection *connection) noexcept nogil:
-    """The number of the host whose rates count."""
-    return <uint16_t>(connection.rated % HOSTS)
-
-
 cdef inline void want_turn(Turns *turns, Connection *connection) noexcept nogil:
     """Append it to its host's connections, unless it waits already."""
-    cdef size_t host = turn_host(connection)
+    cdef size_t host = connection.host
     if connection.is_stalled:
         return
     connection.is_stalled = True
@@ -36,7 +31,7 @@ cdef inline void want_turn(Turns *turns, Connection *connection) noexcept nogil:
 
 cdef inline void leave_turns(Turns *turns, Connection *connection) noexcept nogil:
     """It no longer waits. Its host stays in the ring."""
-    cdef size_t host = turn_host(connection)
+    cdef size_t host = connection.host
     if not connection.is_stalled:
         return
     connection.is_stalled = False

@@ -38,7 +38,6 @@ cdef enum:
     # bytes and a third.
     UNFINISHED_MESSAGE_BYTES = 240 * 1024
     TLS_BYTES = 16 * 1024
-    OWNERS_MAX = READERS_MAX + 2  # of connections: the reactors, the handshake thread, control's loop
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
     EPOCHS = 1024  # that are told apart
@@ -115,7 +114,7 @@ cdef struct Shared:
     Reactor *reactors[READERS_MAX + 1]  # the last one is the handshake thread, see handshakes.pyx
     int carriers  # reactors
     int reactor_count  # with the handshake thread
-    Ages *ages[2][OWNERS_MAX]  # the pointers: by kind, of each reactor, and of control's loop behind them
+    Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
@@ -132,7 +131,7 @@ cdef struct Shared:
     int64_t gone_of[HOSTS]  # of these, by the number of the host
     int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
-    Totals totals[2]  # of each kind of connection.pxd, with those of control's loop
+    Totals totals[2]  # of each kind of connection.pxd, with answers to this server's requests
     int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
@@ -143,7 +142,6 @@ cdef struct Shared:
     # Control writes, reactors read. Atomic.
     int64_t epoch  # the present one; control begins one with each turn
     int64_t applied  # all frames of this epoch and of earlier ones have ended
-    Ages ages_of_loop[2]  # by kind, of the connections of control's loop
     # access/policy.pxd says who writes which field, and under what.
     Policy policy
     Tls tls

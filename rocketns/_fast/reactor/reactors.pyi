@@ -75,15 +75,12 @@ class Receiver(Protocol):
     def looked_up(self, connection: int, language: int, version: int) -> None:
         """LOOKED_UP: its first lookup at a reactor had this language code, or -1, and version."""
 
-    def too_much_held(self, kind: int) -> None:
-        """EXCESS: control's loop has the connection to be closed. ``kind`` of bytes: 0 incoming, 1 outgoing."""
-
 class Reactors:
     """The reactors of one server: `listen`, `run` each on a thread, and then `deliver` whenever `fileno` is readable.
 
     A connection is a number that is never used again. OSError where the system lacks memory or descriptors.
 
-    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `hold_here`, `to_close_here`,
+    Control only: `listen`, `deliver`, `reply`, `done_with`, `end_frame`, `next_epoch`, `count_here`,
     `count_lookups`, `measure_lookups`, `drain_lookups`, `drain_missing`, `stop`. A reactor's thread: `run`.
     Any thread: all others.
     """
@@ -176,16 +173,9 @@ class Reactors:
     def host_number(self, host: str) -> int:
         """A small number, by which hosts are told apart in the totals. Few hosts share one."""
 
-    def hold_here(self, kind: int, is_known: bool, host: int, change: int, oldest_ms: int) -> None:
-        """Count bytes that the connections of a host, strangers or known ones, hold on control's loop.
-
-        ``kind`` 0 is input that is not worked off, 1 unsent answers. ``oldest_ms``: since when one of them has made no
-        progress, of those that may be closed; 0 where there is none.
-        """
-
-    def to_close_here(self, kind: int) -> tuple[bool, int] | None:
-        """If too many bytes are held: close the connection of control's loop that has made no progress for the longest
-        time, of the known ones or of the strangers with this number as host. None: there is none to be closed here.
+    def count_here(self, change: int) -> bool:
+        """Count bytes of answers to this server's own requests as incoming. Over the limit a reactor closes a
+        connection for them. False: none is to be closed, or the limit is far exceeded: the caller closes its own.
         """
 
     def end(self, connection: int) -> None:

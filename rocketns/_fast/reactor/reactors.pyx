@@ -17,8 +17,7 @@ from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT
 from rocketns._fast.connections.delivery cimport deliver_one
-from rocketns._fast.connections.holders cimport HOSTS, add_held
-from rocketns._fast.connections.hosts cimport number_of
+from rocketns._fast.connections.holders cimport HOSTS
 from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
 from rocketns._fast.routes.missing cimport take_missed
 from rocketns._fast.connections.rates cimport HostRates
@@ -36,7 +35,8 @@ from rocketns._fast.reactor.reactor_state cimport (
 )
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.routes.slots cimport VIEWS_MAX
-from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, find_victim, loop_of
+from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.tls.context cimport ServerContext
 from rocketns._fast.tls.openssl cimport SSL_CTX, openssl
@@ -76,7 +76,6 @@ cdef class Reactors:
             if number < count:
                 slots.add_reader(&self.shared.reactors[number].routes_mutex)
         for kind in range(2):
-            self.shared.ages[kind][count + 1] = &self.shared.ages_of_loop[kind]
             self.shared.totals[kind].listed_bytes_min = self.shared.limits.listed_bytes_min[kind]
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
@@ -270,25 +269,18 @@ cdef class Reactors:
 
     def host_number(self, str host not None):
         cdef bytes text = host.encode("ascii", "replace")
-        return number_of(text, <size_t>len(text), &self.slots.routes.key)
+        return hash_bytes(text, <size_t>len(text), &self.rates.rates.key) % HOSTS
 
-    def hold_here(self, int kind, bint is_known, unsigned int host, int64_t change, int64_t oldest_ms):
+    def count_here(self, int64_t change):
         """Control only."""
-        if kind not in (INPUT, OUTPUT) or host >= HOSTS:
-            raise ValueError(f"kind {kind}, host {host}")
-        store(&self.shared.ages_of_loop[kind].oldest_ms[is_known][host], oldest_ms)
-        add_held(&self.shared.totals[kind], is_known, host, change)
-
-    def to_close_here(self, int kind):
-        """Control only. `asked` is cleared before the look: see `shedding.ask_to_close`."""
         cdef Victim victim
-        store(&self.shared.asked[kind], 0)
-        if not find_victim(&self.shared, kind, ANY, &victim):
-            return None
-        if victim.owner != loop_of(&self.shared):
-            ask_to_close(&self.shared, kind, victim.owner)
-            return None
-        return bool(victim.known), victim.host
+        add(&self.shared.totals[INPUT].held_bytes, change)
+        if change <= 0 or excess(&self.shared, INPUT) <= 0:
+            return True
+        if not find_victim(&self.shared, INPUT, ANY, &victim):
+            return False
+        ask_to_close(&self.shared, INPUT, victim.owner)
+        return not is_far_over(&self.shared, INPUT)
 
     def end(self, uint64_t connection):
         self.post(self.reactor_of(connection), END, connection, 0, NULL, 0)

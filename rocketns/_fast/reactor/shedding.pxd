@@ -1,24 +1,33 @@
 """What compiled callers may use of shedding.pyx."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
+from rocketns._fast.system.atomics cimport load
 
 cdef enum:
     ANY = -1
 
-# The connection that is to be closed: the first in the list of a host, strangers or known ones, of an owner. The owner
-# is a reactor's number, or `loop_of`: control's loop, which has connections too.
+# The connection that is to be closed: the first in the list of a host, strangers or known ones, of a reactor.
 cdef struct Victim:
     int owner
     int known
     uint32_t host
 
 
-cdef inline int loop_of(const Shared *shared) noexcept nogil:
-    """Any thread. Control's loop as an owner."""
-    return shared.reactor_count
+cdef enum:
+    EXCESS_PARTS = 8  # of the limit: over one of them, nobody waits until another thread has closed the right one
+
+
+cdef inline int64_t excess(const Shared *shared, int kind) noexcept nogil:
+    """Any thread. Bytes over the limit; not positive where there are none."""
+    return load(&shared.totals[kind].held_bytes) - shared.limits.held_bytes_max[kind]
+
+
+cdef inline bint is_far_over(const Shared *shared, int kind) noexcept nogil:
+    """Any thread."""
+    return excess(shared, kind) > shared.limits.held_bytes_max[kind] // EXCESS_PARTS
 
 
 cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim) noexcept nogil

@@ -7,7 +7,7 @@
 - A connection that holds less than half of an even share is none of them: see `Limits.listed_bytes_min`. All such
   together hold less than half of the limit, so there is always another.
 
-Each reactor and control's loop publish for each host since when their first connection of it is without progress. The
+Each reactor publishes for each host since when their first connection of it is without progress. The
 thread that notices the excess closes its own connection if that is the one. Otherwise it asks the owner, who looks
 again before it closes: the published numbers may have changed, and too many connections must not go.
 """
@@ -18,19 +18,13 @@ from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT
 from rocketns._fast.connections.holders cimport HOSTS, KNOWN, STRANGERS
 from rocketns._fast.connections.messages cimport (
-    EXCESS, SHED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, Message, new_message, push
+    SHED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, Message, new_message
 )
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message
 
 cdef enum:
     CLOSED_AT_ONCE_MAX = 64  # the next turn goes on where that is not enough
-    EXCESS_PARTS = 8  # of the limit: over one of them, nobody waits until another thread has closed the right one
-
-
-cdef inline int64_t excess(const Shared *shared, int kind) noexcept nogil:
-    """Any thread. Bytes over the limit; not positive where there are none."""
-    return load(&shared.totals[kind].held_bytes) - shared.limits.held_bytes_max[kind]
 
 
 cdef uint32_t largest_host(const Shared *shared, int kind, int known) noexcept nogil:
@@ -50,7 +44,7 @@ cdef bint find_oldest(const Shared *shared, int kind, Victim *victim, uint32_t f
     cdef int64_t oldest_ms = 0, since_ms
     cdef uint32_t host
     cdef int each
-    for each in range(loop_of(shared) + 1):
+    for each in range(shared.reactor_count):
         if owner != ANY and owner != each:
             continue
         for host in range(first, end):
@@ -83,20 +77,12 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
     cdef Message *message
     if add(&shared.asked[kind], 1) != 1:
         return
-    message = new_message(EXCESS if owner == loop_of(shared) else SHED, 0)
+    message = new_message(SHED, 0)
     if message == NULL:
         store(&shared.asked[kind], 0)
         return
-    message.number, message.host = kind, HOSTS
-    if owner == loop_of(shared):
-        push(&shared.to_control, message)
-    else:
-        send_message(shared.reactors[owner], message)
-
-
-cdef inline bint is_far_over(const Shared *shared, int kind) noexcept nogil:
-    """Any thread."""
-    return excess(shared, kind) > shared.limits.held_bytes_max[kind] // EXCESS_PARTS
+    message.number = kind
+    send_message(shared.reactors[owner], message)
 
 
 cdef void shed(Reactor *reactor, int kind, Connection *connection) noexcept nogil:

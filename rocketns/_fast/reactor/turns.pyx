@@ -20,7 +20,6 @@ from rocketns._fast.connections.messages cimport (
 from rocketns._fast.connections.rates cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.deferred cimport next_due
-from rocketns._fast.reactor.host_turns cimport turn_host
 from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, input_memory, open_received, send_end
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of, must_wait
@@ -115,7 +114,7 @@ cdef bint send_to_control(
         connection.input_start = connection.input_size = connection.input_room = 0
     else:
         memcpy(message.data, frame, size)
-    message.size, message.number, message.host = size, is_beyond_rate, turn_host(connection)
+    message.size, message.number, message.host = size, is_beyond_rate, connection.host
     connection.in_flight += 1
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
@@ -285,7 +284,7 @@ cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
         connection.is_failed = True
         return
     connection.is_awaited = False
-    message.host = turn_host(connection)
+    message.host = connection.host
     push(&reactor.shared.to_control, message)
 
 

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from rocketns.admin.api.copies import copy_brokers
 from rocketns.admin.recent import Recent
-from rocketns.admin.view import Busy, View
+from rocketns.admin.view import Busy, ControlView
 
 PERIOD_S = 30.0
 SAMPLES_MAX = 120
@@ -37,46 +37,30 @@ class HistoryRow:
     connections: int
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What only grows, when it was ``at`` of the wall clock in ms."""
-
-    at: int
-    lookups: int
-    lookups_missed: int
-    registrations: int
-    heartbeats: int
-
-
-class History:
+class LastHour:
     """For the loop of the management port. ``rows``: the oldest first, SAMPLES_MAX at most."""
 
-    def __init__(self, view: View, recent: Recent) -> None:
+    def __init__(self, view: ControlView, recent: Recent) -> None:
         self.rows: deque[HistoryRow] = deque(maxlen=SAMPLES_MAX)
         self._view = view
         self._recent = recent
-        self._last = self._totals()
+        self._last = self._counters()
 
-    def _totals(self) -> Totals:
+    def _counters(self) -> tuple[int, ...]:
+        """What only grows: the time, and what rows count, in their order."""
         facts = self._view.facts
         found, missed = facts.reactors.lookups
-        return Totals(facts.now().epoch_ms, found + missed, missed, facts.registrations, self._recent.heartbeats)
+        return facts.now().epoch_ms, found + missed, missed, facts.registrations, self._recent.heartbeats
 
     async def sample(self) -> None:
         """One more row. Busy if control does not answer: then the next one is of a longer time."""
         brokers = (await self._view.copy(copy_brokers)).rows
-        before, now = self._last, self._totals()
-        self._last = now
+        before, self._last = self._last, self._counters()
+        ms, found, missed, taken, beats = (now - old for now, old in zip(self._last, before, strict=True))
+        late = sum(row.state == "late" for row in brokers)
+        connections = self._view.facts.reactors.connections
         self.rows.append(HistoryRow(
-            at=now.at,
-            seconds=max(0, round((now.at - before.at) / 1000)),
-            lookups=now.lookups - before.lookups,
-            lookups_missed=now.lookups_missed - before.lookups_missed,
-            registrations=now.registrations - before.registrations,
-            heartbeats=now.heartbeats - before.heartbeats,
-            brokers=len(brokers),
-            late=sum(row.state == "late" for row in brokers),
-            connections=self._view.facts.reactors.connections,
+            self._last[0], max(0, round(ms / 1000)), found, missed, taken, beats, len(brokers), late, connections
         ))  # fmt: skip
 
     async def follow(self, _: web.Application) -> AsyncIterator[None]:

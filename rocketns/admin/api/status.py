@@ -11,7 +11,7 @@ from rocketns.addresses import ANY_ADDRESS, bare, with_port
 from rocketns.admin.api.copies import copy_brokers, copy_missing
 from rocketns.admin.api.reasons import Own, SeenTables, assess, lost_brokers, worst
 from rocketns.admin.api.rows import StatusRow
-from rocketns.admin.api.tables import Source
+from rocketns.admin.api.tables import ApiSource
 from rocketns.config.properties import PREFIX
 from rocketns.server.facts.facts import Facts
 
@@ -22,7 +22,7 @@ def own_name(facts: Facts) -> str:
     return with_port(socket.gethostname() if bare(host) in ANY_ADDRESS else bare(host), int(port))
 
 
-async def read_status(source: Source) -> StatusRow:
+async def read_status(source: ApiSource) -> StatusRow:
     """Busy if control does not answer."""
     facts, recent = source.view.facts, source.recent
     brokers = await source.view.copy(copy_brokers)

@@ -10,10 +10,10 @@ from typing import Any
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.copies import limit_rows, property_rows
-from rocketns.admin.api.history import History, HistoryRow
+from rocketns.admin.api.history import HistoryRow, LastHour
 from rocketns.admin.api.paging import Filter
 from rocketns.admin.api.rows import (
-    BrokerRow,
+    BrokerStateRow,
     ClusterRow,
     ConnectionRow,
     DisagreementRow,
@@ -25,9 +25,10 @@ from rocketns.admin.api.rows import (
     SaidQueuesRow,
     SideRow,
     TopicRow,
+    ViewRow,
 )
 from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
-from rocketns.admin.view import Copier, View
+from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
@@ -39,14 +40,14 @@ _FOLLOWS = "topics that follow from this broker group; empty: only what follows 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ApiSource:
     """Where rows come from."""
 
-    view: View
+    view: ControlView
     recent: Recent
     wiped: Wiped
     refusing: Growing
-    history: History
+    history: LastHour
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,13 @@ class ApiTable:
     name: str
     meaning: str
     row: type
-    read: Callable[[Source], Awaitable[Sequence[Any]]]
+    read: Callable[[ApiSource], Awaitable[Sequence[Any]]]
     sorts: tuple[str, ...]
     filters: tuple[Filter, ...] = ()
-    finish: Callable[[Source, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
-    narrow: Mapping[str, Callable[[Source, Sequence[Any], str], Awaitable[Sequence[Any]]]] = field(default_factory=dict)
+    finish: Callable[[ApiSource, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
+    narrow: Mapping[str, Callable[[ApiSource, Sequence[Any], str], Awaitable[Sequence[Any]]]] = field(
+        default_factory=dict
+    )
 
     @property
     def columns(self) -> dict[str, str]:
@@ -93,28 +96,28 @@ def _equals(column: str, *choices: str) -> Filter:
     return Filter(java_name(column), f"exactly this {java_name(column)}", partial(_is, column), choices)
 
 
-def _copied(copier: Copier[Sequence[Any]]) -> Callable[[Source], Awaitable[Sequence[Any]]]:
+def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource], Awaitable[Sequence[Any]]]:
     """Reads what control copies."""
     return lambda source: source.view.copy(copier)
 
 
-async def _brokers(source: Source) -> Sequence[BrokerRow]:
+async def _brokers(source: ApiSource) -> Sequence[BrokerStateRow]:
     return (await source.view.copy(copies.copy_brokers)).rows
 
 
-async def _with_since(source: Source, rows: Sequence[BrokerRow]) -> Sequence[BrokerRow]:
+async def _with_since(source: ApiSource, rows: Sequence[BrokerStateRow]) -> Sequence[BrokerStateRow]:
     since = source.recent.since
     return [replace(row, since=since.get((row.cluster or "", row.address))) for row in rows]
 
 
-async def _clusters(source: Source) -> Sequence[ClusterRow]:
-    by_cluster: dict[str | None, list[BrokerRow]] = {}
+async def _clusters(source: ApiSource) -> Sequence[ClusterRow]:
+    by_cluster: dict[str | None, list[BrokerStateRow]] = {}
     for row in await _brokers(source):
         by_cluster.setdefault(row.cluster, []).append(row)
     return [_cluster_row(cluster, rows) for cluster, rows in by_cluster.items()]
 
 
-def _cluster_row(cluster: str | None, rows: list[BrokerRow]) -> ClusterRow:
+def _cluster_row(cluster: str | None, rows: list[BrokerStateRow]) -> ClusterRow:
     return ClusterRow(
         cluster=cluster,
         groups=len({row.broker for row in rows}),
@@ -125,7 +128,7 @@ def _cluster_row(cluster: str | None, rows: list[BrokerRow]) -> ClusterRow:
     )
 
 
-async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
+async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
     done: list[TopicRow] = []
     while len(done) < len(rows):
         entries = accumulate(row.brokers for row in rows[len(done) :])
@@ -135,7 +138,7 @@ async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[Top
     return done
 
 
-async def _of_broker(source: Source, rows: Sequence[TopicRow], broker: str) -> Sequence[TopicRow]:
+async def _of_broker(source: ApiSource, rows: Sequence[TopicRow], broker: str) -> Sequence[TopicRow]:
     """Control looks at ENTRIES_AT_ONCE topics at a time."""
     found: list[TopicRow] = []
     for at in range(0, len(rows), ENTRIES_AT_ONCE):
@@ -144,15 +147,15 @@ async def _of_broker(source: Source, rows: Sequence[TopicRow], broker: str) -> S
     return found
 
 
-async def _history(source: Source) -> Sequence[HistoryRow]:
+async def _history(source: ApiSource) -> Sequence[HistoryRow]:
     return tuple(source.history.rows)
 
 
-async def _events(source: Source) -> Sequence[EventRow]:
+async def _events(source: ApiSource) -> Sequence[EventRow]:
     return [event_row(one) for one in source.recent.events.copy()]
 
 
-async def _name_servers(source: Source) -> Sequence[NameServerRow]:
+async def _name_servers(source: ApiSource) -> Sequence[NameServerRow]:
     return [
         NameServerRow(
             one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
@@ -162,7 +165,7 @@ async def _name_servers(source: Source) -> Sequence[NameServerRow]:
     ]  # fmt: skip
 
 
-async def _disagreements(source: Source) -> Sequence[DisagreementRow]:
+async def _disagreements(source: ApiSource) -> Sequence[DisagreementRow]:
     return [
         DisagreementRow(
             str(one.kind), one.name, one.since_epoch_ms,
@@ -179,11 +182,11 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
-async def _config(source: Source) -> Sequence[PropertyRow]:
+async def _config(source: ApiSource) -> Sequence[PropertyRow]:
     return await source.view.look(property_rows)
 
 
-async def _limits(source: Source) -> Sequence[LimitRow]:
+async def _limits(source: ApiSource) -> Sequence[LimitRow]:
     return limit_rows(source.view.facts.configuration)
 
 
@@ -194,7 +197,7 @@ def _follows(text: str) -> Callable[[Any], bool]:
 TABLES = (
     ApiTable("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
           (_search("cluster"),)),
-    ApiTable("brokers", "Brokers of the routes", BrokerRow, _brokers,
+    ApiTable("brokers", "Brokers of the routes", BrokerStateRow, _brokers,
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
@@ -205,6 +208,8 @@ TABLES = (
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
           (_search("topic"), _equals("reason", *MissingReason))),
+    ApiTable("views", "Views: which addresses of brokers clients get", ViewRow, _copied(copies.copy_views),
+          ("view", "mapped", "unmapped", "lookups", "bytes"), (_search("view"),)),
     ApiTable("kv", "Items of the KV configuration", KvRow, _copied(copies.copy_kv), ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
     ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),

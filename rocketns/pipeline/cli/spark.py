@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from rocketns.extras import install_command
 from rocketns.languages import N_
 from rocketns.pipeline.cli.collecting import Progress
 from rocketns.pipeline.contract.exits import BadInput
@@ -42,10 +43,7 @@ SHORT_BYTES = 512 << 20
 QUIET = {"spark.log.level": "ERROR"}
 # Where Hadoop's configuration or spark-submit may name another file system for paths without one.
 PLACES_ELSEWHERE = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")
-# pip takes the extra from the rocketns that is installed, also if no index has it.
-MISSING_EXTRA = N_(
-    "%(module)s is not installed, and the audit needs it. Install it with: pip install 'rocketns[spark]'"
-)
+MISSING_EXTRA = N_("%(module)s is not installed, and the audit needs it. Install it with: %(command)s")
 NEEDED = ("pyspark", "pyarrow")
 MISSING_JAVA = N_(
     "Spark needs a Java runtime, version %(version)s or newer, and %(found)s. Install one (Debian, Ubuntu: apt-get "
@@ -127,7 +125,7 @@ def check_extra() -> None:
         try:
             __import__(module)
         except ImportError as error:
-            raise BadInput(_(MISSING_EXTRA) % {"module": module}) from error
+            raise BadInput(_(MISSING_EXTRA) % {"module": module, "command": install_command("spark")}) from error
 
 
 def check_java() -> None:

@@ -126,7 +126,7 @@ class Answering:
         if pick_up_route(context.tables, context.configuration.namesrv, topic) is not None:
             return False
         request = replace(request, data=None)  # it would hold its whole frame while it waits
-        return self._deferred.defer(epoch, connection.place[0], partial(self._process_late, connection, request))
+        return self._deferred.defer(epoch, connection.host, partial(self._process_late, connection, request))
 
     def _process_late(self, connection: Connection, request: RemotingCommand) -> None:
         self._process(connection, request)
@@ -177,7 +177,7 @@ class Answering:
             connection.flush()
 
         seen = self._context.view_of(request, connection)
-        self._product.ask(request, connection, answer, None if seen is None else seen.show)
+        self._product.ask(request, connection.host, answer, None if seen is None else seen.show)
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()

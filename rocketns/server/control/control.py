@@ -9,7 +9,6 @@ from operator import attrgetter
 
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.config import Configuration
-from rocketns.config.limits import HOST_PARTS
 from rocketns.errors import SystemBusy
 from rocketns.processor.requests import REQUESTS
 from rocketns.routeinfo.connection import Connection
@@ -20,7 +19,6 @@ from rocketns.server.control.answering import BEYOND_RATE, OVERLOAD, Answering
 from rocketns.server.control.housekeeping import BrokerHousekeeping
 from rocketns.server.control.measures import Measures, SlowTurns
 from rocketns.server.requests.deferred_lookups import DeferredLookups
-from rocketns.server.requests.holders import TOO_MUCH_UNFINISHED, Bounds
 from rocketns.server.requests.inbox import ANY_SIZE, FRAME_COST_BYTES, Inbox, Waiting, waiting_bytes_max
 from rocketns.server.requests.parked import Gate, Parked
 from rocketns.server.requests.peek import UNKNOWN, request_code
@@ -42,7 +40,7 @@ class Control:
 
     def __init__(
         self, configuration: Configuration, clock: Clock, answering: Answering, housekeeping: BrokerHousekeeping,
-        deferred: DeferredLookups, reactors: Reactors | None,
+        deferred: DeferredLookups, reactors: Reactors,
     ) -> None:  # fmt: skip
         limits = configuration.limits
         self._clock = clock
@@ -52,13 +50,8 @@ class Control:
         self._reactors = reactors
         self._turn_requests_max = limits.turn_requests_max
         self._waiting_bytes_max = waiting_bytes_max(limits)
-        self._inbox: Inbox[Connection] = Inbox(
-            configuration.namesrv, limits.incoming_bytes_max, attrgetter("place"), self._give_up,
-            attrgetter("is_known"),
-        )  # fmt: skip
-        parked_max = limits.incoming_bytes_max // 4
-        bounds = Bounds(parked_max, parked_max // HOST_PARTS, limits.listed_bytes_min(parked_max))
-        self._parked = Parked(bounds, lambda: clock.now().ms)
+        self._inbox: Inbox[Connection] = Inbox(configuration.namesrv, attrgetter("host"), attrgetter("is_known"))
+        self._parked = Parked(limits.incoming_bytes_max // 4)
         self._turn_is_due = False
         self._stopped = False
         self._gate = Gate()
@@ -177,8 +170,7 @@ class Control:
             self._end_turn(began_ns, after_ns)
 
     def _end_turn(self, began_ns: int, after_ns: int) -> None:
-        if self._reactors is not None:
-            self._reactors.next_epoch()
+        self._reactors.next_epoch()
         self._deferred.answer_due()
         now_ns = self._clock.spent_ns()
         self.slow_turns.end(now_ns - began_ns, now_ns - after_ns, now_ns)
@@ -227,7 +219,7 @@ class Control:
 
     @property
     def _reactors_are_behind(self) -> bool:
-        return self._reactors is not None and self._reactors.replied_bytes > REPLIED_BYTES_MAX
+        return self._reactors.replied_bytes > REPLIED_BYTES_MAX
 
     def _serve(self, connection: Connection, waiting: Waiting) -> None:
         waiting.release_once()
@@ -240,7 +232,7 @@ class Control:
 
     def _end_epoch(self, waiting: Waiting) -> None:
         """No lookup waits for the effect of this frame."""
-        if waiting.epoch and self._reactors is not None:
+        if waiting.epoch:
             self._reactors.end_frame(waiting.epoch)
             waiting.epoch = 0
 
@@ -269,11 +261,6 @@ class Control:
         connection.abort(
             Cause.CHANNEL_CLOSE, "too many bytes of its requests wait, because it does not read its answers"
         )
-
-    def _give_up(self, connection: Connection) -> None:
-        """Close a connection whose refused requests still hold too many bytes."""
-        self._drop(connection)
-        connection.abort(Cause.CHANNEL_CLOSE, TOO_MUCH_UNFINISHED)
 
     def _drop(self, connection: Connection, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> None:
         for waiting in self._inbox.drop(connection, keeps, kept_bytes_max):

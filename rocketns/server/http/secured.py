@@ -73,14 +73,13 @@ class Secured(asyncio.BufferedProtocol):
         self._plain = bytearray()  # that the protocol above has no room for
         self._waits_for_turn = self._waits_above = self._waits_for_peer = False
         self._transport: SecuredTransport | None = None
-        self.place = ("", "")
+        self.host = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         peer = transport.get_extra_info("peername")
         if peer:
-            host = host_of(f"{peer[0]}:{peer[1]}")
-            self.place = host, host
+            self.host = host_of(f"{peer[0]}:{peer[1]}")
         context = self._port.contexts.context
         if context is None:  # it never was usable
             transport.abort()

@@ -31,22 +31,16 @@ def call_later(delay_s: float, step: Callable[[], None]) -> None:
 
 
 class MissingWatch:
-    """Control only, but for ``asked.missing``, a number. ``call_later`` runs a function after so many seconds.
-
-    ``trusts_announced``: addresses of PROXY headers come from trusted proxies only. Else anybody can announce any
-    address, and the host of a connection is that of its socket.
-    """
+    """Control only, but for ``asked.missing``, a number. ``call_later`` runs a function after so many seconds."""
 
     def __init__(
-        self, tables: RouteTables, clock: Clock, call_later: Callable[[float, Callable[[], None]], None] = call_later,
-        *, trusts_announced: bool = False,
-    ) -> None:  # fmt: skip
+        self, tables: RouteTables, clock: Clock, call_later: Callable[[float, Callable[[], None]], None] = call_later
+    ) -> None:
         self.asked = AskedTopics()
         self._drain: Callable[[], Iterable[Counted]] = tuple
         self._tables = tables
         self._clock = clock
         self._call_later = call_later
-        self._trusts_announced = trusts_announced
         self._lines = Lines(tables)
         self._searched: Asked | None = None
         self._search: Generator[None, None, tuple[str, ...]] | None = None
@@ -60,8 +54,7 @@ class MissingWatch:
     def note(self, topic: str | None, peer: Connection, now: Now) -> None:
         """A lookup that control answered found no route."""
         if topic and topic not in PROBED:
-            owner = peer.place[1 if self._trusts_announced else 0]
-            self.asked.note(topic, 1, Peer(peer.place[1], peer.address), owner, now)
+            self.asked.note(topic, 1, Peer(peer.host, peer.address), peer.host, now)
 
     def tick(self) -> None:
         """Each second."""

@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
@@ -18,7 +18,6 @@ from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
-from rocketns.server.requests.largest import LargestByHost
 
 log = logging.getLogger("rocketns.product")
 
@@ -56,11 +55,11 @@ class ProductEnvironment:
         self._addresses = addresses
         self._serialize_type = serialize_type
         self._version = version
-        self._waiting: Line[_Lookup] = Line(LOOKUPS_MAX)
+        self._waiting: HostQueue[_Lookup] = HostQueue(LOOKUPS_MAX)
         self._sent: set[asyncio.Task[None]] = set()
         self._lines = LogLimiter(LOG_EVERY_S)
 
-    def ask(self, command: RemotingCommand, asker: Asker, answer: Answer, show: Show | None = None) -> None:
+    def ask(self, command: RemotingCommand, host: str, answer: Answer, show: Show | None = None) -> None:
         """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later.
 
         ``show`` changes the addresses of the route to those that the asker gets.
@@ -69,7 +68,7 @@ class ProductEnvironment:
         if topic is None or not self._addresses or _is_too_large(command):
             answer(None)
             return
-        given_up = self._waiting.put(asker, _Lookup(topic, command, answer, show))
+        given_up = self._waiting.put(host, _Lookup(topic, command, answer, show))
         if given_up is not None:
             given_up.answer(None)
         self._send()
@@ -129,64 +128,36 @@ def _is_too_large(command: RemotingCommand) -> bool:
     return sum(len(key) + len(value or "") for key, value in fields.items()) > LOOKUP_CHARACTERS_MAX
 
 
-class Asker(Protocol):
-    """A connection that something waits for. ``place`` begins with the socket's host, which nobody can announce."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def place(self) -> tuple[str, str]: ...
-
-
-class Line(Generic[Item]):
-    """At most ``most`` items. When there are more, who has the most of the host with the most gives up its newest.
-
-    Hosts take turns, and the connections of each host.
-    """
+class HostQueue(Generic[Item]):
+    """At most ``most`` items. When there are more, the host with the most gives up its newest. Hosts take turns."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._hosts: dict[str, dict[Asker, deque[Item]]] = {}  # in the order of their turns
-        self._counts: LargestByHost[Asker] = LargestByHost()
+        self._size = 0
+        self._hosts: dict[str, deque[Item]] = {}  # in the order of their turns
 
-    def put(self, asker: Asker, item: Item) -> Item | None:
+    def put(self, host: str, item: Item) -> Item | None:
         """Add an item. Returns the one that is given up, which may be this one."""
-        self._hosts.setdefault(asker.place[0], {}).setdefault(asker, deque()).append(item)
-        self._count(asker)
-        if self._counts.hosts.total <= self._most:
+        own = self._hosts.setdefault(host, deque())
+        own.append(item)
+        self._size += 1
+        if self._size <= self._most:
             return None
-        longest = self._longest(asker)
-        given_up = self._hosts[longest.place[0]][longest].pop()
-        self._count(longest)
-        return given_up
+        most = max(map(len, self._hosts.values()))
+        longest = host if len(own) == most else next(name for name, items in self._hosts.items() if len(items) == most)
+        return self._remove(longest, self._hosts[longest].pop)
 
     def take(self) -> Item | None:
-        """The oldest item of the connection whose turn it is. None: there is none."""
-        for host, askers in self._hosts.items():
-            asker = next(iter(askers))
-            items = askers[asker] = askers.pop(asker)
-            self._hosts[host] = self._hosts.pop(host)
-            item = items.popleft()
-            self._count(asker)
-            return item
-        return None
+        """The oldest item of the host whose turn it is. None: there is none."""
+        if not self._hosts:
+            return None
+        host = next(iter(self._hosts))
+        items = self._hosts[host] = self._hosts.pop(host)
+        return self._remove(host, items.popleft)
 
-    def _longest(self, asker: Asker) -> Asker:
-        """Who has the most, among equals ``asker``."""
-        own = asker.place[0]
-        host, most = self._counts.hosts.largest()
-        if host is None or self._counts.hosts.bytes_of(own) >= most:
-            host = own
-        longest, most = self._counts.largest_of(host)
-        is_own = host == own and len(self._hosts[own][asker]) >= most
-        return asker if is_own or longest is None else longest
-
-    def _count(self, asker: Asker) -> None:
-        host = asker.place[0]
-        count = len(self._hosts[host][asker])
-        self._counts.hold(asker, host, count)
-        if count:
-            return
-        del self._hosts[host][asker]
+    def _remove(self, host: str, remove: Callable[[], Item]) -> Item:
+        item = remove()
+        self._size -= 1
         if not self._hosts[host]:
             del self._hosts[host]
+        return item

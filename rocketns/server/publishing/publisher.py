@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, assert_never
 
 from rocketns._fast.access.networks import Networks
@@ -127,6 +128,24 @@ class Publisher:
             and cluster is not None
             and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
         )
+
+
+class ViewCounts:
+    """Lookups by view. Reactors count by its number, which another file may change."""
+
+    def __init__(self, read: Callable[[], list[int]]) -> None:
+        self._read = read
+        self._since: tuple[dict[str, int], list[int]] = {}, read()  # totals by name, and the counts of that moment
+
+    def totals(self, views: Views) -> dict[str, int]:
+        """Since the start, by the name of the view. Any thread."""
+        before, base = self._since
+        counted = zip(views, self._read(), base, strict=False)
+        return {view.name: before.get(view.name, 0) + now - then for view, now, then in counted}
+
+    def renumber(self, former: Views) -> None:
+        """Control only. Other views are in force from now on; ``former`` were before."""
+        self._since = self.totals(former), self._read()
 
 
 class SlotDigests:

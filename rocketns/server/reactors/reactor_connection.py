@@ -8,11 +8,14 @@ from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.routeinfo.events import Cause
-from rocketns.server.requests.holders import STALLED_ANSWERS, STALLED_FRAME, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT
 from rocketns.server.requests.traffic import Traffic
 
 log = logging.getLogger("rocketns.reactors")
 
+TOO_MUCH_UNFINISHED = "over the limit for unfinished frames (incomingBytesMax), and this connection is the first to go"
+TOO_MUCH_UNSENT = "over the limit for unsent answers (outgoingBytesTotalMax), and this connection is the first to go"
+STALLED_FRAME = "too little of its unfinished frame came (progressSeconds)"
+STALLED_ANSWERS = "too little of its unsent answers was taken (progressSeconds)"
 UNTRUSTED = "a PROXY header from an address that is not in rocketns.trustedProxies"
 STALLED_HANDSHAKE = "its TLS handshake, or its PROXY header, did not end within 10 s"
 # Answers are joined and sent at the end of a turn, or as soon as there are so many bytes.
@@ -51,11 +54,10 @@ class ReactorConnection(Traffic):
 
     def __init__(
         self, reactors: Reactors, number: int, host_number: int, address: str, high_water_bytes: int,
-        since_epoch_ms: int, socket_host: str | None = None, *, is_tls: bool = False,
+        since_epoch_ms: int, host: str | None = None, *, is_tls: bool = False, is_announced: bool = False,
     ) -> None:  # fmt: skip
-        """``host_number`` is the reactors' own. ``socket_host``: where the address is announced."""
-        host = host_of(address)
-        super().__init__(since_epoch_ms, (socket_host or host, host), is_announced=socket_host is not None)
+        """``host_number`` is the reactors' own. ``host``: if it is not the address's."""
+        super().__init__(since_epoch_ms, host or host_of(address), is_announced=is_announced)
         self._reactors = reactors
         self._number = number
         self._host_number = host_number

@@ -20,7 +20,6 @@ from rocketns.logtext import LogLimiter
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
-from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
 from rocketns.server.missing.asked import Counted, Peer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
@@ -75,16 +74,16 @@ class ReactorTransport:
 
     def __init__(
         self, configuration: Configuration, reactors: Reactors, control: Control, clock: Clock,
-        totals: Totals, tls: TlsContexts,
+        tls: TlsContexts,
     ) -> None:  # fmt: skip
         self._netty = configuration.netty
+        self._trusts_announced = bool(configuration.access.proxies)
         self._progress_ms_max = configuration.limits.progress_seconds * 1000
         self._reactors = reactors
         self._control = control
         self._clock = clock
         self._tls = tls
         self.proxies = RefusedProxies()
-        self._totals = totals
         self._high_water_bytes = configuration.netty.water_marks[1]
         self._connections: dict[int, ReactorConnection] = {}
         self._threads = [
@@ -161,8 +160,8 @@ class ReactorTransport:
         self.opened_with_tls += is_tls
         self.open_with_tls += is_tls
         connection = self._connections[number] = ReactorConnection(
-            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms, socket_host,
-            is_tls=is_tls,
+            self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms,
+            None if self._trusts_announced else socket_host, is_tls=is_tls, is_announced=socket_host is not None,
         )  # fmt: skip
         connection.listener = listener
         connection.peer_names = names_in(certificate) if certificate else ()
@@ -181,9 +180,6 @@ class ReactorTransport:
     def looked_up(self, number: int, language: int, version: int) -> None:
         self._connections[number].note_sender(LANGUAGES.get(language, OTHER), version)
 
-    def too_much_held(self, kind: int) -> None:
-        self._totals.enforce_limit(kind)
-
     def refused(self, ending: int, address: str, reason: str) -> None:
         """A connection ended before its first frame."""
         self.endings[ending] += 1
@@ -201,7 +197,7 @@ class ReactorTransport:
         for topic, lookups, number, address, owner in self._reactors.drain_missing():
             connection = self._connections.get(number)  # it may have gone
             if connection is not None:
-                yield topic, lookups, Peer(connection.place[1], connection.address), owner
+                yield topic, lookups, Peer(connection.host, connection.address), owner
             else:
                 yield topic, lookups, None if address is None else _gone(address), owner
 

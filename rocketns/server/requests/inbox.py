@@ -1,13 +1,11 @@
 """The undecoded frames that wait for control, by connection.
 
-The frames of a connection are taken in their order. Hosts take turns by the time that each has cost control so far, and
-so do the connections of a host (`Turns`). So a peer waits for its own requests, and more connections give a host no
-more time. The host is that of the socket: a PROXY header, which any peer can send, gives turns only within it.
+The frames of a connection are taken in their order. Hosts take turns by the time that they cost control, and so do
+the connections of a host (`HostTurns`). So a peer waits for its own requests.
 
 Java has a bounded queue for each of its two thread pools, for route lookups and for the rest. A frame whose queue is
 full is refused: it waits for its turn like any other, and is then answered with OVERLOAD. A full queue still takes the
-first request of each connection. Over the limit of bytes frames are refused: of the host that holds the most, and there
-of the connection that holds the most. Those of registered brokers come last, up to half of the limit.
+first request of each connection. Bytes are bounded by the reactors, which hand over no more.
 """
 
 from __future__ import annotations
@@ -20,9 +18,7 @@ from typing import Generic, TypeVar
 
 from rocketns.config import Limits, NamesrvConfig
 from rocketns.server.requests import peek
-from rocketns.server.requests.host_turns import HostTurns
-from rocketns.server.requests.largest import LargestByHost
-from rocketns.server.requests.turns import Turns
+from rocketns.server.requests.turns import HostTurns
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -30,15 +26,6 @@ ANY_SIZE = sys.maxsize
 FRAME_COST_BYTES = 256  # added to the bytes of each waiting frame, as in the reactors
 # Bytes of waiting frames. Beyond it a connection is read only while none of its frames waits.
 WAITING_BYTES_MAX = 8 * 1024 * 1024
-# Only connections whose frames hold so much are compared when there are too many bytes.
-COMPARED_BYTES = 4 * 1024
-# A connection that still holds so much when its frames are refused is closed.
-LARGE_BYTES = 64 * 1024
-# The expected cost of a request. It decides only the order within a round: the measured cost is charged.
-REQUEST_COST_NS = 20_000
-BYTE_COST_NS = 4
-# The length of a connection's turn.
-QUANTUM_NS = 200_000
 
 
 def waiting_bytes_max(limits: Limits) -> int:
@@ -76,50 +63,34 @@ class Waiting:
             self.release = None
 
 
-class _Line(Generic[Key]):
+class _Line:
     """The waiting frames of a connection, and their number in Java's queue for the rest [0] and for lookups [1]."""
 
-    __slots__ = ("bytes", "frames", "host", "is_known", "key", "owed_ns", "place", "queued", "turns")
+    __slots__ = ("frames", "host", "is_known", "queued")
 
-    def __init__(self, key: Key, place: tuple[str, str], is_known: bool, turns: HostTurns[Key]) -> None:
-        self.key = key
-        self.place = place
-        self.host = place[0]
+    def __init__(self, host: str, is_known: bool) -> None:
+        self.host = host
         self.is_known = is_known
-        self.turns = turns
         self.frames: deque[Waiting] = deque()
         self.queued = [0, 0]
-        self.bytes = 0
-        self.owed_ns = 0
-
-    def want_turn(self) -> None:
-        """Queue the connection for a turn, when its first frame arrives."""
-        self.turns.want(self.key, self.place, REQUEST_COST_NS + BYTE_COST_NS * self.frames[0].size)
 
 
 class Inbox(Generic[Key]):
-    """Holds ``bytes_max``, whatever room the queues have.
+    """``host_of`` gives the host of a connection, ``is_known`` whether a broker registered from it.
 
-    ``place_of`` gives a connection's socket host, and the host that it announced or that of the socket again.
-    ``give_up`` is called with a connection whose refused frames hold too much. It must `drop` them.
+    ``bytes`` are those of all frames that wait.
     """
 
     def __init__(
-        self, config: NamesrvConfig, bytes_max: int, place_of: Callable[[Key], tuple[str, str]],
-        give_up: Callable[[Key], object], is_known: Callable[[Key], bool] = lambda _: False,
-    ) -> None:  # fmt: skip
+        self, config: NamesrvConfig, host_of: Callable[[Key], str], is_known: Callable[[Key], bool] = lambda _: False
+    ) -> None:
         self._capacities = (config.default_thread_pool_queue_capacity, config.client_request_thread_pool_queue_capacity)
         self._queued = [0, 0]
-        self._bytes_max = bytes_max
-        self._place_of = place_of
-        self._give_up = give_up
+        self._host_of = host_of
         self._is_known = is_known
-        self._lines: dict[Key, _Line[Key]] = {}
-        self._compared: tuple[LargestByHost[Key], LargestByHost[Key]] = (LargestByHost(), LargestByHost())
-        self._turns: Turns[Key] = Turns()
-        self._serving: Key | None = None
-        self._is_taken = False
-        self._spent_ns = 0
+        self._lines: dict[Key, _Line] = {}
+        self._turns: HostTurns[Key] = HostTurns()
+        self._served: tuple[Key, _Line] | None = None
         self._size = 0
         self.bytes = 0
 
@@ -132,75 +103,49 @@ class Inbox(Generic[Key]):
         *, is_beyond_rate: bool = False, epoch: int = 0,
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
-        line, is_new = self._line_of(key)
+        line = self._line_of(key)
         waiting = Waiting(frame, len(frame), peek.seems_lookup(frame), False, release, take, is_beyond_rate, epoch)
         if is_beyond_rate or not self._has_place(line, waiting):
             waiting.refuse()
-        has_room = self._make_room(line, len(waiting.frame))
-        if not has_room:
-            waiting.refuse()
         self._count(line, waiting, 1)
         line.frames.append(waiting)
-        if is_new:
-            line.want_turn()
-        if not has_room and len(waiting.frame) > peek.HEADER_BYTES_MAX:
-            self._give_up(key)
         return not waiting.is_refused
 
     def put_back(self, key: Key, frames: list[Waiting]) -> None:
         """Frames that were taken wait again, before the frames that came after them."""
-        line, is_new = self._line_of(key)
+        line = self._line_of(key)
         for waiting in frames:
             self._count(line, waiting, 1)
         line.frames.extendleft(reversed(frames))
-        if is_new:
-            line.want_turn()
 
     def owe(self, key: Key, cost_ns: int) -> None:
-        """Charge work outside of the turns to a connection whose frames wait. It counts with its next turn."""
-        self._lines[key].owed_ns += cost_ns
+        """Charge work outside of the turns to a connection whose frames wait."""
+        line = self._lines[key]
+        self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
 
-    def _line_of(self, key: Key) -> tuple[_Line[Key], bool]:
-        """The connection's line, and whether it is new: then it does not want a turn yet."""
+    def _line_of(self, key: Key) -> _Line:
+        """The connection's line; a new one wants turns."""
         line = self._lines.get(key)
-        if line is not None:
-            return line, False
-        is_known = self._is_known(key)
-        line = self._lines[key] = _Line(key, self._place_of(key), is_known, self._turns.of(is_known))
-        return line, True
+        if line is None:
+            line = self._lines[key] = _Line(self._host_of(key), self._is_known(key))
+            self._turns.want(key, line.host, is_known=line.is_known)
+        return line
 
     def take(self) -> tuple[Key, Waiting]:
-        """The frame whose turn it is. Call `charge` after serving it."""
-        key = self._serving
-        if key is None:
-            key = self._serving = self._turns.next()
-            self._spent_ns = 0
+        """The frame whose turn it is. Call `charge` after serving it. IndexError if none waits."""
+        key = self._turns.next()
         line = self._lines[key]
         waiting = line.frames.popleft()
         self._count(line, waiting, -1)
-        self._is_taken = True
+        self._served = key, line
+        self._leave_if_empty(key, line)
         return key, waiting
 
     def charge(self, cost_ns: int) -> None:
         """Charge the cost of the frame that was taken last."""
-        self._spent_ns += cost_ns
-        self._is_taken = False
-        key = self._serving
-        if key is not None and (self._spent_ns >= QUANTUM_NS or not self._lines[key].frames):
-            self._settle(key)
-
-    def _settle(self, key: Key) -> None:
-        """The turn of a connection is over."""
-        line = self._lines[key]
-        self._serving = None
-        cost_ns, line.owed_ns = self._spent_ns + line.owed_ns, 0
-        if line.frames:
-            line.turns.charge(key, line.place, cost_ns, True)
-            line.want_turn()
-        else:
-            del self._lines[key]
-            line.turns.charge(key, line.place, cost_ns)
-        self._turns.charge(line.is_known, cost_ns)
+        if self._served is not None:
+            key, line = self._served
+            self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
 
     def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[Waiting]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
@@ -215,56 +160,21 @@ class Inbox(Generic[Key]):
             else:
                 dropped.append(waiting)
                 self._count(line, waiting, -1)
-        if not line.frames and key != self._serving:
-            del self._lines[key]
-            line.turns.withdraw(key, line.place)
-        elif not line.frames and not self._is_taken:
-            self._settle(key)
+        self._leave_if_empty(key, line)
         return dropped
 
-    def _has_place(self, line: _Line[Key], waiting: Waiting) -> bool:
+    def _leave_if_empty(self, key: Key, line: _Line) -> None:
+        if not line.frames:
+            del self._lines[key]
+            self._turns.withdraw(key)
+
+    def _has_place(self, line: _Line, waiting: Waiting) -> bool:
         queue = waiting.is_lookup
         return not line.queued[queue] or self._queued[queue] < self._capacities[queue]
 
-    def _make_room(self, line: _Line[Key], size: int) -> bool:
-        """Refuse frames of those that hold more. False if this connection's are to be refused."""
-        while self.bytes + size > self._bytes_max:
-            largest = self._to_refuse(line, size)
-            if largest is None:
-                return False
-            self._refuse_all(largest)
-        return True
-
-    def _to_refuse(self, line: _Line[Key], size: int) -> Key | None:
-        """The key whose frames are refused if this connection adds so many bytes. None: its own are."""
-        is_known = self._compared[True].hosts.total > self._bytes_max // 2
-        compared = self._compared[is_known]
-        host, most = compared.hosts.largest()
-        is_among = line.is_known == is_known
-        if is_among and compared.hosts.bytes_of(line.host) + size >= most:
-            host = line.host
-        key, most = (None, 0) if host is None else compared.largest_of(host)
-        is_own = is_among and host == line.host and most <= line.bytes + size
-        return None if is_own else key
-
-    def _refuse_all(self, key: Key) -> None:
-        line = self._lines[key]
-        before = line.bytes
-        for waiting in line.frames:
-            self._count(line, waiting, -1)
-            waiting.refuse()
-            self._count(line, waiting, 1)
-        if line.bytes >= LARGE_BYTES or line.bytes == before:
-            self._give_up(key)
-
-    def _count(self, line: _Line[Key], waiting: Waiting, step: int) -> None:
-        size = step * len(waiting.frame)
+    def _count(self, line: _Line, waiting: Waiting, step: int) -> None:
         self._size += step
-        self.bytes += size
-        line.bytes += size
-        if line.bytes >= COMPARED_BYTES or line.bytes - size >= COMPARED_BYTES:
-            compared = self._compared[line.is_known]
-            compared.hold(line.key, line.host, line.bytes if line.bytes >= COMPARED_BYTES else 0)
+        self.bytes += step * len(waiting.frame)
         if not waiting.is_refused:
             line.queued[waiting.is_lookup] += step
             self._queued[waiting.is_lookup] += step

@@ -7,13 +7,13 @@ class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
     __slots__ = (
-        "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "place", "received",
+        "host", "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "received",
         "since_epoch_ms", "standing", "version",
     )  # fmt: skip
 
-    def __init__(self, since_epoch_ms: int, place: tuple[str, str], *, is_announced: bool = False) -> None:
-        """``place``: the socket's host, and the announced one or that of the socket again."""
-        self.place = place
+    def __init__(self, since_epoch_ms: int, host: str, *, is_announced: bool = False) -> None:
+        """``host``: whose bytes, turns and rates the connection's are."""
+        self.host = host
         self.is_announced = is_announced
         self.listener = 0
         self.since_epoch_ms = since_epoch_ms
@@ -24,10 +24,6 @@ class Traffic:
         self.version: int | None = None
         self.peer_names: tuple[str, ...] = ()
         self.standing: object | None = None
-
-    @property
-    def host(self) -> str:
-        return self.place[1]
 
     @property
     def requests(self) -> int:

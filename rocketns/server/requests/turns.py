@@ -1,51 +1,131 @@
-"""Whose turn it is: a connection of a registered broker, or a stranger's.
+"""Whose turn it is: registered brokers and strangers in turn, the hosts of each, and the connections of each host.
 
-While both want turns, each of the two kinds has half of the time. So a broker waits for other brokers, and for one turn
-of all strangers, however many they are; and strangers who register take nothing of the other half. Of a kind hosts take
-turns.
+Deficit round robin (Shreedhar and Varghese, 1995) by measured time. A turn lasts QUANTUM_NS. What it took beyond that
+is carried over as debt, and paid with later turns. So a broker waits for other brokers and for one turn of all
+strangers, a host for one turn of each other host, and more connections give a host no more time.
 """
 
 from __future__ import annotations
 
-from typing import Generic
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
-from rocketns.server.requests.host_turns import HostTurns
-from rocketns.server.requests.shares import Key
+Key = TypeVar("Key", bound=Hashable)
+
+QUANTUM_NS = 200_000
 
 
-class Turns(Generic[Key]):
-    """A key wants its turns, or withdraws, in `of` its kind."""
+class RoundRobin(Generic[Key]):
+    """``wanting``: the keys that want a turn. Others only read it.
 
-    __slots__ = ("_ahead_ns", "_known", "_strangers")
+    A newcomer is served before those that have had turns, by turns with them. Who leaves and comes back is no newcomer
+    before all others had a turn. While nobody wants a turn, debts are forgotten: nobody is waited for.
+    """
+
+    __slots__ = ("_debts", "_is_ring_next", "_new", "_ring", "wanting")
 
     def __init__(self) -> None:
-        self._known: HostTurns[Key] = HostTurns()
-        self._strangers: HostTurns[Key] = HostTurns()
-        self._ahead_ns = 0  # what known keys have cost more than strangers, and these wait for
+        self.wanting: dict[Key, None] = {}
+        self._debts: dict[Key, int] = {}  # of all keys in `_new` and `_ring`, also of some that left
+        self._new: deque[Key] = deque()
+        self._ring: deque[Key] = deque()
+        self._is_ring_next = False
 
-    def of(self, is_known: bool) -> HostTurns[Key]:
-        """The turns of known keys, or of strangers."""
-        return self._known if is_known else self._strangers
+    def want(self, key: Key) -> None:
+        """The key wants turns, until `withdraw`."""
+        self.wanting[key] = None
+        if key not in self._debts:
+            self._debts[key] = 0
+            self._new.append(key)
+
+    def withdraw(self, key: Key) -> None:
+        """The key wants no more turns. Its debt stays while others want theirs."""
+        self.wanting.pop(key, None)
+        if not self.wanting:
+            self._debts.clear()
+            self._new.clear()
+            self._ring.clear()
+
+    def next(self) -> Key:
+        """The key whose turn it is. IndexError if nobody wants one.
+
+        Each step serves a key, removes one, or pays QUANTUM_NS of what was spent: so steps cost little beside turns.
+        """
+        if not self.wanting:
+            raise IndexError
+        while True:
+            is_ring = bool(self._ring) and (self._is_ring_next or not self._new)
+            queue = self._ring if is_ring else self._new
+            key = queue[0]
+            debt = self._debts[key]
+            if debt <= 0 and key in self.wanting:
+                return key
+            queue.popleft()
+            self._is_ring_next = not is_ring
+            if debt > 0:
+                self._debts[key] = debt - QUANTUM_NS
+            if debt > 0 or not is_ring:
+                self._ring.append(key)
+            else:
+                del self._debts[key]
+
+    def charge(self, key: Key, cost_ns: int) -> None:
+        """The key has had so much time."""
+        if key in self._debts:
+            self._debts[key] += cost_ns
+        elif self.wanting:
+            self._debts[key] = cost_ns
+            self._ring.append(key)
+
+
+class HostTurns(Generic[Key]):
+    """A key is mostly a connection. Each is of a host, and a registered broker's or not."""
+
+    __slots__ = ("_accounts", "_hosts", "_keys", "_kinds")
+
+    def __init__(self) -> None:
+        self._accounts: dict[Key, tuple[bool, str]] = {}  # of those that want turns
+        self._kinds: RoundRobin[bool] = RoundRobin()
+        self._hosts: dict[bool, RoundRobin[str]] = {True: RoundRobin(), False: RoundRobin()}
+        self._keys: dict[tuple[bool, str], RoundRobin[Key]] = {}  # of hosts that want turns
+
+    def __len__(self) -> int:
+        return len(self._accounts)
+
+    def want(self, key: Key, host: str, *, is_known: bool = False) -> None:
+        """The key wants turns, until `withdraw`."""
+        if key in self._accounts:
+            return
+        account = self._accounts[key] = is_known, host
+        keys = self._keys.get(account)
+        if keys is None:
+            keys = self._keys[account] = RoundRobin()
+            self._hosts[is_known].want(host)
+            self._kinds.want(is_known)
+        keys.want(key)
+
+    def withdraw(self, key: Key) -> None:
+        """The key wants no more turns."""
+        account = self._accounts.pop(key, None)
+        if account is None:
+            return
+        is_known, host = account
+        self._keys[account].withdraw(key)
+        if not self._keys[account].wanting:
+            del self._keys[account]
+            self._hosts[is_known].withdraw(host)
+            if not self._hosts[is_known].wanting:
+                self._kinds.withdraw(is_known)
 
     def next(self) -> Key:
         """The key whose turn it is. Call `charge` when the turn is over. IndexError if no key wants one."""
-        known, strangers = self._known, self._strangers
-        if not known.wanting:
-            return strangers.next()
-        if strangers.wanting and self._ahead_ns + known.next_estimate_ns > strangers.next_estimate_ns:
-            return strangers.next()
-        return known.next()
+        is_known = self._kinds.next()
+        return self._keys[is_known, self._hosts[is_known].next()].next()
 
-    def charge(self, is_known: bool, cost_ns: int) -> None:
-        """Charge the cost of a turn to its kind, after it was charged to the key.
-
-        While the other kind wants no turn, this one pays nothing, and the other one saves nothing.
-        """
-        if is_known:
-            self._ahead_ns += cost_ns
-            if self._ahead_ns > 0 and not self._strangers.wanting:
-                self._ahead_ns = 0
-        else:
-            self._ahead_ns -= cost_ns
-            if self._ahead_ns < 0 and not self._known.wanting:
-                self._ahead_ns = 0
+    def charge(self, key: Key, host: str, cost_ns: int, *, is_known: bool = False) -> None:
+        """Charge the cost of a turn, or of other work for the key, which may have withdrawn."""
+        self._kinds.charge(is_known, cost_ns)
+        self._hosts[is_known].charge(host, cost_ns)
+        if (is_known, host) in self._keys:
+            self._keys[is_known, host].charge(key, cost_ns)

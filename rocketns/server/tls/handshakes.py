@@ -6,17 +6,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from rocketns.server.requests.host_turns import HostTurns
+from rocketns.server.requests.turns import HostTurns
 
 # After so long a turn ends: control's turn comes, and sockets, signals and timers are looked at.
 TURN_NS = 2_000_000
-HANDSHAKE_COST_NS = 500_000  # expected; the real cost is charged
 
 
 class Peer(Protocol):
     """A connection whose handshake is not over."""
 
-    place: tuple[str, str]
+    host: str
 
     def __hash__(self) -> int: ...
 
@@ -46,7 +45,7 @@ class Handshakes:
 
     def want(self, peer: Peer) -> None:
         """Continue its handshake when its turn comes."""
-        self._turns.want(peer, peer.place, HANDSHAKE_COST_NS)
+        self._turns.want(peer, peer.host)
         self._want_turn()
 
     def _want_turn(self) -> None:
@@ -63,12 +62,14 @@ class Handshakes:
         began_ns = self._spent_ns()
         ends_ns = began_ns + TURN_NS
         try:
-            while self._turns.wanting and self._spent_ns() < ends_ns:
-                self._serve(self._turns.next())
+            while self._turns and self._spent_ns() < ends_ns:
+                peer = self._turns.next()
+                self._turns.withdraw(peer)
+                self._serve(peer)
         finally:
             spent_s = (self._spent_ns() - began_ns) / 1e9
             self._rests_until_s = asyncio.get_running_loop().time() + self._rest * spent_s
-            if self._turns.wanting:
+            if self._turns:
                 self._want_turn()
 
     def _serve(self, peer: Peer) -> None:
@@ -78,4 +79,4 @@ class Handshakes:
         finally:
             cost_ns = self._spent_ns() - began_ns
             self.total_ns += cost_ns
-            self._turns.charge(peer, peer.place, cost_ns)
+            self._turns.charge(peer, peer.host, cost_ns)

@@ -29,7 +29,6 @@ from interop.harness.servers import NameServer, RocketnsServer
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.admin.gate import CONNECTIONS_MAX as ADMIN_CONNECTIONS_MAX
 from rocketns.config import Limits, NamesrvConfig
-from rocketns.server.connections.totals import EXCESS_PARTS
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.behaviour.views import ask_route, loads
@@ -46,6 +45,7 @@ INCOMING_BYTES_MAX = OUTGOING_BYTES_MAX = 64 * MB
 CONNECTIONS_MAX = 4_000
 KV_BYTES_MAX = JOURNAL_BUFFER_BYTES = 4 * MB
 TURN_BYTES = 2 * (256 << 10)  # a turn of each of two reactors
+EXCESS_PARTS = 8  # as in _fast/reactor/shedding.pxd
 UNFINISHED = INCOMING_BYTES_MAX + INCOMING_BYTES_MAX // EXCESS_PARTS + TURN_BYTES
 UNSENT = OUTGOING_BYTES_MAX + OUTGOING_BYTES_MAX // EXCESS_PARTS + TURN_BYTES
 JOURNAL_WAITING = 2 * JOURNAL_BUFFER_BYTES

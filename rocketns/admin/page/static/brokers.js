@@ -4,7 +4,6 @@ import {
   N_, _, age, byId, count, linked, make, makePager, makeSortable, member, plural, roleOf, row, seen, setText, whole,
 } from "./dom.js";
 import {read} from "./asking.js";
-import {whyDoubted, whyGone} from "./changes.js";
 
 const READ_AT_ONCE = 500;
 const BROKERS_MAX = 3000;
@@ -221,8 +220,8 @@ function brokerRow(broker) {
 }
 
 function stateCell(broker, state) {
-  const why = state === "lost" ? whyGone(broker.cause) : broker.unconfirmed ? whyDoubted(broker.unconfirmed) : "";
-  return make("td", `state ${state}`, _(STATES[state]), why ? make("div", "why", why) : "");
+  const why = broker.why && broker.state === state ? make("div", "why", _(broker.why)) : "";
+  return make("td", `state ${state}`, _(STATES[state]), why);
 }
 
 function heardCell(broker) {

@@ -127,6 +127,10 @@ export const _ = (message, values = {}) => fill(messages[message] ?? message, va
 export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
   .flatMap((part, place) => place % 2 ? values[part] : part);
 
+// A sentence of the server: a text, or a message with values, which are such sentences.
+export const say = (said) => typeof said === "string" ? said
+  : _(said.message, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, say(value)])));
+
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {
   const known = messages[one];
@@ -167,6 +171,3 @@ export function listedWhole(names, more) {
   const list = names.flatMap((name, place) => place ? [_(", "), whole(name)] : [whole(name)]);
   return more > 0 ? phrase("%(names)s and %(n)s more", {names: list, n: count(more)}) : list;
 }
-
-export const listed = (names, more) => more > 0
-  ? _("%(names)s and %(n)s more", {names: joined(names), n: count(more)}) : joined(names);

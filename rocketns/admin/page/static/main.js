@@ -4,10 +4,9 @@ import {_, byId, clock, seen, setText, translatePage, zone} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
 import {onBeats, onTroubles, readBrokers, setClock, showBroker, showBrokers, showState, startTable} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
-import {readHistory, showFigures} from "./figures.js";
 import {readFleet} from "./fleet.js";
 import {readMissing, showRoute, showTopicsOf, startTopics} from "./topics.js";
-import {showVerdict} from "./verdict.js";
+import {readHistory, showFigures, showVerdict} from "./verdict.js";
 
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;

@@ -1,15 +1,16 @@
-"""An outgoing connection, charged like an accepted one: to the same totals, with answers in turns."""
+"""A connection that the server opens. Its unfinished answers count in the reactors' total, and answers take turns."""
 
 from __future__ import annotations
 
 from functools import partial
 
+from rocketns._fast.reactor.reactors import Reactors
 from rocketns.client.connection import Forget, NotSentError, OutgoingConnection
 from rocketns.routeinfo.events import Cause
-from rocketns.server.connections.totals import Totals
 from rocketns.server.control.control import Control
-from rocketns.server.requests.holders import INPUT, OUTPUT, PROGRESS_BYTES
 from rocketns.server.requests.traffic import Traffic
+
+TOO_MUCH_HELD = "over the limit for unfinished frames (incomingBytesMax), and nobody else is to be closed"
 
 
 class ChargedConnection(OutgoingConnection, Traffic):
@@ -18,40 +19,23 @@ class ChargedConnection(OutgoingConnection, Traffic):
     is_tls = is_full = has_ended = False
 
     def __init__(
-        self, totals: Totals, control: Control, forget: Forget, addr: str, account: str, rest_s_max: float
+        self, reactors: Reactors, control: Control, forget: Forget, addr: str, account: str, rest_s_max: float
     ) -> None:
         OutgoingConnection.__init__(self, forget, addr, account, rest_s_max)
-        Traffic.__init__(self, 0, (account, account))
-        self._totals = totals
+        Traffic.__init__(self, 0, account)
+        self._reactors = reactors
         self._control = control
-        self._written = 0  # bytes that were unsent when the totals were told, and those written since
+        self._counted_bytes = 0
 
-    @property
-    def is_read(self) -> bool:
-        return self.is_open
-
-    def count_unsent(self) -> tuple[int, int]:
-        """The bytes that are unsent now, and how many the peer took since the last call."""
-        left = self.unsent_bytes
-        taken, self._written = self._written - left, left
-        return left, taken
-
-    def note_unsent(self, added: int) -> None:
-        self._written += added
-        self.resume_writing()
-        self._totals.enforce_limit(OUTPUT)
-
-    def resume_writing(self) -> None:
-        """The peer took what waited."""
-        self._totals.hold(OUTPUT, self, *self.count_unsent())
-
-    def note_unfinished(self, size: int, came: int, has_answers: bool) -> None:
-        self._totals.hold(INPUT, self, size, PROGRESS_BYTES if has_answers else came)
-        self._totals.enforce_limit(INPUT)
+    def note_unfinished(self, size: int) -> None:
+        change, self._counted_bytes = size - self._counted_bytes, size
+        if change and not self._reactors.count_here(change):
+            self.fail(TOO_MUCH_HELD)
 
     def keep_nothing(self) -> None:
         super().keep_nothing()
-        self._totals.forget(self)
+        self._reactors.count_here(-self._counted_bytes)
+        self._counted_bytes = 0
 
     def take(self, opaque: int, frame: bytes) -> None:
         """Give it when its host has its turn."""
@@ -71,5 +55,5 @@ class ChargedConnection(OutgoingConnection, Traffic):
         """Nothing is joined here."""
 
     def abort(self, cause: Cause, why: str = "") -> None:
-        """Control or the totals end the connection."""
+        """Control ends the connection."""
         self.fail(why or cause)
