@@ -22,7 +22,7 @@ from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.jobs import state
 from rocketns.pipeline.jobs.divergence import key_windows
-from rocketns.pipeline.storage.results import held_if_small
+from rocketns.pipeline.storage.results import materialized_if_small
 from rocketns.pipeline.stream.follow import Following, follow
 from rocketns.pipeline.stream.memory import MEMBERS, members_at, partitions, usual_us
 from rocketns.pipeline.stream.servers import as_boot, boots_in, servers_at_watermark
@@ -82,7 +82,7 @@ def whole_windows(
     events, seen = events_frame(spark, journals), Observation(t0, t1)
     with mock.patch.object(boots, "SILENT_AFTER_US", NEVER_SILENT):
         known = state.base(events, seen)
-    found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, keep=cut)
+    found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, store=cut)
     return {tuple(row) for row in found.select(*WINDOW).collect()}
 
 
@@ -157,13 +157,13 @@ class Follower:
         """The lines of one batch."""
         after: dict[str, DataFrame] = {}
 
-        def keep(name: str, frame: DataFrame) -> DataFrame:
+        def store(name: str, frame: DataFrame) -> DataFrame:
             changed = frame is not self.memory.tables[name]
-            after[name] = held_if_small(frame.select(*SCHEMAS[name].names)) if changed else frame
+            after[name] = materialized_if_small(frame.select(*SCHEMAS[name].names)) if changed else frame
             return after[name]
 
         events = events_frame(self.spark, part).withColumn("corrupt", F.lit(False))
-        told, memory = step(self.memory, events, self.limits, keep, hold=held_if_small)
+        told, memory = step(self.memory, events, self.limits, store, materialize=materialized_if_small)
         assert set(after) == set(SCHEMAS)
         self.memory = Memory.of(after, json.loads(json.dumps(memory.plain())))
         self.lines += told

@@ -45,7 +45,7 @@ from rocketns.pipeline.storage.events.manifest import Manifest
 from rocketns.pipeline.storage.events.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
 from rocketns.pipeline.storage.ingest import Ingested, ingest
 from rocketns.pipeline.storage.paths import folder_at
-from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current
+from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
 
 
 class Request(NamedTuple):
@@ -146,13 +146,14 @@ def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> tup
     journalled lookups."""
     request, stored = part.request, stored_in(part.request.out)
     tail = tail_after(spark, stored, part.texts, results.checkpoint)
-    files = results.hold(read_files(spark, stored, since=part.since).unionByName(tail.files))
+    files = results.materialize(read_files(spark, stored, since=part.since).unionByName(tail.files))
     known = extent(plain_rows(extents(files)))
     last_files = read_events(spark, stored, days=known.days)
     reached = plain_rows(reaches(last_files.unionByName(tail.events)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
-    events = read_events(spark, stored, needed).unionByName(tail.events)
+    # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
+    events = materialized_if_small(read_events(spark, stored, needed).unionByName(tail.events))
     clocks = clocks_table(events, own, request.clocks, results, say)
     offsets = last_day_of_each(plain_rows(clocks))
     ends = [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]

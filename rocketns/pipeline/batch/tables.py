@@ -37,7 +37,7 @@ from rocketns.pipeline.jobs.topics import (
 )
 from rocketns.pipeline.jobs.unwritable import unwritable
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.results import Results
+from rocketns.pipeline.storage.results import Results, materialized_if_small
 
 # Planning a query takes one core; meanwhile the tasks of others use the rest.
 AT_ONCE = 3
@@ -74,7 +74,7 @@ def clocks_table(raw_events: DataFrame, seen: Observation, within: int | None, r
     """The table ``clock_days``. ``raw_events`` and ``seen`` are by each name server's own clock."""
     say(_("clocks"))
     inside = raw_events.where((F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1))
-    return results.save("clock_days", clock_days(inside, within, results.hold))
+    return results.save("clock_days", clock_days(inside, within, results.materialize))
 
 
 def other_tables(
@@ -99,7 +99,7 @@ def _state(raw_events: DataFrame, files: DataFrame, seen: Observation, results: 
     clocks = results.frame("clock_days")
     events = corrected(raw_events, clocks)
     late = events.where(F.col("dt").isin(late_days(files, clocks, seen.t1)))
-    events = with_repaired_times(events, suspects(late, seen.t1), seen.t1)
+    events = materialized_if_small(with_repaired_times(events, suspects(late, seen.t1), seen.t1))
     lookups = results.checkpoint(events.where("ev = 'lookup'"))
     known = base(events, seen)
     results.save("ns_uptime", known.uptime)
@@ -112,24 +112,24 @@ def _state(raw_events: DataFrame, files: DataFrame, seen: Observation, results: 
     return State(
         events, lookups, known, brokers, of_topics,
         doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
-        system_topics=results.hold(system_topics(brokers)),
-        callers=results.hold(callers(lookups, seen)),
+        system_topics=results.materialize(system_topics(brokers)),
+        callers=results.materialize(callers(lookups, seen)),
         clocks=clocks,
     )  # fmt: skip
 
 
 def _divergence(state: State, seen: Observation, options: Options, results: Results) -> None:
-    keep, up = results.checkpoint, state.base.uptime
+    checkpoint, up = results.checkpoint, state.base.uptime
     windows = key_windows(
-        state.topics, up, seen, options.min_window, state.brokers, keep,
+        state.topics, up, seen, options.min_window, state.brokers, checkpoint,
         topic_doubts=state.doubts, clock_days=state.clocks, system_topics=state.system_topics,
     )  # fmt: skip
     windows = results.save("key_windows", windows)
     results.save("incidents", incidents(windows, state.events))
-    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen, keep))
+    segments = results.save("topic_segments", topic_segments(state.topics, up, windows, seen, checkpoint))
     members = results.save("group_members", group_members(state.callers))
     read = without_unread(segments, state.system_topics, members)
-    results.save("impact", impact(read, options.group_sizes, members, keep))
+    results.save("impact", impact(read, options.group_sizes, members, checkpoint))
     results.save("imbalance", imbalance(read, state.brokers))
     shut = unwritable(state.topics, state.system_topics, seen, options.min_window)
     results.save("unwritable", shut)
@@ -148,9 +148,9 @@ def _brokers(state: State, seen: Observation, results: Results) -> None:
 def _topics(state: State, seen: Observation, options: Options, results: Results, days: list[int]) -> None:
     up, system = state.base.uptime, state.system_topics
     every = results.save("topics", topics(state.topics, state.brokers, up, state.callers, system, seen))
-    not_covered = results.hold(uncovered(covered(state.lookups, seen), up, seen, options.dead_days))
+    not_covered = results.materialize(uncovered(covered(state.lookups, seen), up, seen, options.dead_days))
     results.save("dead_topics", dead_topics(every, not_covered, seen, options.dead_days))
-    results.save("missing_topics", missing_topics(results.hold(hours(state.lookups, seen)), system))
+    results.save("missing_topics", missing_topics(results.materialize(hours(state.lookups, seen)), system))
     results.save("clients", clients(state.callers))
     days.append(not_covered.select("ago").distinct().count())
 

@@ -39,11 +39,11 @@ class Observation(NamedTuple):
 
 # What a job calls on a frame that several others are built on, to cut its lineage: write it and read it back, or
 # ``DataFrame.localCheckpoint``. Repeated lineage makes planning slow.
-Keep = Callable[[DataFrame], DataFrame]
+Checkpoint = Callable[[DataFrame], DataFrame]
 
 
 def as_it_is(frame: DataFrame) -> DataFrame:
-    """The Keep that does nothing, for small plans."""
+    """The Checkpoint that does nothing, for small plans."""
     return frame
 
 

@@ -29,7 +29,7 @@ from rocketns.pipeline.clocks.bounds import bounded_days
 from rocketns.pipeline.clocks.days import Clocks, accepted, chained
 from rocketns.pipeline.clocks.estimates import MEMBERS_MAX, SHOWS_OBSERVED, Heard, of_day
 from rocketns.pipeline.clocks.looks import LEFT, SENT_TO_ALL, TOPICS_MAX
-from rocketns.pipeline.contract.frames import Keep, as_it_is, columns, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, columns, frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 
 DAY = "dt"
@@ -41,13 +41,13 @@ Row = dict[str, Any]
 Servers = dict[str, bool]  # by name: whether it was observed
 
 
-def estimates(raw_events: DataFrame, hold: Keep = as_it_is) -> list[Row]:
-    """The rows of ``pipeline.clocks.estimates.of_day`` for each day of EVENTS. ``hold`` is called on a frame of few
-    rows that others are built on."""
+def estimates(raw_events: DataFrame, materialize: Checkpoint = as_it_is) -> list[Row]:
+    """The rows of ``pipeline.clocks.estimates.of_day`` for each day of EVENTS. ``materialize`` is called on a frame of
+    few rows that others are built on."""
     days: dict[str, Servers] = defaultdict(dict)
     for row in _servers(raw_events).collect():
         days[row[DAY]][row["ns"]] = row["observed"]
-    members = hold(_members(raw_events))
+    members = materialize(_members(raw_events))
     firsts = _by_day(_first_heartbeats(_sampled(raw_events, members)))
     heard = {dt: Heard(_counts(firsts.get(dt, ())), firsts.get(dt, ())) for dt in days}
     watched = [dt for dt, servers in days.items() if any(servers.values())]
@@ -66,9 +66,11 @@ def estimates(raw_events: DataFrame, hold: Keep = as_it_is) -> list[Row]:
     return found
 
 
-def clock_days(raw_events: DataFrame, clocks_within_us: int | None = None, hold: Keep = as_it_is) -> DataFrame:
+def clock_days(
+    raw_events: DataFrame, clocks_within_us: int | None = None, materialize: Checkpoint = as_it_is
+) -> DataFrame:
     """CLOCK_DAYS of EVENTS. ``clocks_within_us``: by how much clocks differ at most, as the operator says."""
-    days = bounded_days(chained(estimates(raw_events, hold), Clocks()).days, clocks_within_us)
+    days = bounded_days(chained(estimates(raw_events, materialize), Clocks()).days, clocks_within_us)
     return frame_of(raw_events.sparkSession, days, CLOCK_DAYS)
 
 

@@ -29,7 +29,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS, STARTED, WATCHED
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
-from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform, each
+from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
 from rocketns.pipeline.jobs.doubts import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
@@ -48,7 +48,7 @@ def key_windows(
     observation: Observation,
     min_window_us: int = MIN_WINDOW_US,
     broker_intervals: DataFrame | None = None,
-    keep: Keep = as_it_is,
+    checkpoint: Checkpoint = as_it_is,
     *,
     topic_doubts: DataFrame | None = None,
     clock_days: DataFrame | None = None,
@@ -60,12 +60,12 @@ def key_windows(
     found = _stretches_of_difference(points).where(
         (F.col("t2") - F.col("t1") >= min_window_us) & (F.col("t1") < observation.t1) & (F.col("t2") > observation.t0)
     )
-    windows = _with_values(keep(found), topic_intervals, ns_uptime)
+    windows = _with_values(checkpoint(found), topic_intervals, ns_uptime)
     windows = (
         _with_gap(windows, broker_intervals) if broker_intervals is not None else windows.withColumn("gap", F.lit(None))
     )
     if clock_days is not None:
-        windows = with_clocks(windows, clock_days, topic_intervals, ns_uptime, topic_doubts, keep, min_window_us)
+        windows = with_clocks(windows, clock_days, topic_intervals, ns_uptime, topic_doubts, checkpoint, min_window_us)
     windows = conform(windows.withColumn("kind", F.lit(None)), KEY_WINDOWS)
     return windows if system_topics is None else conform(with_kind(windows, system_topics), KEY_WINDOWS)
 
@@ -255,13 +255,13 @@ def topic_segments(
     ns_uptime: DataFrame,
     key_windows: DataFrame,
     observation: Observation,
-    keep: Keep = as_it_is,
+    checkpoint: Checkpoint = as_it_is,
 ) -> DataFrame:
     """TOPIC_SEGMENTS: the time of the certain key windows, cut wherever a name server's view of the topic changes."""
     windows = certain(key_windows).where((F.col("t1") < observation.t1) & (F.col("t2") > observation.t0))
     diverging = windows.select("topic").distinct()
     all_points = points_of(topic_intervals.join(diverging, ["topic"], "left_semi"), ns_uptime)
-    points = keep(all_points.select(*TOPIC, "ns", "t", "known", "value"))
+    points = checkpoint(all_points.select(*TOPIC, "ns", "t", "known", "value"))
     return conform(_merged(_views(points, _pieces(points, _covers(windows)))), TOPIC_SEGMENTS)
 
 
@@ -359,7 +359,7 @@ def with_clocks(
     topic_intervals: DataFrame,
     ns_uptime: DataFrame,
     topic_doubts: DataFrame | None = None,
-    keep: Keep = as_it_is,
+    checkpoint: Checkpoint = as_it_is,
     min_window_us: int = 0,
 ) -> DataFrame:
     """The windows, with CLOCKS as doubt if clocks may explain them: they are shorter than two of their name servers'
@@ -367,7 +367,7 @@ def with_clocks(
     certain. None is shorter than ``min_window_us``."""
     if widest(clock_days) <= min_window_us:
         return windows
-    with_apart = keep(_with_apart(windows, clock_days))
+    with_apart = checkpoint(_with_apart(windows, clock_days))
     suspects = with_apart.where(F.col("doubt").isNull() & (F.col("t2") - F.col("t1") < F.col("apart")))
     lasting = F.when(_looks() > 0, min_window_us).otherwise(0).cast("long")
     unproven = _unproven(suspects.withColumn("lasting", lasting), topic_intervals, ns_uptime, topic_doubts)

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (the name under which everybody knows it)
 
-from rocketns.pipeline.contract.frames import Keep, as_it_is, conform
+from rocketns.pipeline.contract.frames import Checkpoint, as_it_is, conform
 from rocketns.pipeline.contract.schema import GROUP_MEMBERS, IMPACT
 from rocketns.pipeline.jobs.allocation import (
     DUP,
@@ -47,14 +47,17 @@ SEGMENT = ["topic", "t1", "t2"]
 
 
 def impact(
-    read_segments: DataFrame, group_sizes: Sequence[int], group_members: DataFrame | None = None, keep: Keep = as_it_is
+    read_segments: DataFrame,
+    group_sizes: Sequence[int],
+    group_members: DataFrame | None = None,
+    checkpoint: Checkpoint = as_it_is,
 ) -> DataFrame:
     """IMPACT of TOPIC_SEGMENTS and, for real assignments, GROUP_MEMBERS. ``group_sizes``: numbers of consumers.
 
     A model row needs two consumers, since one alone always agrees with itself. A real row needs the view of every
     member, so there is none while a member asks a name server that was down or had no route.
     """
-    views = keep(read_views(read_segments))
+    views = checkpoint(read_views(read_segments))
     rows = _modelled(views, group_sizes)
     return rows if group_members is None else rows.unionByName(_real(views, group_members))
 

@@ -87,10 +87,10 @@ class Results:
         its rows if they are few."""
         return self._written(f"{WORK}/{self.run}/{next(self._numbers)}", frame)
 
-    def hold(self, frame: DataFrame) -> DataFrame:
+    def materialize(self, frame: DataFrame) -> DataFrame:
         """Compute a frame of few rows that only this run needs, and make its rows a part of the plans that use it; they
         need no file, and Spark knows how few they are. More than HELD_MAX rows are written."""
-        small = held(frame)
+        small = materialized(frame)
         return self.checkpoint(frame) if small is None else small
 
     def clear(self) -> None:
@@ -138,7 +138,7 @@ class Results:
         path = self._out.path(place)
         frame.write.mode("overwrite").parquet(path)
         here = self._out.here
-        small = None if here is None else held_file(self._spark, here / place, frame.schema)
+        small = None if here is None else materialized_file(self._spark, here / place, frame.schema)
         return self._spark.read.schema(frame.schema).parquet(path) if small is None else small
 
 
@@ -195,30 +195,30 @@ def _flat(frame: DataFrame, name: str) -> Column:
 
 
 # Rows of a frame that plans contain: a few MB.
-HELD_MAX = 10_000
+MATERIALIZED_MAX = 10_000
 # The same as Parquet, of all files together.
-HELD_BYTES_MAX = 1 << 20
+MATERIALIZED_BYTES_MAX = 1 << 20
 
 
-def held(frame: DataFrame) -> DataFrame | None:
+def materialized(frame: DataFrame) -> DataFrame | None:
     """Compute the frame and return its rows as a frame; None if there are more than HELD_MAX."""
-    found = frame.limit(HELD_MAX + 1)._jdf.collectAsList()  # the rows stay in the Java process
-    if found.size() > HELD_MAX:
+    found = frame.limit(MATERIALIZED_MAX + 1)._jdf.collectAsList()  # the rows stay in the Java process
+    if found.size() > MATERIALIZED_MAX:
         return None
     java = cast(Any, frame.sparkSession)._jsparkSession
     return Classic(java.createDataFrame(found, frame._jdf.schema()), frame.sparkSession)
 
 
-def held_file(spark: SparkSession, folder: Path, schema: StructType) -> DataFrame | None:
+def materialized_file(spark: SparkSession, folder: Path, schema: StructType) -> DataFrame | None:
     """The rows of a Parquet folder on this machine; None if they are too many."""
     files = [path for path in folder.iterdir() if path.suffix == ".parquet"]
-    if not files or sum(path.stat().st_size for path in files) > HELD_BYTES_MAX:
+    if not files or sum(path.stat().st_size for path in files) > MATERIALIZED_BYTES_MAX:
         return None
     rows = sum(pq.read_metadata(path).num_rows for path in files)
-    return None if rows > HELD_MAX else spark.createDataFrame(pq.read_table(folder, partitioning=None), schema)
+    return None if rows > MATERIALIZED_MAX else spark.createDataFrame(pq.read_table(folder, partitioning=None), schema)
 
 
-def held_if_small(frame: DataFrame) -> DataFrame:
-    """A Keep: the frame itself if it has too many rows."""
-    small = held(frame)
+def materialized_if_small(frame: DataFrame) -> DataFrame:
+    """A Checkpoint: the frame itself if it has too many rows."""
+    small = materialized(frame)
     return frame if small is None else small

@@ -36,7 +36,7 @@ from rocketns.pipeline.storage.files.folder import Folder
 from rocketns.pipeline.storage.following import Look, Place, events_of, look
 from rocketns.pipeline.storage.paths import folder_at
 from rocketns.pipeline.storage.posting import Alertmanager
-from rocketns.pipeline.storage.results import clocks_of, held_if_small
+from rocketns.pipeline.storage.results import clocks_of, materialized_if_small
 from rocketns.pipeline.storage.statestore import StateStore
 from rocketns.pipeline.stream.servers import Arriving
 from rocketns.pipeline.stream.step import SCHEMAS, Limits, Line, Memory, step
@@ -175,8 +175,8 @@ class Follower:
         self._store.begin(batch)
         events = by_clocks(events_of(self._spark, arrived.texts), self._ahead).persist()
         try:
-            keep = partial(self._store.keep, batch)
-            lines, self.memory = step(self.memory, events, self._limits, keep, arriving, held_if_small)
+            store = partial(self._store.keep, batch)
+            lines, self.memory = step(self.memory, events, self._limits, store, arriving, materialized_if_small)
             plain: dict[str, Any] = {"memory": self.memory.plain(), "places": arrived.places, "lines": lines}
             self._store.seal(batch, plain)
         finally:

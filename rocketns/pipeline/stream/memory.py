@@ -20,7 +20,7 @@ from pyspark.sql.types import ArrayType, LongType, StructType
 
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract.causes import CONNECTION_ENDED, FAILURES
-from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, NS_UPTIME, TOPIC_INTERVALS
 from rocketns.pipeline.jobs.divergence import key_windows
 from rocketns.pipeline.jobs.state import TOPIC, VALUE, intervals, topic_changes
@@ -158,18 +158,20 @@ def routes_at(values: DataFrame, servers: Servers) -> DataFrame:
     )  # fmt: skip
 
 
-def windows_between(values: DataFrame, before: DataFrame, servers: Servers, hold: Keep = as_it_is) -> DataFrame:
+def windows_between(
+    values: DataFrame, before: DataFrame, servers: Servers, materialize: Checkpoint = as_it_is
+) -> DataFrame:
     """WINDOWS that were open between the last watermark and this one, and recently ended windows of ``before``.
 
-    The moment before the last watermark counts, too, because what happened at it is seen only now. ``hold`` is called
-    on frames that are used several times, and mostly have few rows.
+    The moment before the last watermark counts, too, because what happened at it is seen only now. ``materialize`` is
+    called on frames that are used several times, and mostly have few rows.
     """
     start, spark = servers.before - 1, values.sparkSession
     uptime = frame_of(spark, [tuple(span) for span in servers.uptime_since(start)], NS_UPTIME)
     touched = values.where("ts is not null").select(*TOPIC).unionByName(before.where("t2 is null").select(*TOPIC))
     looked_at = values if servers.changed else values.join(touched.distinct(), [*TOPIC], "left_semi")
-    shown = hold(intervals_since(start, looked_at, uptime))
-    found = hold(key_windows(shown, uptime, Observation(start, servers.watermark), 1, keep=hold))
+    shown = materialize(intervals_since(start, looked_at, uptime))
+    found = materialize(key_windows(shown, uptime, Observation(start, servers.watermark), 1, checkpoint=materialize))
     ended = F.when(F.col("t2") < servers.watermark, F.col("t2"))
     later = found.where(F.col("t1") > start).withColumn("t2", ended)
     opened, over = before.where("t2 is null"), remembered(before.where("t2 is not null"), servers)

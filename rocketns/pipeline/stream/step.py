@@ -49,7 +49,7 @@ SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes
 NEW = frames.columns("key:string broker:string cause:string t1:long t2:long")
 WATERMARK = "cut"  # in checkpoints, as earlier versions wrote it
 Line = dict[str, Any]
-Keep = Callable[[str, DataFrame], DataFrame]
+Store = Callable[[str, DataFrame], DataFrame]
 
 
 class Memory(NamedTuple):
@@ -115,25 +115,25 @@ def step(
     memory: Memory,
     events: DataFrame,
     limits: Limits,
-    keep: Keep,
+    store: Store,
     arriving: Arriving = ALL_READ,
-    hold: frames.Keep = frames.as_it_is,
+    materialize: frames.Checkpoint = frames.as_it_is,
 ) -> Step:
-    """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``keep`` writes a table
+    """One batch. ``events``: EVENTS with ``corrupt``, true for a line that could not be read. ``store`` writes a table
     of the memory after the batch and returns it; it is called once for each of SCHEMAS. A table that did not change is
-    given to it as it was. ``hold``: as of ``windows_between``."""
+    given to it as it was. ``materialize``: as of ``windows_between``."""
     read = events.where("not corrupt").select(*EVENTS.names).unionByName(memory.tables["waiting"])
     arrived = plain_rows(boots_in(read))
     now = _servers(memory, arrived, limits, arriving)
     if now is None or now.watermark == memory.watermark:
-        return _waited(memory, read, keep)
+        return _waited(memory, read, store)
     is_due = (F.col("ts") < now.watermark) | any_of([F.col("ns") == ns for ns in sorted(now.silent)])
     due = read.where(is_due)
     moved = now.changed or any(row["moved"] for row in arrived)
     tables = {
-        "waiting": keep("waiting", read.where(~is_due)),
-        "members": keep("members", members_at(memory.tables["members"], due, now)),
-        **_routes(memory, due, now, keep, hold, moved=moved),
+        "waiting": store("waiting", read.where(~is_due)),
+        "members": store("members", members_at(memory.tables["members"], due, now)),
+        **_routes(memory, due, now, store, materialize, moved=moved),
     }
     current = [
         *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
@@ -147,24 +147,24 @@ def step(
     return Step(changed.lines, Memory(tables, now.watermark, tuple(now.remembered()), tuple(changed.open), windows))
 
 
-def _waited(memory: Memory, read: DataFrame, keep: Keep) -> Step:
+def _waited(memory: Memory, read: DataFrame, store: Store) -> Step:
     """A batch that did not move the watermark: new events wait."""
-    tables = {name: keep(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
+    tables = {name: store(name, read if name == "waiting" else memory.tables[name]) for name in SCHEMAS}
     return Step([], memory._replace(tables=tables))
 
 
 def _routes(
-    memory: Memory, due: DataFrame, now: Servers, keep: Keep, hold: frames.Keep, *, moved: bool
+    memory: Memory, due: DataFrame, now: Servers, store: Store, materialize: frames.Checkpoint, *, moved: bool
 ) -> dict[str, DataFrame]:
     """Routes and windows. If no record changes routes, as in most batches, open windows stay open."""
     routes, windows = memory.tables["routes"], memory.tables["windows"]
     if not moved:
         left = remembered(windows, now) if memory.windows else windows
-        return {"routes": keep("routes", routes), "windows": keep("windows", left)}
+        return {"routes": store("routes", routes), "windows": store("windows", left)}
     values = remembered_and_new(routes, due)
     return {
-        "routes": keep("routes", routes_at(values, now)),
-        "windows": keep("windows", windows_between(values, windows, now, hold)),
+        "routes": store("routes", routes_at(values, now)),
+        "windows": store("windows", windows_between(values, windows, now, materialize)),
     }
 
 

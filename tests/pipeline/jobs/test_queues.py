@@ -174,7 +174,7 @@ BOTH, A = {"broker-a": 4, "broker-b": 4}, {"broker-a": 4}
 
 def impact_of(spark: SparkSession, segments: Sequence[Segment], groups: Sequence[int] = (2,)) -> dict[Any, Any]:
     """(topic, strategy, c) -> row."""
-    found = impact(segments_frame(spark, segments), groups, keep=cut).collect()
+    found = impact(segments_frame(spark, segments), groups, checkpoint=cut).collect()
     return {(row.topic, row.strategy, row.c): row for row in found}
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.lines import record_of
-from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, columns, conform, frame_of
+from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.contract.times import DAY_US
 from rocketns.pipeline.storage.events.lines import frame_of_lines, judged
@@ -118,23 +118,23 @@ def open_texts(spark: SparkSession, roots: Sequence[str]) -> list[OpenText]:
     return list(longest.values())
 
 
-def tail_of(spark: SparkSession, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
-    """The texts as frames. ``keep`` is called on a frame that both are made from."""
+def tail_of(spark: SparkSession, texts: Sequence[OpenText], checkpoint: Checkpoint = as_it_is) -> Tail:
+    """The texts as frames. ``checkpoint`` is called on a frame that both are made from."""
     if not texts:
         return Tail(frame_of(spark, [], EVENTS), frame_of(spark, [], FILES))
     files = [(text, (file.dt, file.ns, file.segment, len(text))) for file, text in texts]
-    records = keep(judged(frame_of_lines(spark, files, _OF_FILE), "segment", "bytes"))
+    records = checkpoint(judged(frame_of_lines(spark, files, _OF_FILE), "segment", "bytes"))
     return Tail(records.where("not corrupt").select(*EVENTS.names), _files(records))
 
 
-def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText], keep: Keep = as_it_is) -> Tail:
+def tail_after(spark: SparkSession, out: str, texts: Sequence[OpenText], checkpoint: Checkpoint = as_it_is) -> Tail:
     """The texts without what is stored in ``out``: a file that was closed and ingested meanwhile replaces its text.
     Take the texts before the ingest, so that no file is missed between the two."""
     manifest = Manifest(spark, out)
     state = manifest.state()
     sizes = {(read.ns, read.segment): read.size for read in manifest.reads(state, {text.file.dt for text in texts})}
     left = [text for text in texts if sizes.get((text.file.ns, text.file.segment), 0) < len(text.text)]
-    tail = tail_of(spark, left, keep)
+    tail = tail_of(spark, left, checkpoint)
     if not any(_reaches_back(text, state) for text in left):
         return tail
     stored = read_events(spark, out).select(*KEY)
