@@ -32,9 +32,9 @@ from rocketns.server.following import in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing.charged_connection import ChargedConnection
 from rocketns.server.outgoing.reaching import Reach, Refusals
 from rocketns.server.publishing.publisher import Prepared
+from rocketns.server.reactors.charged_connection import ChargedConnection
 from rocketns.server.reactors.handle import flagged_networks, make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
