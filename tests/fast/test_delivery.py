@@ -9,7 +9,7 @@ from tests.fast.steps import reactors_of, transport_of
 from tests.support.live import LiveServer
 
 CHURNING, NEW, OTHER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-OF_HOST_AT_ONCE = 8  # message_turns.pxd
+OF_HOST_AT_ONCE = 8  # reactors.pyx
 CHURNED = 60
 
 
