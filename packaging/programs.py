@@ -17,6 +17,7 @@ from rocketns import __main__ as words
 from rocketns import cli
 from rocketns.collect import arguments as collect
 from rocketns.doctor import arguments as doctor
+from rocketns.languages.parsers import Parser
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.shadow import options as shadow
 from rocketns.tools import arguments as tools
@@ -60,7 +61,7 @@ def tool_parsers() -> list[Program]:
 def whole() -> argparse.ArgumentParser:
     """Options of the server, and each other program as a command."""
     parser = argparse.ArgumentParser(prog="rocketns", parents=[server()], add_help=False)
-    commands = parser.add_subparsers(dest="command", parser_class=tools.Parser)
+    commands = parser.add_subparsers(dest="command", parser_class=Parser)
     tools.add_commands(commands)
     for program in PROGRAMS:
         commands.add_parser(program.word, parents=[program.parser()], add_help=False, help=program.about)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 AUDIT, COLLECT, SHADOW, REPLAY = "audit", "collect", "shadow", "replay"
 DOCTOR = "doctor"
-TOOLS = ("get", "diff", "top", "health", "access", "completion")
+TOOLS = ("get", "diff", "top", "health", "access", "decode", "views", "completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

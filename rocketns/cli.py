@@ -36,6 +36,8 @@ To find out why clients find no route: rocketns doctor --help
 To stand in front of a name server, Java's too, and compare its answers with rocketns': rocketns shadow --help
 To send recorded requests to a name server, and compare its answers: rocketns replay --help
 To read a policy of access control: rocketns access --help
+To read frames of a capture, or what was pasted: rocketns decode --help
+To check a file of views, which addresses clients get: rocketns views --help
 To complete all this in a shell: rocketns completion --help
 """
 

@@ -19,8 +19,7 @@ from rocketns.filewriter import FileWriter
 from rocketns.first_routes import FirstRoutes
 from rocketns.processor.trail import COUNTED_EVERY_MS
 from rocketns.routeinfo.events import ConfigChanged
-from rocketns.server.access_file import WATCH_INTERVAL_MS as ACCESS_WATCH_INTERVAL_MS
-from rocketns.server.access_file import AccessFile, in_a_thread
+from rocketns.server.access_file import AccessFile
 from rocketns.server.clock import Clock
 from rocketns.server.confirming.confirming import TICK_MS, Confirming
 from rocketns.server.control.expiry import SCAN
@@ -28,16 +27,20 @@ from rocketns.server.core import Core, Outside, State
 from rocketns.server.facts.facts import Facts, JournalFacts
 from rocketns.server.fleet.own import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
+from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
+from rocketns.server.following import in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.memory import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing.charged_connection import ChargedConnection
 from rocketns.server.outgoing.reaching import Reach, Refusals
+from rocketns.server.reactors.charged_connection import ChargedConnection
 from rocketns.server.reactors.handle import flagged_networks, make_reactors
 from rocketns.server.reactors.lookup_counts import drain_counts
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.requests.rate_watch import REPORT_INTERVAL_MS, RateWatch
 from rocketns.server.tls.contexts import WATCH_INTERVAL_MS, TlsContexts
+from rocketns.server.views_file import ViewsFile
+from rocketns.views.views import Views
 
 if TYPE_CHECKING:
     from rocketns.journal.journal import Journal
@@ -94,6 +97,10 @@ class NamesrvController:
         )
         self.core = core = Core(configuration, self.clock, state, self._outside())
         self.access_file = AccessFile(configuration.access.access_file, self._follow_policy, in_a_thread)
+        self.views_file = ViewsFile(
+            configuration.access.views_file, self._use_views, state.tables, in_a_thread,
+            trusts_announced=bool(configuration.access.proxies),
+        )  # fmt: skip
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
         self.rates = RateWatch(limits, self.reactors.hosts)
@@ -164,7 +171,11 @@ class NamesrvController:
             first_ms=now_ms + MISSING_INTERVAL_MS, every_ms=MISSING_INTERVAL_MS)  # fmt: skip
         if config.access.access_file:
             add("accessFile", self.access_file.check,
-                first_ms=now_ms + ACCESS_WATCH_INTERVAL_MS, every_ms=ACCESS_WATCH_INTERVAL_MS)  # fmt: skip
+                first_ms=now_ms + FOLLOW_INTERVAL_MS, every_ms=FOLLOW_INTERVAL_MS)  # fmt: skip
+        if config.access.views_file:
+            add("viewsFile", self.views_file.check,
+                first_ms=now_ms + FOLLOW_INTERVAL_MS, every_ms=FOLLOW_INTERVAL_MS)  # fmt: skip
+            self.core.delivery.watch(self.views_file.watch)
         add("refusedRequests", self._tell_refused,
             first_ms=now_ms + REFUSED_INTERVAL_MS, every_ms=REFUSED_INTERVAL_MS)  # fmt: skip
         if self.journal is not None:
@@ -185,13 +196,15 @@ class NamesrvController:
         """
         self._log_configuration()
         self.access_file.start(self.port)
+        self.views_file.start(ipv4_only=self.configuration.ipv4_only)
         for path in (self.core.context.kv_config.path, self.core.context.config_file.path):
             if path is not None:
                 files.remove_leftovers(path)
         self.core.context.kv_config.load()
         self.writer.start(asyncio.get_running_loop().call_soon_threadsafe)
         await self.tls.start()
-        self._listening.listen()
+        for listening in self._all_listening():
+            listening.listen()
         self.configuration.netty.show_port(self.port)
         self.core.context.note_restoring(restoring=True)  # a job may look whether the reactors may answer
         self._wait_for_jobs()
@@ -203,7 +216,7 @@ class NamesrvController:
         if self.core.control.is_holding:
             self.core.control.release()
         else:
-            self.reactor_transport.accept(self._listening.socket)
+            self._accept()
         self.core.lookup_switch.update(self.clock.now())
         self.core.stalls.begin([self.reactor_transport])
         self.confirming.tick()
@@ -212,7 +225,14 @@ class NamesrvController:
     async def _let_peers_wait(self) -> None:
         """Lookups are answered SYSTEM_ERROR, and everything else waits."""
         self.core.control.hold()
-        self.reactor_transport.accept(self._listening.socket)
+        self._accept()
+
+    def _all_listening(self) -> list[Listening]:
+        """The socket of listenPort, then those of views."""
+        return [self._listening, *self.views_file.listening]
+
+    def _accept(self) -> None:
+        self.reactor_transport.accept(*(listening.socket for listening in self._all_listening()))
 
     def boot_line(self) -> str:
         """The line that scripts wait for."""
@@ -241,6 +261,12 @@ class NamesrvController:
         # First, because it may lack memory: then nobody follows.
         self.reactors.set_access(policy.guards_lookups, policy.closes_strangers, networks)
         self.core.context.guard.follow(policy)
+
+    def _use_views(self, views: Views) -> None:
+        """For reactors first, because they may lack memory: then nobody follows. No request is answered meanwhile."""
+        self.core.publisher.use_views(views)
+        self.core.view_counts.renumber(self.core.context.views)
+        self.core.context.views = views
 
     def _tell_refused(self, after_ms: int = INTERVAL_MS) -> None:
         """Those that were counted; without a policy, takeovers are."""
@@ -292,6 +318,7 @@ class NamesrvController:
         self.log_passed_over()
         self.tls.reread()
         self.access_file.reread()
+        self.views_file.reread()
         self.rates.apply()
         self.fleet.follow(self.port)
         for name, value in changed.items():
@@ -326,7 +353,8 @@ class NamesrvController:
         self.writer.close(lambda _: written.set())
         await _wait(written, ANSWER_WITHIN_S)
         self.reactor_transport.stop()
-        self._listening.socket.close()
+        for listening in self._all_listening():
+            listening.socket.close()
         self._tell_refused(after_ms=0)
         self._deliver_counted()
         await self._stop_journal()

@@ -11,7 +11,7 @@ from interop.harness.rocketmq.java import CURRENT, OLD
 from interop.harness.sending.fleet import Fleet
 from interop.harness.servers import NameServer
 from interop.harness.wire import Client
-from rocketns.doctor.facts.brokers import BrokerFacts
+from rocketns.doctor.facts import BrokerFacts
 from tests.doctor.counting import examine, group, topic
 
 TOPIC, GROUP, STRANGERS = "Orders", "readers", "strangers"

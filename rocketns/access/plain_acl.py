@@ -16,6 +16,7 @@ from rocketns.access.classes import RIGHTS, Access
 from rocketns.access.policy_values import PolicyError, add_secret
 from rocketns.access.principal import Network, Principal
 from rocketns.access.signature import Secret
+from rocketns.extras import install_command
 
 EVERYWHERE = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
 ACCOUNTS_MAX = 1_000
@@ -86,7 +87,7 @@ def _load(file: str, text: str) -> dict[str, Any]:
     try:
         import yaml
     except ImportError as error:
-        raise PolicyError(file, 0, "PyYAML is needed to read it: pip install 'rocketns[access]'") from error
+        raise PolicyError(file, 0, f"PyYAML is needed to read it: {install_command('access')}") from error
     try:
         # All values stay texts as they are written: 0123 is no octal number, and no secret becomes a date.
         document = yaml.load(text, Loader=yaml.BaseLoader)

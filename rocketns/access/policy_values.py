@@ -76,7 +76,11 @@ class PolicyTable:
     def tables(self, key: str) -> dict[str, PolicyTable]:
         """The tables of a table, by their names."""
         inner = self.table(key)
-        return {name: inner.table(name) for name in list(inner._items)}
+        return {name: inner.table(name) for name in inner.names()}
+
+    def names(self) -> list[str]:
+        """The keys that nothing has read yet."""
+        return list(self._items)
 
     def text(self, key: str) -> str | None:
         value = self._items.pop(key, None)

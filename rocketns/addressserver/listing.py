@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from rocketns.addresses import ANY_ADDRESS, bare, with_port
 from rocketns.client.name_server import NameServer, UnusableError
-from rocketns.client.own import others_and_own
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.resolving import others_and_own
 from rocketns.config import DiscoveryConfig
 from rocketns.protocol.codes import ResponseCode, SerializeType
 

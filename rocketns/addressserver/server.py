@@ -15,6 +15,7 @@ from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration
 from rocketns.config.tls import TlsConfig, TlsMode
 from rocketns.errors import StartupError
+from rocketns.extras import install_command
 from rocketns.protocol.codes import SerializeType
 from rocketns.server.http.secured import TlsPort
 from rocketns.server.listening import bind
@@ -28,7 +29,7 @@ STOP_WITHIN_S = 2.0
 # That a topic does not exist is said in less than 1 KiB.
 ANSWER_BYTES_MAX = 64 * 1024
 EXTRA_MISSING = (
-    "rocketns.addressServer needs aiohttp, and it is not installed. Install it with: pip install 'rocketns[admin]'"
+    f"rocketns.addressServer needs aiohttp, and it is not installed. Install it with: {install_command('admin')}"
 )
 NOTHING_TO_LIST = (
     "rocketns.addressServer would list nothing: the server listens at every address of this machine, and no property "

@@ -19,13 +19,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from aiohttp import web
 
 from rocketns.admin.gate import STREAMS_MAX, AdminGate
-from rocketns.admin.view import Busy, View
+from rocketns.admin.view import Busy, ControlView
 
 LOOPBACK = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 OPEN = frozenset(("/metrics", "/livez", "/readyz"))
 SHOWN_CHARACTERS_MAX = 100
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)]|([A-Za-z0-9._-]+))(?::[0-9]{0,5})?")
-VIEW = web.AppKey("view", View)
+VIEW = web.AppKey("view", ControlView)
 GATE = web.AppKey("gate", AdminGate)
 READS = frozenset(("GET", "HEAD", "OPTIONS"))
 CHANGE_HEADER = "X-Rocketns-Change"

@@ -16,7 +16,7 @@ from functools import partial
 from aiohttp import web
 
 from rocketns.admin.answers import CHANGE_HEADER
-from rocketns.admin.view import Pulse, View
+from rocketns.admin.view import ControlView, Pulse
 from rocketns.config import AdminConfig
 
 log = logging.getLogger("rocketns.admin")
@@ -29,7 +29,7 @@ image of any web page sends GET. For a preStop hook, use exec instead of httpGet
 BROWSERS_SEND = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
 
 
-def add(app: web.Application, view: View) -> None:
+def add(app: web.Application, view: ControlView) -> None:
     """Control only."""
     app.router.add_get(LIVEZ, partial(_livez, view.pulse))
     app.router.add_get(READYZ, partial(_readyz, view))
@@ -44,7 +44,7 @@ async def _livez(pulse: Pulse, _: web.Request) -> web.Response:
     return web.Response(status=503, text=f"the control thread took no turn for {pulse.age_s:.1f} s\n")
 
 
-async def _readyz(view: View, _: web.Request) -> web.Response:
+async def _readyz(view: ControlView, _: web.Request) -> web.Response:
     why = view.facts.why_not_ready()
     return web.Response(text="ready\n") if why is None else web.Response(status=503, text=f"not ready: {why}\n")
 
@@ -53,7 +53,7 @@ async def _explain(_: web.Request) -> web.Response:
     return web.Response(status=405, text=HOW_TO_DRAIN, headers={"Allow": "POST, DELETE"})
 
 
-async def _drainz(view: View, drains: bool, request: web.Request) -> web.Response:
+async def _drainz(view: ControlView, drains: bool, request: web.Request) -> web.Response:
     if not _may_drain(view.facts.configuration.admin, request):
         return web.Response(status=403, text="only this machine and rocketns.adminDrainFrom may ask for a drain\n")
     log.warning("%s asks for the %s of the drain", request.remote, "beginning" if drains else "end")

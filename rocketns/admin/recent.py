@@ -11,16 +11,16 @@ only after a change, and at most one part in fifty of the time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Generator
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import Annotated, NamedTuple, assert_never
+from typing import Annotated, Any, NamedTuple
 
-from rocketns.admin.view import View
+from rocketns.admin.view import ControlView
 from rocketns.config.properties import is_secret
-from rocketns.journal.record import KINDS
+from rocketns.languages import N_
 from rocketns.processor.context import Now
-from rocketns.protocol.codes import PERM_WRITE, ResponseCode, request_name
+from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, ResponseCode, request_name
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo
 from rocketns.server.facts.facts import Facts
@@ -31,36 +31,56 @@ BEATS_MAX = 4096
 NAMES_MAX = 5
 # Names come from the network: a ring of whole ones would have no bound.
 NAME_CHARACTERS_MAX = 300
-RECORDED = {name: kind.words for name, kind in KINDS.items() if kind.words is not None}
-WORDS = RECORDED | {
-    "back": "{who} is back: it sent a sign of life",
-    "conflict": "{who} was refused: {holder} has its id",
-    "unregistered": "{who} was refused: it is not registered",
+WORDS = {
+    "reg": N_("%(who)s registered"),
+    "back": N_("%(who)s is back: it sent a sign of life"),
+    "down": N_("%(who)s is gone: %(why)s (last heard %(age)s before)"),
+    "doubt": N_("%(who)s is not confirmed: %(why)s"),
+    "conflict": N_("%(who)s was refused: %(detail)s has its id"),
+    "unregistered": N_("%(who)s was refused: it is not registered"),
+    "tput": N_("%(broker)s has topics %(topics)s"),
+    "tdel": N_("%(broker)s no longer has topics %(topics)s"),
+    "map": N_("%(broker)s has queue mappings of %(topics)s"),
+    "kv": N_("KV item %(names)s is %(detail)s"),
+    "config": N_("property %(names)s is %(detail)s"),
+    "stall": N_("this name server did not run for %(age)s"),
+    "admin": N_("%(sender)s sent %(request)s: it failed with code %(detail)s"),
+    "refused": N_("%(sender)s was refused %(request)s: %(cause)s (requests: %(n)s)"),
+}
+# Without the last sign of life, a value, a failure or a mode that is in force; with more than one pause.
+OTHER_WORDS = {
+    "down": N_("%(who)s is gone: %(why)s"),
+    "kv": N_("KV item %(names)s was deleted"),
+    "config": N_("property %(names)s is set"),
+    "stall": N_("this name server did not run for %(age)s, the longest of %(n)s pauses"),
+    "admin": N_("%(sender)s sent %(request)s: done"),
+    "refused": N_("%(sender)s would be refused %(request)s: %(cause)s (requests: %(n)s)"),
 }
 COUNTED = ("tput", "tdel", "map", "admin", "refused")
 TIMED = ("down", "doubt", "stall")
-WITHOUT_VALUE = {"kv": "was deleted", "config": "is set"}
 GONE = {
-    "unregister": "it said that it stops",
-    "expired": "no heartbeat within its time-out",
-    "unconfirmed": "nobody heard it again",
-    "refused": "its address refuses connections",
-    "channel_close": "its connection was closed",
-    "channel_exception": "its connection failed",
-    "channel_idle": "its connection was idle",
-    "conflict": "another address has its id now",
-    "register": "the address registered under another id",
-    "observed": "it was not there when somebody looked",
+    "unregister": N_("it said that it stops"),
+    "expired": N_("no heartbeat within its time-out"),
+    "unconfirmed": N_("nobody heard it again"),
+    "refused": N_("its address refuses connections"),
+    "channel_close": N_("its connection was closed"),
+    "channel_exception": N_("its connection failed"),
+    "channel_idle": N_("its connection was idle"),
+    "conflict": N_("another address has its id now"),
+    "register": N_("the address registered under another id"),
+    "observed": N_("it was not there when somebody looked"),
 }
 DOUBTED = {
-    "restored": "known from the journal only",
-    "seeded": "known from another name server only",
-    "silent_together": "many brokers are silent at once",
-    "stalled": "its connection ended while this server did not run",
+    "restored": N_("known from the journal only"),
+    "seeded": N_("known from another name server only"),
+    "silent_together": N_("many brokers are silent at once"),
+    "stalled": N_("its connection ended while this server did not run"),
 }
 ROWS_AT_ONCE = 16
 GROUPS_MAX = 100  # that are named
 WIPED_CHARACTERS_MAX = 4_000  # of the names before the last one
+# Pauses within this time of the first one are one change: a busy machine must not push all others out of the ring.
+PAUSES_TOGETHER_MS = 10 * 60_000
 REST_S = 1.0
 # Of counting: an entry takes 0.1 µs.
 REST_S_OF_ENTRY = 5e-6
@@ -68,8 +88,10 @@ GROWN_WITHIN_MS = 10 * 60_000  # of a counter
 
 
 class RecentChange(NamedTuple):
-    """One change. ``detail``: the holder of the id in a conflict, the new value, or what became of a request.
-    ``amount``: topics, ms, or requests.
+    """One change. ``detail``: the holder of the id in a conflict, the new value, the code of a request that failed,
+    ``observed`` for one that was not really refused.
+
+    ``amount``: topics, ms, or requests. ``times``: pauses that are one change; ``amount`` is of the longest.
 
     ``names``: topics, or namespace and key, or the property, or the name of a request and who sent it.
     """
@@ -85,6 +107,7 @@ class RecentChange(NamedTuple):
     detail: str | None = None
     amount: int | None = None
     names: tuple[str, ...] = ()
+    times: int = 1
 
 
 class Recent:
@@ -99,6 +122,8 @@ class Recent:
         self.since: dict[tuple[str, str], int] = {}
         self.heartbeats = 0
         self.last = 0  # the number of the last change
+        self._paused: RecentChange | None = None  # the last stall in the ring
+        self._pauses_began_ms = 0
 
     def watch(self, events: list[e.Event], now: Now) -> None:
         """A consumer of events: see `EventDelivery.watch`."""
@@ -116,7 +141,7 @@ class Recent:
             name, number = (
                 (event.broker_name, event.broker_id) if isinstance(event, e.BrokerRegistered) else (None, None)
             )
-            self._add(at, "reg" if is_new else "back", event.cluster, name, number, event.addr)
+            self._add(at, "reg" if is_new else "back", **_member(event.cluster, name, number, event.addr))
 
     def _began(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
         if len(self.since) > 2 * len(self._live) + 64:
@@ -124,79 +149,34 @@ class Recent:
         self.since[event.cluster, event.addr] = at
 
     def _note(self, event: e.Event, at: int) -> None:
-        match event:
-            case e.BrokerRegistered() | e.BrokerHeartbeat():
-                self._beat(event, at)
-            case e.BrokerDown(cluster, name, addr, number, live, gap_ms, cause):
-                if live:
-                    self.since.pop((cluster, addr), None)
-                self._add(at, "down", cluster, name, number, addr, cause, amount=gap_ms)
-            case e.BrokerDoubted(cluster, name, addr, number, doubt, gap_ms):
-                self._add(at, "doubt", cluster, name, number, addr, doubt.reason, amount=gap_ms)
-            case e.BrokerConflict(cluster, name, number, holder, addr):
-                self._add(at, "conflict", cluster, name, number, addr, detail=holder)
-            case e.BrokerRefused(name, number, addr):
-                self._add(at, "unregistered", None, name, number, addr)
-            case e.TopicsPut() | e.TopicsDeleted() | e.MappingsPut():
-                self._note_topics(event, at)
-            case e.KvChanged() | e.ConfigChanged() | e.Stalled() | e.AdminRequested() | e.RequestRefused():
-                self._note_beside_tables(event, at)
-            case e.BrokerIdsLeft() | e.GroupChanged() | e.MinBrokerIdChanged() | e.FleetDiffers():
-                pass  # events about brokers say the first three; the API has a list of what differs in the fleet
-            case _:
-                assert_never(event)
+        if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
+            self._beat(event, at)
+        elif isinstance(event, e.Stalled):
+            self._note_pause(event.ms, at)
+        elif isinstance(event, e.BrokerDown) and event.live:
+            self.since.pop((event.cluster, event.addr), None)
+        if type(event) in NOTED:
+            name, columns = NOTED[type(event)](event)
+            self._add(at, name, **columns)
 
-    def _note_topics(self, event: e.TopicsPut | e.TopicsDeleted | e.MappingsPut, at: int) -> None:
-        match event:
-            case e.TopicsPut(name, changes, cause):
-                self._add_topics(
-                    at, "tput", name, [change.topic for change in changes[:NAMES_MAX]], len(changes), cause
-                )
-            case e.TopicsDeleted(name, topics, cause):
-                self._add_topics(at, "tdel", name, topics[:NAMES_MAX], len(topics), cause)
-            case e.MappingsPut(name, mappings):
-                self._add_topics(at, "map", name, [topic for topic, _ in mappings[:NAMES_MAX]], len(mappings))
+    def _note_pause(self, ms: int, at: int) -> None:
+        before = self._paused
+        if before is None or not 0 <= at - self._pauses_began_ms < PAUSES_TOGETHER_MS:
+            before, self._pauses_began_ms = None, at
+        elif before in self.events:
+            self.events.remove(before)
+        longest_ms, times = (ms, 1) if before is None else (max(ms, before.amount or 0), before.times + 1)
+        self._add(at, "stall", amount=longest_ms, times=times)
+        self._paused = self.events[-1]
 
-    def _add_topics(
-        self, at: int, event: str, broker: str, topics: list[str], amount: int, cause: str | None = None
-    ) -> None:
-        names = tuple(map(_cut, topics))
-        self._add(at, event, None, broker, cause=cause, amount=amount, names=names)
-
-    def _note_beside_tables(
-        self, event: e.KvChanged | e.ConfigChanged | e.Stalled | e.AdminRequested | e.RequestRefused, at: int
-    ) -> None:
-        """Changes outside of the route tables."""
-        match event:
-            case e.KvChanged(namespace, key, value):
-                self._add(at, "kv", detail=value, names=(_cut(namespace), _cut(key)))
-            case e.ConfigChanged(key, value):
-                shown = None if is_secret(key) else value
-                self._add(at, "config", detail=shown, names=(_cut(key),))
-            case e.AdminRequested() | e.RequestRefused():
-                self._note_request(event, at)
-            case e.Stalled(ms):
-                self._add(at, "stall", amount=ms)
-
-    def _note_request(self, event: e.AdminRequested | e.RequestRefused, at: int) -> None:
-        """Requests of administrators, and refused ones."""
-        by = event.principal or event.access_key
-        names = (request_name(event.code), *([] if by is None else [_cut(by)]))
-        match event:
-            case e.AdminRequested():
-                detail = "done" if event.result == ResponseCode.SUCCESS else f"failed with code {event.result}"
-                self._add(at, "admin", None, None, None, event.address, detail=detail, amount=event.count, names=names)
-            case e.RequestRefused():
-                detail = "was refused" if event.is_enforced else "would be refused"
-                self._add(at, "refused", None, None, None, event.host, _cut(event.reason), detail=detail,
-                          amount=event.count, names=names)  # fmt: skip
-
-    def _add(self, at: int, event: str, cluster: str | None = None, broker: str | None = None,
-             number: int | None = None, addr: str | None = None, cause: str | None = None, *,
-             detail: str | None = None, amount: int | None = None, names: tuple[str, ...] = ()) -> None:  # fmt: skip
-        place = (event, cluster and _cut(cluster), broker and _cut(broker), number, addr and _cut(addr))
-        self.events.append(RecentChange(self.last + 1, at, *place, cause, detail and _cut(detail), amount, names))
+    def _add(self, at: int, event: str, **columns: Any) -> None:
+        """Texts are cut. See `RecentChange`."""
+        cut: dict[str, Any] = {
+            name: _cut(value) if isinstance(value, str) else value for name, value in columns.items()
+        }
+        cut["names"] = tuple(_cut(one) for one in islice(columns.get("names", ()), NAMES_MAX))
         self.last += 1
+        self.events.append(RecentChange(self.last, at, event, **cut))
 
     def take_beats(self) -> list[tuple[str, str, int]]:
         """The heartbeats since the last call, if they are wanted."""
@@ -207,86 +187,151 @@ def _cut(text: str) -> str:
     return text[:NAME_CHARACTERS_MAX]
 
 
+def _member(cluster: str | None, broker: str | None, broker_id: int | None, address: str) -> dict[str, Any]:
+    return {"cluster": cluster, "broker": broker, "id": broker_id, "address": address}
+
+
+def _of_request(event: e.AdminRequested | e.RequestRefused) -> dict[str, Any]:
+    by = event.principal or event.access_key
+    return {"amount": event.count, "names": (request_name(event.code), *([] if by is None else [by]))}
+
+
+Columns = tuple[str, dict[str, Any]]
+# What is noted of an event: its name, and columns. Events that are not here are said by others, or by lists of the API.
+NOTED: dict[type, Callable[[Any], Columns]] = {
+    e.BrokerDown: lambda v: ("down", _member(v.cluster, v.broker_name, v.broker_id, v.addr)
+                             | {"cause": v.cause, "amount": v.gap_ms}),
+    e.BrokerDoubted: lambda v: ("doubt", _member(v.cluster, v.broker_name, v.broker_id, v.addr)
+                                | {"cause": v.doubt.reason, "amount": v.gap_ms}),
+    e.BrokerConflict: lambda v: ("conflict", _member(v.cluster, v.broker_name, v.broker_id, v.addr)
+                                 | {"detail": v.holder_addr}),
+    e.BrokerRefused: lambda v: ("unregistered", _member(None, v.broker_name, v.broker_id, v.addr)),
+    e.TopicsPut: lambda v: ("tput", {"broker": v.broker_name, "cause": v.cause, "amount": len(v.changes),
+                                     "names": (one.topic for one in v.changes)}),
+    e.TopicsDeleted: lambda v: ("tdel", {"broker": v.broker_name, "cause": v.cause, "amount": len(v.topics),
+                                         "names": v.topics}),
+    e.MappingsPut: lambda v: ("map", {"broker": v.broker_name, "amount": len(v.mappings),
+                                      "names": (topic for topic, _ in v.mappings)}),
+    e.KvChanged: lambda v: ("kv", {"detail": v.value, "names": (v.namespace, v.key)}),
+    e.ConfigChanged: lambda v: ("config", {"detail": None if is_secret(v.key) else v.value, "names": (v.key,)}),
+    e.AdminRequested: lambda v: ("admin", _of_request(v) | {
+        "address": v.address, "detail": None if v.result == ResponseCode.SUCCESS else str(v.result)}),
+    e.RequestRefused: lambda v: ("refused", _of_request(v) | {
+        "address": v.host, "cause": v.reason, "detail": None if v.is_enforced else "observed"}),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A message in English, by which other languages find theirs, with %(name)s for each value."""
+
+    message: str
+    values: dict[str, str | Phrase] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message % {name: str(value) for name, value in self.values.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class EventRow:
     """One change. Heartbeats that change nothing are left out."""
 
     seq: Annotated[int, "1, 2, 3 … since the start"]
     at: Annotated[int, "when it happened"]
-    event: Annotated[str, f"as in the journal: {', '.join(RECORDED)}; and beside them "
-                     "back (it was unconfirmed), conflict, unregistered"]  # fmt: skip
+    event: Annotated[str, f"as in the journal, but for back (it was unconfirmed), conflict and unregistered: "
+                     f"{', '.join(WORDS)}"]  # fmt: skip
     text: Annotated[str, "the same in words"]
+    said: Annotated[Phrase, "the words in parts; other languages are found by its messages"]
     cluster: str | None
     broker: str | None
     id: int | None
     address: str | None
     cause: str | None
-    count: Annotated[int | None, "of topics; of requests"]
+    count: Annotated[int | None, "of topics; of requests; of stall the pauses within 10 minutes of the first one"]
     names: Annotated[tuple[str, ...], "the first 5 topics; of kv the namespace and the key; of config the property; "
                      "of admin and refused the request, and its principal or access key"]  # fmt: skip
-    ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length"]
-    detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin and refused "
-                      "what became of the request"]  # fmt: skip
+    ms: Annotated[int | None, "of down and doubt the time since the last heartbeat; of stall its length, or that of "
+                  "the longest of several"]  # fmt: skip
+    detail: Annotated[str | None, "of kv and config the value; of conflict the holder of the id; of admin the code "
+                      "of a failure; of refused observed, where the request was answered all the same"]  # fmt: skip
 
 
 def event_row(change: RecentChange) -> EventRow:
     """The row of a change."""
+    words = said(change)
     return EventRow(
         seq=change.seq,
         at=change.at,
         event=change.event,
-        text=in_words(change),
+        text=str(words),
+        said=words,
         cluster=change.cluster,
         broker=change.broker,
         id=change.id,
         address=change.address,
         cause=None if change.cause is None else str(change.cause),
-        count=change.amount if change.event in COUNTED else None,
+        count=change.times if change.event == "stall" else change.amount if change.event in COUNTED else None,
         names=change.names,
         ms=change.amount if change.event in TIMED else None,
         detail=change.detail,
     )
 
 
-def in_words(change: RecentChange) -> str:
+def said(change: RecentChange) -> Phrase:
     """A sentence without its time."""
-    cause = str(change.cause)
-    return WORDS[change.event].format(
-        who=f"{_name(change)} at {change.address}",
-        broker=change.broker,
-        reason={"down": GONE, "doubt": DOUBTED}.get(change.event, {}).get(cause, cause),
-        silent="" if change.amount is None else f" (last heard {_seconds(change.amount)} before)",
-        topics=_topics(change),
-        names=" ".join(change.names),
-        state=WITHOUT_VALUE.get(change.event) if change.detail is None else f"is {change.detail}",
-        holder=change.detail,
-        detail=change.detail,
-        address=change.address,
-        request=" as ".join(change.names),
-        count=change.amount,
-        time=_seconds(change.amount or 0),
-    )
+    cause, known = str(change.cause), {"down": GONE, "doubt": DOUBTED}.get(change.event, {})
+    request, *by = (*change.names, "")[:3]
+    sender: dict[str, str | Phrase] = {"address": change.address or "", "principal": "".join(by)}
+    values: dict[str, str | Phrase] = {
+        "who": _who(change),
+        "broker": change.broker or "",
+        "why": Phrase(known[cause]) if cause in known else cause,
+        "cause": cause,
+        "age": Phrase(N_("%(n)s s"), {"n": f"{(change.amount or 0) / 1000:,.1f}".removesuffix(".0")}),
+        "topics": _topics(change),
+        "names": " ".join(change.names),
+        "detail": change.detail or "",
+        "sender": Phrase(N_("%(address)s as %(principal)s"), sender) if "".join(by) else change.address or "",
+        "request": request,
+        "n": f"{change.times if change.event == 'stall' else change.amount or 0:,}",
+    }
+    message = (OTHER_WORDS if _is_other(change) else WORDS)[change.event]
+    return Phrase(message, {name: value for name, value in values.items() if f"%({name})s" in message})
 
 
-def _name(change: RecentChange) -> str:
+def _is_other(change: RecentChange) -> bool:
+    if change.event == "stall":
+        return change.times > 1
+    if change.event == "refused":
+        return change.detail is not None
+    return (change.amount if change.event == "down" else change.detail) is None and change.event in OTHER_WORDS
+
+
+def _who(change: RecentChange) -> Phrase:
+    address = change.address or ""
     if change.broker is None:
-        return f"a broker of {change.cluster}"
-    return change.broker if change.id is None else f"{change.broker}:{change.id}"
+        return Phrase(
+            N_("a broker of %(cluster)s at %(address)s"), {"cluster": str(change.cluster), "address": address}
+        )
+    broker = change.broker if change.id is None else member(change.broker, change.id)
+    return Phrase(N_("%(broker)s at %(address)s"), {"broker": broker, "address": address})
 
 
-def _seconds(ms: int) -> str:
-    return f"{ms / 1000:.1f} s"
+def member(broker: str, broker_id: int) -> Phrase:
+    """A member of a broker group: ``broker-a (master)``."""
+    role = Phrase(N_("master")) if broker_id == MASTER_ID else Phrase(N_("slave %(id)s"), {"id": str(broker_id)})
+    return Phrase(N_("%(broker)s (%(role)s)"), {"broker": broker, "role": role})
 
 
-def _topics(change: RecentChange) -> str:
-    more = (change.amount or 0) - len(change.names)
-    return ", ".join(change.names) + (f" and {more} more" if more > 0 else "")
+def _topics(change: RecentChange) -> str | Phrase:
+    names, more = ", ".join(change.names), (change.amount or 0) - len(change.names)
+    return Phrase(N_("%(names)s and %(n)s more"), {"names": names, "n": f"{more:,}"}) if more > 0 else names
 
 
 class Wiped:
     """What was counted last. For the loop of the management port."""
 
-    def __init__(self, view: View, recent: Recent) -> None:
+    def __init__(self, view: ControlView, recent: Recent) -> None:
         self._view = view
         self._recent = recent
         self._names: tuple[str, ...] = ()

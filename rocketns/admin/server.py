@@ -37,7 +37,7 @@ from rocketns.admin.answers import GATE, HOSTS, VIEW, Hosts, add_headers, watche
 from rocketns.admin.gate import AdminGate
 from rocketns.admin.metrics import exposition
 from rocketns.admin.tokens import TokenAccess, TokenFile
-from rocketns.admin.view import Log, View
+from rocketns.admin.view import ControlView, Log
 from rocketns.server.facts.facts import Facts
 from rocketns.server.http.heads import FIELDS_MAX, HEAD_BYTES_MAX
 from rocketns.server.http.secured import TlsPort
@@ -52,7 +52,7 @@ LOOPBACK = ("127.0.0.1", "::1")
 class AdminFeature(NamedTuple):
     """``paths``: all that ``add`` adds."""
 
-    add: Callable[[web.Application, View], None]
+    add: Callable[[web.Application, ControlView], None]
     paths: tuple[str, ...]
 
 
@@ -66,7 +66,7 @@ for feature in FEATURES:
     tokens.check(feature.paths)
 
 
-def add_features(app: web.Application, view: View) -> None:
+def add_features(app: web.Application, view: ControlView) -> None:
     """Control only. UnclassedPath if a feature adds a path that it does not name."""
     for one in FEATURES:
         one.add(app, view)
@@ -117,7 +117,7 @@ class AdminServer:
 
     def start(self) -> None:
         """Control only, on its running loop, before the server starts: probes are answered from then on."""
-        view = View(self._facts, asyncio.get_running_loop(), self.gate, self._log)
+        view = ControlView(self._facts, asyncio.get_running_loop(), self.gate, self._log)
         view.pulse.start()
         config = self._facts.configuration.admin
         app = web.Application(middlewares=[watched])

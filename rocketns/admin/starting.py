@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocketns.config import Configuration
 from rocketns.errors import StartupError
+from rocketns.extras import install_command
 from rocketns.server.facts.facts import Facts
 from rocketns.server.listening import Listening, bind
 
@@ -28,7 +29,7 @@ def make_admin(facts: Facts, niceness: int = 0, log: Log | None = None) -> Admin
     missing = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if missing:
         raise StartupError(f"rocketns.adminPort={config.admin_port} needs {' and '.join(missing)}. Install the extra: "
-                           "pip install 'rocketns[admin]', or set rocketns.adminPort=0")  # fmt: skip
+                           f"{install_command('admin')}, or set rocketns.adminPort=0")  # fmt: skip
     from rocketns.admin.server import AdminServer  # its libraries take 25 MB
 
     return AdminServer(facts, _listening(facts.configuration), niceness, log)

@@ -2,13 +2,14 @@
 
 Three ways, from cheap to expensive:
 
-* `View.facts`: its numbers may be read on any thread. A number is a property, a `len`, or one of the reactors'
+* `ControlView.facts`: its numbers may be read on any thread. A number is a property, a `len`, or one of the reactors'
   atomic words. Never iterate over a table of control's: it changes meanwhile.
-* `View.look`: a function that control calls once, between two turns. It must take well under a millisecond, such as the
-  route of one topic. It returns values that never change again: strings, numbers, tuples, frozen dataclasses.
-* `View.copy`: a generator that control runs in slices of SLICE_MS, with a pause after each. It yields after every few
-  rows, and returns a value that never changes again. Between two slices the tables may change, so it takes the keys
-  first, and looks each one up again. A copy is shared by all who ask within COPY_AGE_S.
+* `ControlView.look`: a function that control calls once, between two turns. It must take well under a millisecond,
+  such as the route of one topic. It returns values that never change again: strings, numbers, tuples, frozen
+  dataclasses.
+* `ControlView.copy`: a generator that control runs in slices of SLICE_MS, with a pause after each. It yields after
+  every few rows, and returns a value that never changes again. Between two slices the tables may change, so it takes
+  the keys first, and looks each one up again. A copy is shared by all who ask within COPY_AGE_S.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class _Slices(Generic[T]):
             asyncio.get_running_loop().call_later(PAUSE_S, self.run)
 
 
-class View:
+class ControlView:
     """Its methods are for the loop of the management port."""
 
     def __init__(

@@ -20,7 +20,7 @@ from rocketns.protocol.body.decoding import (
     decode_topic_route_data,
 )
 from rocketns.protocol.body.route import BrokerData, TopicRouteData
-from rocketns.protocol.codes import RequestCode, ResponseCode, SerializeType
+from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand
 from rocketns.protocol.encoding import encode_request
 
@@ -32,6 +32,8 @@ NOT_READY: dict[int, str] = {
     ResponseCode.SYSTEM_BUSY: "it is overloaded",
     ResponseCode.GO_AWAY: "it drains, or stops",
 }
+# Requests whose answers have addresses of brokers.
+OF_BROKERS = frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO})
 
 Decoded = TypeVar("Decoded")
 
@@ -107,7 +109,12 @@ class NameServer:
     async def ask(
         self, code: RequestCode, fields: Fields, also: Container[int] | None = (), bytes_max: int | None = None
     ) -> RemotingCommand:
-        """The answer, whose code is success or one of ``also``; None: any code. A larger one ends the connection."""
+        """The answer, whose code is success or one of ``also``; None: any code. A larger one ends the connection.
+
+        Brokers have the addresses that they announced, whatever view of a rocketns the sender is in.
+        """
+        if code in OF_BROKERS:
+            fields = {**fields, ANNOUNCED_ADDRESSES: "true"}
         opaque, frame = encode_request(code, self._signed(fields), self._serialize_type)
         within_s = self._within_s or ANSWER_WITHIN_S
         try:

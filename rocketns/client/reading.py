@@ -71,7 +71,7 @@ class AnswerReader:
             raise MalformedFrame(NO_FRAME)
         if len(head) < _HEAD:
             return None
-        if head[4] not in _SERIALIZE_TYPES or header_bytes > min(length - 4, HEADER_BYTES_MAX):
+        if head[4] not in _SERIALIZE_TYPES or not 0 < header_bytes <= min(length - 4, HEADER_BYTES_MAX):
             raise MalformedFrame(NO_FRAME)
         if len(self._buffer) - at < _HEAD + header_bytes:
             return None

@@ -20,13 +20,14 @@ from rocketns.config import Limits
 from rocketns.config.limits import FRAME_BYTES_MAX
 from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
+from rocketns.logtext import LogLimiter
 from rocketns.protocol.command import RemotingCommand
 
 log = logging.getLogger("rocketns.client")
 
 CONNECT_TIMEOUT_S = 3.0  # com.rocketmq.remoting.client.connect.timeout
 # Peers choose how much cannot be sent to them.
-LOG_INTERVAL_S = 1.0
+LOG_EVERY_S = 1.0
 OUT_OF_REACH = "the address is not on the host that announced it, nor in a network of askNetworks"
 MUTE = "rocketns.mute=true: nothing is sent to others"
 NO_ADDRESS = "it is no host:port"
@@ -72,8 +73,7 @@ class RemotingClient:
         self._connect_timeout_s = connect_timeout_s
         self._connections: dict[str, OutgoingConnection] = {}
         self._opening: set[asyncio.Task[None]] = set()
-        self._logged_s = float("-inf")
-        self._unlogged = 0
+        self._lines = LogLimiter(LOG_EVERY_S)
         self._closed = False
 
     def invoke_oneway(self, addr: str, frame: bytes, announced_by: str | None) -> None:
@@ -195,13 +195,10 @@ class RemotingClient:
             self._places.succeeded(addr)
 
     def _log_dropped(self, addr: str, why: NotSentError) -> None:
-        now_s = asyncio.get_running_loop().time()
-        if now_s - self._logged_s < LOG_INTERVAL_S:
-            self._unlogged += 1
-            return
-        others = f" ({self._unlogged} more were dropped since the last such line)" if self._unlogged else ""
-        self._logged_s, self._unlogged = now_s, 0
-        log.warning("invokeOneway, send a request to %s failed: %s%s", addr, why, others)
+        dropped = self._lines.due(asyncio.get_running_loop().time())
+        if dropped is not None:
+            others = f" ({dropped - 1} more were dropped since the last such line)" if dropped > 1 else ""
+            log.warning("invokeOneway, send a request to %s failed: %s%s", addr, why, others)
 
     def close(self) -> None:
         """End every connection, for good."""

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from rocketns.collect import settings as limits
 from rocketns.collect.names import NamesError, parse_names
 from rocketns.collect.settings import NAMESPACES_MAX, Settings
-from rocketns.config.system import parse_definition, system_properties
-from rocketns.config.tls import TlsConfig
 from rocketns.languages import choose, parsers
+from rocketns.languages.parsers import Parser
 from rocketns.protocol.codes import KNOWN_NAMESPACES
-from rocketns.tools.arguments import Parser, duration, number
-from rocketns.tools.keys import add_keys_option, read_signer
+from rocketns.tools.arguments import duration, number
+from rocketns.tools.keys import add_connection_options, read_signer, tls_of
 
 ABOUT = """\
 Watch name servers, Java's or rocketns, from outside, and write for each the journal that rocketns writes itself: which
@@ -49,7 +48,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
         parser.error(f"argument --kv: at most {NAMESPACES_MAX - len(KNOWN_NAMESPACES)} namespaces are watched")
     return Settings(
         name_servers, given.journal, given.interval, given.requests_per_second, namespaces, given.brokers,
-        given.for_s, given.timeout, TlsConfig.read(system_properties(environment, dict(given.system)), {}),
+        given.for_s, given.timeout, tls_of(given, environment),
         read_signer(given.tools_yml, environment), given.keep_bytes, given.keep_days,
     )  # fmt: skip
 
@@ -90,8 +89,4 @@ def add_pace(parser: argparse.ArgumentParser) -> None:
                         help="ask a broker that vanished from a name server, once, whether it still runs")  # fmt: skip
     parser.add_argument("--timeout", type=duration(limits.TIMEOUT_S_MIN, limits.TIMEOUT_S_MAX), metavar="TIME",
                         default=limits.TIMEOUT_S, help="time for each answer; by default 5s")  # fmt: skip
-    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
-                        metavar="<name>=<value>",
-                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
-    add_keys_option(parser)
-    parsers.add_language_option(parser)
+    add_connection_options(parser)

@@ -7,10 +7,12 @@ import logging
 import os
 import signal
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rocketns.collect.arguments import parse
 from rocketns.collect.collector import Collector
+from rocketns.collect.names import every_named
 from rocketns.collect.settings import Settings
 from rocketns.errors import RocketnsError
 from rocketns.journal.segments import Store
@@ -27,6 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run until a signal, or for the time that was asked for; return the exit status."""
     try:
         settings = parse(arguments, os.environ)
+        settings = replace(settings, name_servers=asyncio.run(every_named(settings.name_servers)))
         check_folder(settings.journal, [one.ns for one in settings.name_servers])
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_WRONG

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from rocketns.addresses import bare, listed, read_server, with_port
+from rocketns.addresses import bare, listed, read_server, split, with_port
+from rocketns.client.resolving import every_address
 from rocketns.config.journal import NS_SAFE
 from rocketns.errors import RocketnsError
 
@@ -38,6 +40,21 @@ def parse_names(text: str) -> list[Named]:
     return found
 
 
+async def every_named(names: Sequence[Named]) -> list[Named]:
+    """Likewise, with one for each address of a name that has several; the address is added to its id. NamesError."""
+    found = []
+    for one in names:
+        addrs = await every_address(one.addr)
+        found += [Named(f"{one.ns}-{_safe(split(addr)[0])}", addr) for addr in addrs] if len(addrs) > 1 else [one]
+    if len(found) > NAME_SERVERS_MAX:
+        raise NamesError(f"they have {len(found)} addresses, and at most {NAME_SERVERS_MAX} are watched")
+    return found
+
+
+def _safe(host: str) -> str:
+    return _UNSAFE.sub("-", bare(host))[:_NS_CHARS_MAX]
+
+
 def _named(text: str) -> Named:
     name, equals, addr = text.rpartition("=")
     server = read_server(addr)
@@ -46,5 +63,5 @@ def _named(text: str) -> Named:
     if equals and not NS_SAFE.fullmatch(name):
         raise NamesError(f"{text}: the name may only have letters, digits, '.', '_' and '-', at most 128")
     host, port = server
-    ns = name or f"{_UNSAFE.sub('-', bare(host))[:_NS_CHARS_MAX]}-{port}"
+    ns = name or f"{_safe(host)}-{port}"
     return Named(ns, with_port(host, port))

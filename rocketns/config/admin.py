@@ -31,6 +31,12 @@ class AccessConfig(OwnConfig):
         START,
     )  # fmt: skip
 
+    views_file: str = prop(
+        "", "file with views (TOML): which addresses of brokers clients get, by their network or by the port at which "
+        "they ask; empty is the announced ones for all, as in Java. Changes of the file take effect at once, see "
+        "docs/views.md", START,
+    )  # fmt: skip
+
     def check_texts(self) -> None:
         """StartupError for a network that is none, and for too many."""
         read_networks(f"{PREFIX}trustedProxies", self.trusted_proxies)

@@ -7,14 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rocketns.addresses import bare, is_host, listed, read_server, with_port
-from rocketns.config.system import parse_definition
-from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts import Options
 from rocketns.doctor.words import N_, _
 from rocketns.errors import RocketnsError
-from rocketns.languages.parsers import add_language_option
+from rocketns.languages.parsers import Parser
 from rocketns.protocol.codes import V4_0_0_SNAPSHOT
-from rocketns.tools.arguments import Parser, seconds
-from rocketns.tools.keys import add_keys_option
+from rocketns.tools.arguments import DAY_S, duration
+from rocketns.tools.keys import add_connection_options
 
 PORT, BROKER_PORT = 9876, 10911
 NAME_SERVERS_MAX = TOPICS_MAX = GROUPS_MAX = BROKERS_MAX = 16
@@ -56,17 +55,13 @@ def build() -> Parser:
                                 "or spaces; a host without a port gets 9876; by default NAMESRV_ADDR of the "
                                 "environment, else 127.0.0.1:9876"))  # fmt: skip
     _add_questions(parser)
-    parser.add_argument("--watch", type=seconds, default=0.0, metavar="SECONDS",
+    parser.add_argument("--watch", type=duration(0, WATCH_S_MAX), default=0.0, metavar="TIME",
                         help=N_("look at the brokers again every 3.75 s for so long, at most 600: 40 finds two brokers "
                                 "that replace each other; by default not at all"))  # fmt: skip
     parser.add_argument("--json", action="store_true", help=N_("print JSON, for programs"))
-    parser.add_argument("--timeout", type=seconds, default=TIMEOUT_S, metavar="SECONDS",
+    parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_S, metavar="TIME",
                         help=N_("time for a connection; an answer may take twice as long; by default 5"))  # fmt: skip
-    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
-                        metavar="<name>=<value>",
-                        help=N_("a system property for TLS, as of the client: -Dtls.enable=true"))  # fmt: skip
-    add_keys_option(parser)
-    add_language_option(parser)
+    add_connection_options(parser)
     parser.add_argument("--list-checks", action="store_true", help=N_("print the names of all checks"))
     parser.add_argument("--explain", metavar="CHECK", help=N_("print what a check looks for"))
     return parser
@@ -88,15 +83,16 @@ def _add_questions(parser: Parser) -> None:
 
 def options_of(given: argparse.Namespace, environment: Mapping[str, str], *, tls: bool) -> Options:
     """What was asked. WrongListError."""
-    texts = given.name_servers or [environment.get("NAMESRV_ADDR") or f"127.0.0.1:{PORT}"]
-    if given.watch > WATCH_S_MAX:
-        raise WrongListError(_("--watch: at most %(most)d s") % {"most": WATCH_S_MAX})
+    of_environment = environment.get("NAMESRV_ADDR", "")
+    texts = given.name_servers or [of_environment or f"127.0.0.1:{PORT}"]
     return Options(
         name_servers=addresses(texts, PORT, NAME_SERVERS_MAX),
         topics=_names("--topic", given.topic, TOPICS_MAX),
         groups=_names("--group", given.group, GROUPS_MAX),
         brokers=addresses(given.broker, BROKER_PORT, BROKERS_MAX) if given.broker else (),
         from_client=given.from_client,
+        given_list=texts[0] if len(texts) == 1 else "",
+        is_clients_list=given.from_client or not given.name_servers,
         client_version=None if given.client_version is None else _version(given.client_version),
         tls=tls,
         timeout_s=given.timeout or TIMEOUT_S,

@@ -15,22 +15,18 @@ from functools import partial
 from typing import TextIO
 
 from rocketns.client.tls import client_context
-from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
 from rocketns.doctor.arguments import build, options_of
-from rocketns.doctor.asking.gathering import gather
-from rocketns.doctor.asking.watching import Watch
+from rocketns.doctor.asking.gathering import Watch, gather
 from rocketns.doctor.checks.catalogue import BY_NAME, CHECKS
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.output.as_json import report_json
-from rocketns.doctor.output.colours import Palette
-from rocketns.doctor.output.text import report_text
+from rocketns.doctor.facts import Options
+from rocketns.doctor.output import Palette, report_json, report_text
 from rocketns.doctor.progress import Progress
-from rocketns.doctor.running import EXIT_CANNOT_TELL, EXIT_WELL, Report, run
+from rocketns.doctor.report import EXIT_CANNOT_TELL, EXIT_WELL, Report, run
 from rocketns.doctor.words import _
 from rocketns.errors import RocketnsError
 from rocketns.languages.parsers import parse
-from rocketns.tools.keys import read_signer
+from rocketns.tools.keys import read_signer, tls_of
 from rocketns.tools.output import TextTable, complain, plain, print_json, print_text
 
 BY_SIGNAL = 128  # a shell's exit status of a program that a signal ended, plus the signal's number
@@ -75,7 +71,7 @@ def _run(given: Namespace) -> int:
     if given.list_checks or given.explain is not None:
         print_text(listing() if given.list_checks else explained(given.explain))
         return EXIT_WELL
-    tls = TlsConfig.read(system_properties(os.environ, dict(given.system)), {})
+    tls = tls_of(given, os.environ)
     _check_files(tls)
     options = options_of(given, os.environ, tls=tls.enable)
     report = asyncio.run(_examine(given, options, tls))

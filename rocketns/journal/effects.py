@@ -84,8 +84,10 @@ class Effects:
                 self._heartbeat(event)
             case e.BrokerDoubted():
                 self._doubted(event)
-            case e.TopicsPut() | e.TopicsDeleted() | e.MappingsPut():
+            case e.TopicsPut() | e.TopicsDeleted():
                 self._topics_changed(event)
+            case e.MappingsPut():
+                self._mappings_put(event)
             case e.BrokerDown() | e.GroupChanged() | e.BrokerIdsLeft():
                 self._group_changed(event)
             case e.KvChanged() | e.ConfigChanged() | e.Stalled():
@@ -93,10 +95,8 @@ class Effects:
             case e.AdminRequested() | e.RequestRefused():
                 self._buffer.put(encoding.request_record(event))
                 self._buffer.want_seal()
-            case e.BrokerConflict() | e.BrokerRefused() | e.MinBrokerIdChanged():
-                pass  # they change no member and no topic
-            case e.FleetDiffers():
-                pass  # the audit compares the journals themselves
+            case e.BrokerConflict() | e.BrokerRefused() | e.MinBrokerIdChanged() | e.FleetDiffers():
+                pass  # they change no member and no topic; and the audit compares the journals themselves
             case _:
                 assert_never(event)
 
@@ -115,14 +115,9 @@ class Effects:
         data = self._tables.broker_addr_table[event.broker_name]
         if data.cluster != group.cluster:
             self._settling.note_name(event.broker_name)
-        changed = (
-            event.timeout_ms != live.timeout_ms
-            or event.ha_server_addr != live.ha_addr
-            or event.announced_by != live.announced_by
-            or data.zone_name != group.zone
-            or data.enable_acting_master != group.acting
-            or not live.is_there
-        )
+        said = (event.timeout_ms, event.ha_server_addr, event.announced_by, data.zone_name, data.enable_acting_master)
+        known = (live.timeout_ms, live.ha_addr, live.announced_by, group.zone, group.acting)
+        changed = said != known or not live.is_there
         has_filters = self._tables.filter_server_table or live.filter_servers
         if changed or (has_filters and self._filter_servers(member.address) != live.filter_servers):
             self._write_attributes(event, member, group, data)
@@ -191,9 +186,7 @@ class Effects:
         same = None if group is None else group.members.get(event.broker_id)
         if same is not None:  # the same address, from another cluster
             self._leave(same, e.Cause.REGISTER, self._gap_before(event, same))
-        live = self.members.lives.get((event.cluster, event.addr)) or RecordedLive(
-            event.timeout_ms or 0, is_there=False
-        )
+        live = self.members.lives.get((event.cluster, event.addr)) or RecordedLive(event.timeout_ms or 0, False)
         if event.timeout_ms is not None:
             live.note(event.timeout_ms, event.ha_server_addr, event.data_version, event.announced_by)
         live.note_filter_servers(self._filter_servers((event.cluster, event.addr)))
@@ -249,24 +242,12 @@ class Effects:
         """The gap before this registration, which replaced the live entry of its own cluster."""
         return event.gap_ms if event.cluster == member.cluster else self._gap_ms(member)
 
-    def _topics_changed(self, event: e.TopicsPut | e.TopicsDeleted | e.MappingsPut) -> None:
+    def _topics_changed(self, event: e.TopicsPut | e.TopicsDeleted) -> None:
         self._routes_changed = True
-        match event:
-            case e.TopicsPut():
-                self._topics_put(event)
-            case e.TopicsDeleted():
-                self._topics_deleted(event)
-            case e.MappingsPut():
-                self._mappings_put(event)
-
-    def _topics_put(self, event: e.TopicsPut) -> None:
-        known = event.cause is e.Cause.REGISTER and not self._joined
-        self._put_lists("tput", event, HEARTBEAT if known else event.cause)
-
-    def _topics_deleted(self, event: e.TopicsDeleted) -> None:
-        self._put_lists("tdel", event, event.cause)
-
-    def _put_lists(self, kind: Literal["tput", "tdel"], event: e.TopicsPut | e.TopicsDeleted, cause: str) -> None:
+        is_put = isinstance(event, e.TopicsPut)
+        is_known = is_put and event.cause is e.Cause.REGISTER and not self._joined
+        kind: Literal["tput", "tdel"] = "tput" if is_put else "tdel"
+        cause = HEARTBEAT if is_known else event.cause
         for some in self._lists.popleft() if self._lists else self._listed(event):
             self._buffer.put(encoding.topics_record(kind, event.broker_name, cause, some))
 
@@ -303,6 +284,7 @@ class Effects:
                     self._settling.write_live(live.members[0].address, live)
 
     def _mappings_put(self, event: e.MappingsPut) -> None:
+        self._routes_changed = True
         for some in encoding.mapping_lists(event.mappings):
             self._buffer.put(encoding.columns("map", {"broker": event.broker_name, "maps": some}))
 

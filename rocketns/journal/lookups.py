@@ -40,13 +40,7 @@ class LookupCounters:
 
     def count(self, topic: str | None, client: str | None, language: str | None, version: int, missed: bool) -> None:
         """Count one lookup. ``client`` is ip:port; ``missed``: it was answered "topic not exist"."""
-        key = (topic, client if self._by_client else None, language, version)
-        counts = self._counts.get(key)
-        if counts is None:
-            counts = self._new(key)
-        counts[0] += 1
-        if missed:
-            counts[1] += 1
+        self._add((topic, client if self._by_client else None, language, version), 1, missed)
 
     def merge(self, rows: Iterable[tuple[str | None, str | None, str | None, int | None, int, int]]) -> None:
         """Add counters drained elsewhere: (topic, client or None, language or None, version, n, miss) each.
@@ -58,21 +52,18 @@ class LookupCounters:
             if topic == client == OVERFLOW:
                 self._rest[0] += n
                 self._rest[1] += miss
-                continue
-            key = (topic, client if self._by_client else None, language, version)
-            counts = self._counts.get(key)
-            if counts is None:
-                counts = self._new(key)
-            counts[0] += n
-            counts[1] += miss
+            else:
+                self._add((topic, client if self._by_client else None, language, version), n, miss)
 
-    def _new(self, key: Key) -> list[int]:
-        topic, _, language, _ = key
-        too_long = len(topic or "") > TOPIC_CHARS_MAX or len(language or "") > LANGUAGE_CHARS_MAX
-        if too_long or len(self._counts) >= self._keys_max:
-            return self._rest
-        counts = self._counts[key] = [0, 0]
-        return counts
+    def _add(self, key: Key, n: int, miss: int) -> None:
+        counts = self._counts.get(key)
+        if counts is None:
+            topic, _, language, _ = key
+            is_long = len(topic or "") > TOPIC_CHARS_MAX or len(language or "") > LANGUAGE_CHARS_MAX
+            is_kept = not is_long and len(self._counts) < self._keys_max
+            counts = self._counts.setdefault(key, [0, 0]) if is_kept else self._rest
+        counts[0] += n
+        counts[1] += miss
 
     def drain(self) -> list[LookupRow]:
         """All rows since the last call, the row of the rest at the end."""

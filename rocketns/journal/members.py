@@ -23,10 +23,10 @@ class RecordedLive:
     """
 
     timeout_ms: int
+    is_there: bool = True
     ha_addr: str | None = None
     version: DataVersion | None = None
     announced_by: str | None = None
-    is_there: bool = True
     filter_servers: list[str | None] = field(default_factory=list)
     members: list[RecordedMember] = field(default_factory=list)
     last: RecordedMember | None = None
@@ -215,7 +215,7 @@ class Reconciler:
         entry, servers = self._tables.broker_live_table.get(key), self._tables.filter_server_table.get(key, [])
         live = self._members.lives.get(address)
         if live is None and (entry is not None or servers):
-            live = self._members.lives[address] = RecordedLive(0, is_there=False)
+            live = self._members.lives[address] = RecordedLive(0, False)
         if live is None or live.is_as(entry, servers):
             return
         if entry is None:
@@ -269,10 +269,10 @@ def adopt(tables: RouteTables, members: RecordedTables) -> None:
         live = members.lives[key] = RecordedLive(entry.timeout_ms)
         live.note(entry.timeout_ms, entry.ha_server_addr, entry.data_version, entry.announced_by)
     for key, servers in tables.filter_server_table.items():
-        members.lives.setdefault(key, RecordedLive(0, is_there=False)).note_filter_servers(servers)
+        members.lives.setdefault(key, RecordedLive(0, False)).note_filter_servers(servers)
     for name, group in tables.broker_addr_table.items():
         members.put_group(name, group)
         for broker_id, addr in group.broker_addrs.items():
             cluster = tables.registrants[name][broker_id]
-            live = members.lives.get((cluster, addr)) or RecordedLive(0, is_there=False)
+            live = members.lives.get((cluster, addr)) or RecordedLive(0, False)
             members.add(cluster, group, broker_id, live)

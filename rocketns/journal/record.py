@@ -195,15 +195,6 @@ Ev = Literal[
     "seal",
 ]  # fmt: skip
 
-DOWN_CAUSES = (
-    "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
-    "conflict", "admin", "register", "observed",
-)  # fmt: skip
-TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:8], "observed")
-TDEL_CAUSES = DOWN_CAUSES
-# The column ``asked``.
-ASKED = ("answered", "refused", "silent")
-
 # Types are Spark's names. `topics` is an array of structs of `TOPIC_FIELDS`.
 TOPIC_FIELDS = {"t": "string", "r": "int", "w": "int", "p": "int", "s": "int"}
 COLUMNS = {
@@ -278,13 +269,11 @@ class Kind(NamedTuple):
     """What each reader does with one kind of record.
 
     ``restoring``: the columns from which a start restores the tables; None: it passes over the whole record.
-    ``others``: what it may have beside them and beside boot, seq, ts and ev. ``words``: a sentence for the API and the
-    page; its places are those of ``admin.recent.in_words``. None: the change is not shown there.
+    ``others``: what it may have beside them and beside boot, seq, ts and ev.
     """
 
     restoring: tuple[str, ...] | None
     others: tuple[str, ...] = ()
-    words: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -304,31 +293,28 @@ KINDS: dict[str, Kind] = {
     "start": Kind(("ns", "restored", "seeded", "observed")),
     "stop": Kind(("since",), _SEAL),
     "open": Kind(("ns", "file"), ("rotate_s",)),
-    "reg": Kind((*MEMBER, *_LIVE, *_GROUP), (), "{who} registered"),
+    "reg": Kind((*MEMBER, *_LIVE, *_GROUP)),
     "hb": Kind((*MEMBER, *_LIVE, *_GROUP), ("gap",)),
-    "down": Kind(MEMBER, ("gap", "cause", "asked"), "{who} is gone: {reason}{silent}"),
-    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt"),
-                  "{who} is unconfirmed: {reason}{silent}"),
-    "tput": Kind(("broker", "topics"), ("cause",), "{broker} has topics {topics} ({reason})"),
-    "tdel": Kind(("broker", "topics"), ("cause",), "{broker} no longer has topics {topics} ({reason})"),
-    "map": Kind(("broker", "maps"), (), "{broker} has queue mappings of {topics}"),
-    "kv": Kind(None, _ITEM, "KV item {names} {state}"),
-    "config": Kind(None, ("key", "val"), "property {names} {state}"),
+    "down": Kind(MEMBER, ("gap", "cause", "asked")),
+    "doubt": Kind(("broker", "addr", "bid", "seen"), ("cluster", "gap", "doubt")),
+    "tput": Kind(("broker", "topics"), ("cause",)),
+    "tdel": Kind(("broker", "topics"), ("cause",)),
+    "map": Kind(("broker", "maps")),
+    "kv": Kind(None, _ITEM),
+    "config": Kind(None, ("key", "val")),
     "snap": Kind(("snap", "part", "end", *MEMBER, *_LIVE, *_GROUP, "seen", "topics", "maps", "live",
                   "looked", "no_topics"),
                  ("doubt", "listed", *_ITEM)),
     "lookup": Kind(None, ("topic", "client", "n", "miss", "iv_ms", "lang", "cv")),
     "drop": Kind((), ("lost",)),
     "alive": Kind(None),
-    "stall": Kind(None, ("ms",), "this name server did not run for {time}"),
+    "stall": Kind(None, ("ms",)),
     "group": Kind(("broker", *_GROUP)),
     "list": Kind(None, ("cluster", "broker", "listed")),
     "live": Kind(("cluster", "live", *_LIVE)),
     "seal": Kind(None, _SEAL),
-    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after"),
-                  "{address} sent {request}: {detail}"),
-    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced"),
-                    "{address} {detail} {request}: {reason} ({count} requests)"),
+    "admin": Kind(None, (*_REQUEST, "client", "result", "before", "after")),
+    "refused": Kind(None, (*_REQUEST, "access", "reason", "enforced")),
 }  # fmt: skip
 
 

@@ -21,9 +21,9 @@ import orjson
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
 from rocketns.journal.chain import mapped
-from rocketns.journal.reading.lines import INT_MAX, Record, record_of
-from rocketns.journal.reading.replay import ReadQueues, Replay
+from rocketns.journal.lines import INT_MAX, Record, record_of
 from rocketns.journal.record import KINDS
+from rocketns.journal.replay import ReadQueues, Replay
 from rocketns.journal.segments import Segment, Store
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo.prior_routes import PriorRoutes

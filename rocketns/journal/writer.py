@@ -398,25 +398,13 @@ class Writer:
 Later = Callable[[float, Callable[[], None]], object]
 
 
-class Attempts(Protocol):
-    """The writer, as `WriteWaiters` sees it."""
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether something is not written."""
-
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last attempt failed."""
-
-
 class WriteWaiters:
     """``later(seconds, step)`` calls ``step`` on control's thread after that time.
 
     `note` is called on control's thread after each of the writer's attempts, where anybody waits.
     """
 
-    def __init__(self, writer: Attempts, later: Later) -> None:
+    def __init__(self, writer: Writer, later: Later) -> None:
         self._writer = writer
         self._later = later
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()

@@ -5,14 +5,28 @@ from __future__ import annotations
 import argparse
 import gettext
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from rocketns.languages.choice import ENGLISH, LANGUAGES, OPTION, choose, language
 from rocketns.languages.texts import FOLDER, N_, Texts, texts
 
 ARGPARSE = "argparse"  # the domain of argparse's own words
-Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+EXIT_USAGE = 2
+_ = texts("help")
+Made = TypeVar("Made", bound=argparse.ArgumentParser)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but an error says how to get the help of the command."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        hint = _("'%(program)s --help' explains every option.") % {"program": self.prog}
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n{hint}\n")
+
+
 HELP = N_("language of what people read: en or zh; by default that of LANG")
 
 
@@ -27,7 +41,7 @@ def parse(build: Callable[[], argparse.ArgumentParser], arguments: Sequence[str]
     return translated(build(), domain).parse_args(arguments)
 
 
-def translated(parser: Parser, domain: str) -> Parser:
+def translated(parser: Made, domain: str) -> Made:
     """The same parser: all that its help and errors say, in the current language."""
     if language() == ENGLISH:
         return parser

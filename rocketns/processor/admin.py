@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from rocketns.errors import ListTooLong, RequestCodeNotSupported, RequestError
 from rocketns.javatext import parse_int
 from rocketns.processor.context import NamesrvContext, Now
 from rocketns.processor.trail import short_json
 from rocketns.protocol.body import bodies
+from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.bounds import TOPICS_LISTED_MAX, UNIT_QUEUES_READ_MAX
 from rocketns.protocol.codes import DIGEST_BUCKETS
 from rocketns.protocol.command import RemotingCommand, Reply
@@ -23,16 +24,23 @@ from rocketns.routeinfo import topics, view
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event, TopicsDeleted, TopicsPut
 from rocketns.routeinfo.tables import RouteTables
+from rocketns.views.views import ShownGroups
 
 log = logging.getLogger("rocketns.admin")
 
 WritePermChange = Callable[[RouteTables, str | None], tuple[int, list[Event]]]
 
 
-def get_broker_cluster_info(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+def get_broker_cluster_info(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """GET_BROKER_CLUSTER_INFO: the raw tables, without acting masters."""
-    tables, most = context.tables, context.configuration.limits.outgoing_bytes_max
-    return Reply(body=bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table, most))
+    clusters, most = context.tables.cluster_addr_table, context.configuration.limits.outgoing_bytes_max
+    return Reply(body=bodies.cluster_info(_groups(context, command, peer), clusters, most))
+
+
+def _groups(context: NamesrvContext, command: RemotingCommand, peer: Connection) -> Mapping[str, BrokerData]:
+    """All broker groups with the addresses that the peer gets."""
+    groups, seen = context.tables.broker_addr_table, context.view_of(command, peer)
+    return groups if seen is None else ShownGroups(groups, seen.mapping)
 
 
 def wipe_write_perm_of_broker(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
@@ -89,9 +97,9 @@ def delete_topic(context: NamesrvContext, command: RemotingCommand, _peer: Conne
     return Reply()
 
 
-def get_system_topic_list(context: NamesrvContext, _command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+def get_system_topic_list(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """GET_SYSTEM_TOPIC_LIST_FROM_NS: no property switches it off."""
-    names, broker_addr = view.system_topics(context.tables)
+    names, broker_addr = view.system_topics(context.tables, _groups(context, command, peer))
     return _topic_list(context, names, broker_addr)
 
 

@@ -32,7 +32,7 @@ from rocketns.routeinfo import admission, registration, topics
 from rocketns.routeinfo.admission import Growth
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Cause
-from rocketns.routeinfo.registration import RegistrationSender, last_fingerprint, repeated_body
+from rocketns.routeinfo.registration import repeated_body
 from rocketns.routeinfo.unregistration import UnregisterRequest, unregister_brokers
 
 log = logging.getLogger("rocketns.broker")
@@ -48,15 +48,14 @@ def register_broker(context: NamesrvContext, command: RemotingCommand, peer: Con
     """REGISTER_BROKER."""
     header, zone_name = decode_header(command, RegisterBrokerRequestHeader), command.name(ZONE_NAME)
     check_takeover(context, header, command, peer, now)
-    sender = RegistrationSender(
-        header.cluster_name, header.broker_addr, header.broker_name, header.broker_id, header.enable_acting_master
-    )
-    fingerprint = _checked_fingerprint(context, header, command, sender, peer)
-    leaving = context.unregister_queue.take_of(header.cluster_name, header.broker_addr)
-    if leaving:  # the broker left, and returns before its unregistration was applied
+    fingerprint = _checked_fingerprint(context, header, command, peer)
+    queue = context.unregister_queue
+    if queue and (leaving := queue.take_of(header.cluster_name, header.broker_addr)):
+        # The broker left, and returns before its unregistration was applied.
         context.note(unregister_brokers(context.tables, leaving, now.ms))
-    body = repeated_body(context.tables, context.configuration.namesrv, sender, fingerprint)
-    context.registrations.count(repeated=body is not None)
+    body = repeated_body(context.tables, context.configuration.namesrv, header, fingerprint)
+    context.registrations.total += 1
+    context.registrations.repeated += body is not None
     if body is None:
         body = _registration_body(context, header, zone_name, command, now)
         check_mapped_brokers(context, body, header.broker_name, command, peer, now)
@@ -94,11 +93,12 @@ def _admit(context: NamesrvContext, asked: registration.BrokerRegistration, peer
     them, or because it has new topics.
     """
     tables = context.tables
-    entry = tables.live(asked.cluster, asked.addr)
-    # A broker stays with the principal for which it counts, while its sender is that one.
-    principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
     try:
-        asked.principal = _with_room(context, principals, lambda: Growth.of_registration(tables, asked), peer, now)
+        if context.principals:
+            # A broker stays with the principal for which it counts, while its sender is that one.
+            entry = tables.live(asked.cluster, asked.addr)
+            principals = sorted(context.principals, key=lambda name: entry is None or name != entry.principal)
+            asked.principal = _with_room(context, principals, lambda: Growth.of_registration(tables, asked), peer, now)
         admission.check_registration(tables, context.configuration.limits, asked)
     except (TablesFull, BeyondBounds) as error:
         if isinstance(error, TablesFull):
@@ -135,27 +135,20 @@ def _checked_fingerprint(
     context: NamesrvContext,
     header: RegisterBrokerRequestHeader,
     command: RemotingCommand,
-    sender: RegistrationSender,
     peer: Connection,
 ) -> BodyFingerprint | None:
     """None without a body. RegistrationRefused if the CRC is wrong. A CRC of 0 asks for no check."""
-    made = _fingerprint(context, header, command, sender)
+    body, made = command.data, None
+    if body is not None:
+        made = BodyFingerprint.of(body, compressed=header.compressed, version=command.version)
+        if header.body_crc32:
+            entry = context.tables.live(header.cluster_name, header.broker_addr)
+            last = None if entry is None else entry.accepted
+            made = made.with_crc32(body, None if last is None else last.fingerprint)
     if header.body_crc32 and header.body_crc32 != (made.crc32 if made else 0):
         log.warning("receive registerBroker request,crc32 not match,from %s", peer.address)
         raise RegistrationRefused("crc32 not match")
     return made
-
-
-def _fingerprint(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, sender: RegistrationSender
-) -> BodyFingerprint | None:
-    body = command.data
-    if body is None:
-        return None
-    made = BodyFingerprint.of(body, compressed=header.compressed, version=command.version)
-    if not header.body_crc32:
-        return made
-    return made.with_crc32(body, last_fingerprint(context.tables, sender))
 
 
 def _registration_body(
@@ -163,25 +156,20 @@ def _registration_body(
     now: Now,
 ) -> RegisterBrokerBody:  # fmt: skip
     """With names that are short enough."""
-    body = _decoded_body(context, header, command, now)
+    if command.version < 0:
+        raise RequestError(f"java.lang.ArrayIndexOutOfBoundsException: no version {command.version}")
+    version = min(command.version, VERSION_ORDINALS - 1)
+    if version < V3_0_11:
+        body = RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
+    else:
+        decode = _decoder(context, header)
+        body = decode(command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
     repeated = (header.cluster_name, header.broker_name, header.broker_addr, zone_name)
     try:
         check_registration(body, repeated, command.name_bytes_max)
     except BodyDecodeError as error:
         raise refusal(error) from error
     return body
-
-
-def _decoded_body(
-    context: NamesrvContext, header: RegisterBrokerRequestHeader, command: RemotingCommand, now: Now
-) -> RegisterBrokerBody:
-    if command.version < 0:
-        raise RequestError(f"java.lang.ArrayIndexOutOfBoundsException: no version {command.version}")
-    version = min(command.version, VERSION_ORDINALS - 1)
-    if version < V3_0_11:
-        return RegisterBrokerBody(decode_topic_config_wrapper(command.body, now.epoch_ms), None)
-    decode = _decoder(context, header)
-    return decode(command.data, compressed=header.compressed, version=version, now_ms=now.epoch_ms)
 
 
 def _decoder(context: NamesrvContext, header: RegisterBrokerRequestHeader) -> Callable[..., RegisterBrokerBody]:

@@ -25,7 +25,8 @@ def get_route_info_by_topic(context: NamesrvContext, command: RemotingCommand, p
     check_ready(context, now)
     header = decode_header(command, GetRouteInfoRequestHeader)
     config = context.configuration.namesrv
-    route = view.pick_up_route(context.tables, config, header.topic)
+    seen = context.view_of(command, peer)
+    route = view.pick_up_route(context.tables, config, header.topic, None if seen is None else seen.show)
     if context.lookups is not None:
         context.lookups.count(header.topic, peer.address, command.language, command.version, route is None)
     if route is None:
@@ -60,10 +61,12 @@ def check_ready(context: NamesrvContext, now: Now) -> None:
         raise RequestError("name server not ready")
 
 
-def get_product_route(context: NamesrvContext, command: RemotingCommand, _peer: Connection, _now: Now) -> Reply:
+def get_product_route(context: NamesrvContext, command: RemotingCommand, peer: Connection, _now: Now) -> Reply:
     """The route from these tables, always with its order configuration and in default mode; TopicNotExist otherwise."""
     topic = command.name("topic")
-    route = view.pick_up_route(context.tables, context.configuration.namesrv, topic)
+    seen = context.view_of(command, peer)
+    config = context.configuration.namesrv
+    route = view.pick_up_route(context.tables, config, topic, None if seen is None else seen.show)
     if route is None:
         raise TopicNotExist(topic, context.release.faq)
     route.order_topic_conf = context.kv_config.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)

@@ -14,16 +14,19 @@ from rocketns.access.guard import Guard
 from rocketns.config import Configuration
 from rocketns.errors import RequestError
 from rocketns.filewriter import FileWriter, WholeFile
+from rocketns.javatext import parse_boolean
 from rocketns.kvconfig.manager import KVConfigManager
 from rocketns.logtext import LogLimiter
 from rocketns.processor.trail import Trail
 from rocketns.protocol.body.register_broker_body import Body, RegisterBrokerBody
-from rocketns.protocol.codes import RELEASES, Release
+from rocketns.protocol.codes import ANNOUNCED_ADDRESSES, RELEASES, Release
+from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.admission import PrincipalBounds
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import Event
 from rocketns.routeinfo.tables import RouteTables
 from rocketns.routeinfo.unregistration import UnregisterRequest
+from rocketns.views.views import View, Views
 
 log = logging.getLogger("rocketns.broker")
 
@@ -130,10 +133,6 @@ class RegistrationCounts:
     total: int = 0
     repeated: int = 0
 
-    def count(self, *, repeated: bool) -> None:
-        self.total += 1
-        self.repeated += repeated
-
 
 @dataclass(slots=True)
 class NamesrvContext:
@@ -141,12 +140,12 @@ class NamesrvContext:
 
     ``cluster_test`` is the property of that name at start: a later change is shown, but has no effect. ``lookups``
     counts lookups, None counts none. ``missing`` notes those without a route, None notes none. Without a
-    ``registration_reader`` every registration is decoded in full. ``writer`` writes the two files that requests
-    change: ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful shutdown and a
-    drain, ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers follow.
-    ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds`` are requests that add more than
-    their principal may register. ``principals`` and ``access_key`` are those of the request that is being processed,
-    none where its sender is not known; ``trail`` makes events of admin requests.
+    ``registration_reader`` every registration is decoded in full. ``writer`` writes the two files that requests change:
+    ``config_file`` and the file of ``kv_config``. ``going_away`` is true during a graceful shutdown and a drain,
+    ``restoring`` while the tables are filled. ``release`` is the release of RocketMQ that answers follow. ``views``
+    says which addresses a client gets. ``guard`` says who may do what. ``beyond_bounds`` and ``observed_beyond_bounds``
+    are requests that add more than their principal may register. ``principals`` and ``access_key`` are those of the
+    request that is being processed, none where its sender is not known; ``trail`` makes events of admin requests.
     """
 
     configuration: Configuration
@@ -167,6 +166,7 @@ class NamesrvContext:
     observed_beyond_bounds: CountedRefusals = field(default_factory=partial(CountedRefusals, OBSERVED))
     trail: Trail = field(default_factory=Trail)
     guard: Guard = field(default_factory=Guard)
+    views: Views = field(default_factory=Views)
     principals: tuple[str, ...] = ()
     access_key: str | None = None
     going_away: bool = field(default=False, init=False)
@@ -191,6 +191,12 @@ class NamesrvContext:
     def bounds_of(self, principal: str) -> PrincipalBounds | None:
         """What the principal may register; None where the policy has no bound for it."""
         return self.guard.policy.bounds.get(principal)
+
+    def view_of(self, command: RemotingCommand, peer: Connection) -> View | None:
+        """The view for which a request is answered. None: with the addresses that brokers announced."""
+        if not self.views or parse_boolean(command.ext(ANNOUNCED_ADDRESSES)):
+            return None
+        return self.views.of(peer)
 
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""

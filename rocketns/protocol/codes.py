@@ -107,6 +107,9 @@ SYS_FLAG_UNIT_SUB = 1 << 1
 MASTER_ID = 0  # MixAll.MASTER_ID
 ZONE_NAME = "__ZONE_NAME"  # MixAll.ZONE_NAME
 ZONE_MODE = "__ZONE_MODE"
+# An ext field of rocketns, which Java ignores: "true" asks for the addresses that brokers announced, whatever view the
+# sender is in. Who compares name servers, or fills tables, sends it.
+ANNOUNCED_ADDRESSES = "announcedAddresses"
 DIGEST_BUCKETS = 256  # of the topics, in GET_ROUTE_DIGESTS
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"  # NamesrvUtil
 # KV namespaces with a meaning to brokers and clients: no request lists namespaces. LMQ is that of rocketmq-mqtt.

@@ -71,7 +71,7 @@ class RemotingCommand:
 
     def name(self, field_name: str) -> str | None:
         """One ext field that is a name, as `ext`. NameTooLong beyond the bound."""
-        text = self.ext(field_name)
+        text = None if self.ext_fields is None else self.ext_fields.get(field_name)
         if text is not None and is_too_long(text, self.name_bytes_max):
             with java_errors():
                 check_name(text, self.name_bytes_max, field_name)

@@ -1,8 +1,8 @@
 """The binary layouts as Construct declarations. They are the written definition: tests compare the codecs with them.
 
-The server does not import this module. Construct takes about 16 µs for each field, and its results are reference
-cycles, which keep the whole input in memory until the garbage collector runs. The declarations describe layouts only;
-the readers say which values they refuse. Integers are big-endian.
+`rocketns decode` reads frames by them. The server does not import this module. Construct takes about 16 µs for each
+field, and its results are reference cycles, which keep the whole input in memory until the garbage collector runs. The
+declarations describe layouts only; the readers say which values they refuse. Integers are big-endian.
 Sources: RemotingCommand, RocketMQSerializable and RegisterBrokerBody of RocketMQ 5.5.0.
 """
 

@@ -5,7 +5,7 @@ are, and after a bound was lowered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rocketns._fast.routes.queue_table import routes_of
@@ -28,15 +28,11 @@ def check_registration(tables: RouteTables, limits: Limits, asked: BrokerRegistr
         return
     key = BrokerAddrInfo(asked.cluster, asked.addr)
     _check_broker(tables, limits.brokers_max, key, asked.broker_name, asked.broker_id)
-    name = tables.known_name(asked.broker_name)
-    beside = _routes_of_filter_servers(tables, key, asked.filter_servers)
-    topics, wrapper = 0, _applied(asked)
-    if wrapper is not None:
-        beside += _routes_of_mappings(tables, wrapper)
-        topics = _routes_of_topics(tables, limits, name, beside, wrapper.topic_config_table)
-    if topics:
-        _check_of_broker(tables, limits, name, topics)
-    _check_total(tables, limits, topics + beside)
+    name, wrapper = tables.known_name(asked.broker_name), _applied(asked)
+    beside = _routes_beside(tables, key, asked.filter_servers, wrapper)
+    table = None if wrapper is None else wrapper.topic_config_table
+    topics = 0 if table is None else _routes_of_topics(tables, limits, name, beside, table)
+    _check_routes(tables, limits, (name,), topics, beside)
 
 
 def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
@@ -46,10 +42,7 @@ def _applied(asked: BrokerRegistration) -> TopicConfigWrapper | None:
 
 def check_topic(tables: RouteTables, limits: Limits, topic: str, broker_names: Iterable[str | None]) -> None:
     """Likewise for request 217."""
-    names, routes = _gaining(tables, topic, broker_names), routes_of([topic], 0)
-    _check_total(tables, limits, routes * len(names))
-    for name in names:
-        _check_of_broker(tables, limits, name, routes)
+    _check_routes(tables, limits, _gaining(tables, topic, broker_names), routes_of([topic], 0), 0)
 
 
 def _gaining(tables: RouteTables, topic: str, broker_names: Iterable[str | None]) -> set[str]:
@@ -78,28 +71,25 @@ def _too_many_brokers(what: str, most: int) -> TablesFull:
     return TablesFull(f"there would be {most + 1} {what}", f"{PREFIX}brokersMax", most)
 
 
-def _routes_of_filter_servers(tables: RouteTables, key: BrokerAddrInfo, servers: list[str | None] | None) -> int:
-    """How many more there would be."""
-    if servers is None:
-        return 0
-    return max(0, routes_of_servers(servers) - routes_of_servers(tables.filter_server_table.get(key, ())))
-
-
-def _routes_of_mappings(tables: RouteTables, wrapper: TopicConfigWrapper) -> int:
-    """How many more there would be."""
-    known, more = tables.topic_queue_mapping_info_table, 0
-    for topic, info in (wrapper.topic_queue_mapping_info_map or {}).items():
+def _routes_beside(
+    tables: RouteTables, key: BrokerAddrInfo, servers: list[str | None] | None, wrapper: TopicConfigWrapper | None
+) -> int:
+    """How many more of filter servers and of mappings there would be."""
+    of_servers = of_mappings = 0
+    if servers:
+        of_servers = routes_of_servers(servers) - routes_of_servers(tables.filter_server_table.get(key, ()))
+    known, mappings = tables.topic_queue_mapping_info_table, wrapper and wrapper.topic_queue_mapping_info_map
+    for topic, info in (mappings or {}).items():
         former = known.get(topic, {}).get(info.bname)
-        more += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
-    return max(0, more)
+        of_mappings += routes_of_mapping(topic, info) - (0 if former is None else routes_of_mapping(topic, former))
+    return max(0, of_servers) + max(0, of_mappings)
 
 
-def _routes_of_topics(tables: RouteTables, limits: Limits, name: str, beside: int, table: TopicTable | None) -> int:
+def _routes_of_topics(tables: RouteTables, limits: Limits, name: str, beside: int, table: TopicTable) -> int:
     """How many more there would be at the most: only near a limit are topics looked up."""
-    if table is None:
-        return 0
     topics = [*table.queues]
-    topics += [topic for topic in table.renamed.values() if topic is not None]
+    if table.renamed:
+        topics += [topic for topic in table.renamed.values() if topic is not None]
     most = routes_of(topics, 0)
     room = limits.routes_max - tables.routes - beside, limits.broker_routes_max - _routes_of_broker(tables, name)
     if most <= min(room):
@@ -120,16 +110,16 @@ def _routes_of_broker(tables: RouteTables, name: str) -> int:
     return 0 if topics is None else topics.routes
 
 
-def _check_of_broker(tables: RouteTables, limits: Limits, name: str, more: int) -> None:
-    routes = _routes_of_broker(tables, name) + more
-    if routes > limits.broker_routes_max:
-        raise TablesFull(f"the broker would have {routes} routes", f"{PREFIX}brokerRoutesMax", limits.broker_routes_max)
-
-
-def _check_total(tables: RouteTables, limits: Limits, more: int) -> None:
-    routes = tables.routes + more
-    if more and routes > limits.routes_max:
-        raise TablesFull(f"there would be {routes} routes", f"{PREFIX}routesMax", limits.routes_max)
+def _check_routes(tables: RouteTables, limits: Limits, names: Collection[str], topics: int, beside: int) -> None:
+    """TablesFull where each of these brokers would have ``topics`` routes more, and the tables ``beside`` as well."""
+    for name in names if topics else ():
+        routes = _routes_of_broker(tables, name) + topics
+        if routes > limits.broker_routes_max:
+            raise TablesFull(f"the broker would have {routes} routes", f"{PREFIX}brokerRoutesMax",
+                             limits.broker_routes_max)  # fmt: skip
+    more = topics * len(names) + beside
+    if more and tables.routes + more > limits.routes_max:
+        raise TablesFull(f"there would be {tables.routes + more} routes", f"{PREFIX}routesMax", limits.routes_max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +159,8 @@ class Growth:
             return cls()
         name, wrapper = tables.known_name(asked.broker_name), _applied(asked)
         broker = BrokerAddrInfo(asked.cluster, asked.addr)
-        growth = cls(broker, name, beside=_routes_of_filter_servers(tables, broker, asked.filter_servers))
+        growth = cls(broker, name, beside=_routes_beside(tables, broker, asked.filter_servers, wrapper))
         if wrapper is not None:
-            growth.beside += _routes_of_mappings(tables, wrapper)
             mapped = (info.bname for info in (wrapper.topic_queue_mapping_info_map or {}).values())
             growth.gaining = {one for one in mapped if one in tables.broker_addr_table}
             if wrapper.topic_config_table is not None:

@@ -23,6 +23,10 @@ class Connection(Protocol):
     def host(self) -> str: ...
 
     @property
+    def listener(self) -> int:
+        """Which address of this server the peer connected to: 0 is listenPort, the others are those of views."""
+
+    @property
     def is_announced(self) -> bool:
         """Whether the address is that of a PROXY header, which any peer can send, and not the socket's."""
 

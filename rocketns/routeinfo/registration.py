@@ -20,6 +20,7 @@ from rocketns.config import NamesrvConfig
 from rocketns.protocol.body.register_broker_body import RegisterBrokerBody, TopicConfigWrapper
 from rocketns.protocol.body.route import BrokerData, DataVersion, TopicQueueMappingInfo, TopicTable
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE
+from rocketns.protocol.headers import RegisterBrokerRequestHeader
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.events import (
     BrokerConflict,
@@ -46,49 +47,27 @@ from rocketns.routeinfo.tables import (
 )
 
 
-@dataclass(slots=True, frozen=True)
-class RegistrationSender:
-    """The sender of a registration, from its header."""
-
-    cluster: str | None
-    addr: str | None
-    broker_name: str | None
-    broker_id: int | None
-    enable_acting_master: bool | None
-
-    def may_register_topics(self, group: BrokerData) -> bool:
-        return self.broker_id == MASTER_ID or self.is_prime_slave(group)
-
-    def is_prime_slave(self, group: BrokerData) -> bool:
-        """The slave with the smallest id of a group whose brokers know acting masters."""
-        knows = self.enable_acting_master is not None
-        return knows and self.broker_id != MASTER_ID and self.broker_id == min(group.broker_addrs)
-
-
-def last_fingerprint(tables: RouteTables, sender: RegistrationSender) -> Hashable:
-    """The fingerprint of the body that this broker registered last. None if there is none."""
-    last = _last_body(tables, sender)
-    return None if last is None else last.fingerprint
-
-
-def _last_body(tables: RouteTables, sender: RegistrationSender) -> AcceptedBody | None:
-    entry = tables.live(sender.cluster, sender.addr)
-    return None if entry is None else entry.accepted
+def may_register_topics(group: BrokerData, broker_id: int, acting: bool | None) -> bool:
+    """A master, and the slave with the smallest id of a group whose brokers know acting masters. ``acting``:
+    enableActingMaster, None where the broker does not know them.
+    """
+    return broker_id == MASTER_ID or (acting is not None and broker_id == min(group.broker_addrs))
 
 
 def repeated_body(
-    tables: RouteTables, config: NamesrvConfig, sender: RegistrationSender, fingerprint: Hashable
+    tables: RouteTables, config: NamesrvConfig, header: RegisterBrokerRequestHeader, fingerprint: Hashable
 ) -> RegisterBrokerBody | None:
     """The body to register instead of one with this fingerprint. None if the body must be read."""
-    last = _last_body(tables, sender)
-    if last is None or last.fingerprint != fingerprint or last.broker_name != sender.broker_name:
+    entry = tables.live(header.cluster_name, header.broker_addr)
+    last = None if entry is None else entry.accepted
+    if last is None or last.fingerprint != fingerprint or last.broker_name != header.broker_name:
         return None
-    group = tables.broker_addr_table.get(last.broker_name)
-    if group is None or sender.broker_id is None or group.broker_addrs.get(sender.broker_id) != sender.addr:
+    group, broker_id = tables.broker_addr_table.get(last.broker_name), header.broker_id
+    if group is None or broker_id is None or group.broker_addrs.get(broker_id) != header.broker_addr:
         return None
     if config.delete_topic_with_broker_registration or last.removals != tables.removals:
         return None
-    if sender.may_register_topics(group) and not last.topics_applied:
+    if not last.topics_applied and may_register_topics(group, broker_id, header.enable_acting_master):
         return None
     return last.without_topics()
 
@@ -117,10 +96,6 @@ class BrokerRegistration:
     body_fingerprint: Hashable = None
     announced_by: str | None = None
     principal: str | None = None
-
-    @property
-    def sender(self) -> RegistrationSender:
-        return RegistrationSender(self.cluster, self.addr, self.broker_name, self.broker_id, self.enable_acting_master)
 
 
 @dataclass(slots=True)
@@ -170,11 +145,13 @@ class _Registration:
             return self.result
         first = not group.broker_addrs.get(self.asked.broker_id) or first
         self.tables.put_member(group, self.asked.broker_id, self.key.addr, self.key.cluster)
-        if wrapper is not None and self.asked.sender.may_register_topics(group):
+        if wrapper is not None and may_register_topics(group, self.asked.broker_id, self.asked.enable_acting_master):
             self.register_topics(group, wrapper, first)
         self.put_live_entry(wrapper)
-        self.put_filter_servers()
-        self.name_master(group)
+        if self.asked.filter_servers is not None:
+            self.tables.put_filter_servers(self.key, self.asked.filter_servers)
+        if self.asked.broker_id != MASTER_ID:
+            self.name_master(group)
         if self.asked.broker_id < previous_min:
             self.note_min_broker_id(group)
         return self.result
@@ -262,27 +239,21 @@ class _Registration:
         unheard = self.name in self.tables.unheard
         if unheard:
             self.is_part = not note_topics(self.tables, self.name, table, self.now_ms)
-        changed = first or unheard or self.is_changed(wrapper.data_version)
-        wipe = self.asked.sender.is_prime_slave(group) and group.enable_acting_master
-        lacking = mappings if changed else self.of_lacking_topics(mappings)
-        self.put_topics(table, changed, ~PERM_WRITE if wipe else -1)
-        if lacking:
-            self.put_mappings(lacking)
-
-    def of_lacking_topics(self, mappings: dict[str, TopicQueueMappingInfo]) -> dict[str, TopicQueueMappingInfo]:
-        """A mapping ended with its topic on the broker, and returns with it."""
-        known = self.tables.topic_queue_table
-        return {topic: info for topic, info in mappings.items() if self.name not in known.get(topic, ())}
+        entry = self.tables.broker_live_table.get(self.key)
+        known_version = None if entry is None else entry.data_version
+        changed = first or unheard or known_version is None or known_version != wrapper.data_version
+        if mappings and not changed:  # a mapping ended with its topic on the broker, and returns with it
+            known = self.tables.topic_queue_table
+            mappings = {topic: info for topic, info in mappings.items() if self.name not in known.get(topic, ())}
+        self.put_topics(table, changed, wipe=self.asked.broker_id != MASTER_ID and group.enable_acting_master)
+        if mappings:
+            self.put_mappings(mappings)
 
     def put_mappings(self, mappings: dict[str, TopicQueueMappingInfo]) -> None:
         changes = [(topic, info) for topic, info in mappings.items() if self.tables.put_mapping(topic, info)]
         self.tables.static_topics.update(topic for topic, _ in changes)
         if changes:
             self.result.events.append(MappingsPut(self.name, changes))
-
-    def is_changed(self, data_version: DataVersion | None) -> bool:
-        entry = self.tables.broker_live_table.get(self.key)
-        return entry is None or entry.data_version is None or entry.data_version != data_version
 
     def delete_missing_topics(self, table: TopicTable) -> None:
         gone = [topic for topic in self.tables.topics_of_broker(self.name) if topic not in table]
@@ -291,11 +262,13 @@ class _Registration:
         if gone:
             self.result.events.append(TopicsDeleted(self.name, gone, Cause.REGISTER))
 
-    def put_topics(self, table: TopicTable, changed: bool, perm_mask: int) -> None:
-        """createAndUpdateQueueData for all topics, or only for those that the tables lack."""
+    def put_topics(self, table: TopicTable, changed: bool, *, wipe: bool) -> None:
+        """createAndUpdateQueueData for all topics, or only for those that the tables lack. ``wipe``: a slave that acts
+        as master takes no messages.
+        """
         queues = table.queues
-        if perm_mask != -1:
-            queues = {topic: data.with_perm(data.perm & perm_mask) for topic, data in queues.items()}
+        if wipe:
+            queues = {topic: data.with_perm(data.perm & ~PERM_WRITE) for topic, data in queues.items()}
         changes = self.tables.put_topics(self.name, queues, table, overwrite=changed)
         if changes:
             self.result.events.append(TopicsPut(self.name, changes, Cause.REGISTER))
@@ -309,30 +282,19 @@ class _Registration:
         if self.is_part:  # the other topics may be older than this version
             version = None if previous is None else previous.data_version
         gap_ms, doubt = (None, None) if previous is None else (previous.gap_ms(self.now_ms), previous.doubt)
-        accepted = self.accepted_body(wrapper)
-        entry = BrokerLiveInfo(self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, accepted,
-                               announced_by=self.announcer(previous), principal=asked.principal)  # fmt: skip
+        # A host that announced its own address stays its announcer, whoever announces the address later.
+        announcer = None if previous is None else previous.announced_by
+        announcer = announcer if is_host_of(self.key.addr, announcer) else asked.announced_by
+        entry = BrokerLiveInfo(
+            self.now_ms, timeout_ms, version, asked.channel, asked.ha_server_addr, self.accepted_body(wrapper),
+            announced_by=announcer, principal=asked.principal,
+        )  # fmt: skip
         self.tables.put_live_entry(self.key, entry)
         self.tables.note_named(self.key, self.name, doubt)
-        self.result.events.append(
-            BrokerRegistered(
-                self.key.cluster,
-                self.name,
-                self.key.addr,
-                asked.broker_id,
-                asked.ha_server_addr,
-                version,
-                timeout_ms,
-                gap_ms,
-                doubt,
-                entry.announced_by,
-            )
-        )
-
-    def announcer(self, previous: BrokerLiveInfo | None) -> str | None:
-        """A host that announced its own address stays its announcer, whoever announces the address later."""
-        before = None if previous is None else previous.announced_by
-        return before if is_host_of(self.key.addr, before) else self.asked.announced_by
+        self.result.events.append(BrokerRegistered(
+            self.key.cluster, self.name, self.key.addr, asked.broker_id, asked.ha_server_addr, version, timeout_ms,
+            gap_ms, doubt, announcer,
+        ))  # fmt: skip
 
     def accepted_body(self, wrapper: TopicConfigWrapper | None) -> AcceptedBody | None:
         """How to recognise the same body. None if it may mean something else the next time, or is unusual."""
@@ -346,15 +308,9 @@ class _Registration:
         removals = self.tables.removals
         return AcceptedBody(asked.body_fingerprint, self.name, version, clears, self.topics_applied, removals)
 
-    def put_filter_servers(self) -> None:
-        if self.asked.filter_servers is not None:
-            self.tables.put_filter_servers(self.key, self.asked.filter_servers)
-
     def name_master(self, group: BrokerData) -> None:
         """A slave learns its master if that is live in the slave's own cluster."""
         master_addr = group.broker_addrs.get(MASTER_ID)
-        if self.asked.broker_id == MASTER_ID or master_addr is None:
-            return
         master = self.tables.live(self.key.cluster, master_addr)
         if master is not None:
             self.result.ha_server_addr = master.ha_server_addr

@@ -6,7 +6,7 @@ Every answer is a snapshot in sorted order, so that all name servers give the sa
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
 from rocketns.config import NamesrvConfig
@@ -23,8 +23,14 @@ from rocketns.protocol.codes import (
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
 
 
-def pick_up_route(tables: RouteTables, config: NamesrvConfig, topic: str | None) -> TopicRouteData | None:
-    """The route of a topic, or None where it has no queue data or none of its brokers has a group."""
+def pick_up_route(
+    tables: RouteTables, config: NamesrvConfig, topic: str | None,
+    show: Callable[[TopicRouteData], None] | None = None,
+) -> TopicRouteData | None:  # fmt: skip
+    """The route of a topic, or None where it has no queue data or none of its brokers has a group.
+
+    ``show`` changes its addresses to those that a client gets. Brokers have their own ids then.
+    """
     queues = None if topic is None else tables.topic_queue_table.get(topic)
     if topic is None or not queues:
         return None
@@ -38,6 +44,8 @@ def pick_up_route(tables: RouteTables, config: NamesrvConfig, topic: str | None)
         filter_server_table=_filter_servers(tables, groups),
         topic_queue_mapping_by_broker=tables.topic_queue_mapping_info_table.get(topic),
     )
+    if show is not None and not topic.startswith(SYNC_BROKER_MEMBER_GROUP_PREFIX):
+        show(route)
     if config.support_acting_master and not topic.startswith(SYNC_BROKER_MEMBER_GROUP_PREFIX):
         _present_acting_masters(route)
     return route
@@ -97,11 +105,11 @@ def topics_by_cluster(tables: RouteTables, cluster: str | None, most: int) -> Co
     return topics
 
 
-def system_topics(tables: RouteTables) -> tuple[set[str], str | None]:
-    """All cluster and broker names, and the address of some broker that can be asked for more."""
+def system_topics(tables: RouteTables, groups: Mapping[str, BrokerData]) -> tuple[set[str], str | None]:
+    """All cluster and broker names, and the address in ``groups`` of some broker that can be asked for more."""
     names = set(tables.cluster_addr_table).union(*tables.cluster_addr_table.values())
-    for broker_name in sorted(tables.broker_addr_table):
-        addrs = tables.broker_addr_table[broker_name].broker_addrs
+    for broker_name in sorted(groups):
+        addrs = groups[broker_name].broker_addrs
         if addrs:
             return names, addrs[min(addrs)]
     return names, None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
@@ -40,7 +39,7 @@ from rocketns.server.outgoing.product_environment import ProductEnvironment
 from rocketns.server.publishing.delivery import EventDelivery, Recorder
 from rocketns.server.publishing.lookup_switch import LookupSwitch
 from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
-from rocketns.server.publishing.publisher import Publisher
+from rocketns.server.publishing.publisher import Publisher, ViewCounts
 from rocketns.server.requests.deferred_lookups import DeferredLookups
 from rocketns.server.stall import StallWatch
 
@@ -90,6 +89,7 @@ class Core:
             guard=Guard(trusts_announced=bool(configuration.access.proxies)),
         )
         version = self.context.release.version
+        self.view_counts = ViewCounts(self.reactors.lookups_of_views)
         self.lookup_switch = LookupSwitch(self.context, self.reactors)
         notifier = MinBrokerNotifier(config, tables, outside.client, serialize_type, version)
         self.delivery = EventDelivery(self.context, self.publisher, self.lookup_switch, notifier, outside.record)
@@ -123,7 +123,11 @@ class KnownTopicsReader:
     def decode(
         self, broker_name: str, body: Body | None, *, compressed: bool, version: int, now_ms: int
     ) -> RegisterBrokerBody:
-        shortcut = partial(read_compact, known=PublishedTopics(self._slots, broker_name))
+        def shortcut(
+            data: bytes | bytearray | memoryview, compressed: bool, mappings: bool
+        ) -> RegisterBrokerBody | None:
+            return read_compact(data, compressed, mappings, PublishedTopics(self._slots, broker_name))
+
         return decode_register_broker_body(
             body, compressed=compressed, version=version, now_ms=now_ms, shortcut=shortcut
         )

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from rocketns.config.system import parse_definition
 from rocketns.languages import parsers
-from rocketns.tools.arguments import Parser, addr, address, duration, number, seconds
+from rocketns.languages.parsers import Parser
+from rocketns.tools.arguments import DAY_S, addr, address, duration, number
+from rocketns.tools.keys import add_system_option
 
 DEFAULT_PORT, PORT_MAX = 9876, 65_535
 # Brokers register every 30 s, and at most every 60 s: until then a name server that started has not heard of them.
@@ -110,10 +112,9 @@ def replay_parser() -> argparse.ArgumentParser:
     add("file", metavar="FILE", type=Path, help="the recorded pairs")
     add("--to", required=True, type=addr, metavar="HOST:PORT", help="the name server")
     add("--all", action="store_true", help="send everything, also what changes the name server")
-    add("--timeout", type=seconds, default=TIMEOUT_S, metavar="SECONDS",
-        help="time for each answer; by default %(default)g")  # fmt: skip
+    add("--timeout", type=duration(0, DAY_S), default=TIMEOUT_S, metavar="TIME",
+        help="time for each answer; by default %(default)gs")  # fmt: skip
     add("--json", action="store_true", help="print JSON, for programs")
     parsers.add_language_option(made)
-    add("-D", dest="system", action="append", default=[], type=parse_definition, metavar="<name>=<value>",
-        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
+    add_system_option(made)
     return made

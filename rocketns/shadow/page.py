@@ -10,14 +10,17 @@ from importlib.resources import files
 from rocketns import __version__
 from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
-from rocketns.shadow.pairs import UNWANTED, Difference, Kept
+from rocketns.shadow.pairs import UNWANTED, Difference, Kept, Pair
 from rocketns.shadow.standing import MEANINGS, Standing, moment, number, verdict_on
+from rocketns.tools.decode.capture import Stream
+from rocketns.tools.decode.frames import frames
+from rocketns.tools.decode.showing import Names, lines
 
 _ = texts("help")
 
 TITLE = "rocketns shadow"
 _STATIC = files(__package__).joinpath("static")
-STYLE = _STATIC.joinpath("page.css").read_text("utf-8")
+STYLE = files("rocketns").joinpath("style.css").read_text("utf-8") + _STATIC.joinpath("page.css").read_text("utf-8")
 SCRIPT = _STATIC.joinpath("page.js").read_text("utf-8")
 
 
@@ -40,7 +43,7 @@ def joined(*inner: str) -> Markup:
 
 def report(standing: Standing) -> str:
     """One file that needs no network."""
-    return _document(tag("style", Markup(STYLE)), tag("main", content(standing)))
+    return _document(tag("style", Markup(STYLE)), tag("main", content(standing, with_frames=True)))
 
 
 def live_page(standing: Standing) -> str:
@@ -56,15 +59,15 @@ def _document(style: Markup, body: Markup) -> str:
     return f'<!DOCTYPE html>\n<html lang="{language()}"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def content(standing: Standing) -> Markup:
-    """What changes."""
+def content(standing: Standing, *, with_frames: bool = False) -> Markup:
+    """What changes. Frames are decoded for the report alone: they take too long for a page that is asked for often."""
     counts, found = standing.counts, verdict_on(standing)
     parts = [tag("section", tag("h1", found.sentence), tag("ul", *(tag("li", shown(one)) for one in found.reasons)),
                  tag("p", shown(found.advice)), class_=f"verdict {found.mood}")]  # fmt: skip
     if counts.outcomes:
         parts.append(_requests(standing))
     if len(counts.samples):
-        parts.append(_kept(counts.samples, counts.samples.more))
+        parts.append(_kept(counts.samples, counts.samples.more, with_frames=with_frames))
     parts.append(_names(_("Listed differences"), _("docs/differences.md has the reason of each."), counts.listed))
     parts.append(_names(_("Clients"), _("Languages and releases, of the pairs that were judged."), counts.clients))
     parts.append(_names(_("Releases of the upstream"), _("As the headers of its answers say."), counts.releases))
@@ -95,20 +98,30 @@ def _requests(standing: Standing) -> Markup:
     return tag("section", tag("h2", _("Answers by request")), table, tag("ul", *meanings, class_="quiet"))
 
 
-def _kept(kept: Iterable[Kept], more: int) -> Markup:
+def _kept(kept: Iterable[Kept], more: int, *, with_frames: bool) -> Markup:
     text = _("{more} pairs with other questions found no room.").format(more=number(more))
     rest = [tag("p", text, class_="quiet")] if more else []
-    return tag("section", tag("h2", _("Pairs that differ")), *(_one(one) for one in kept), *rest)
+    return tag(
+        "section", tag("h2", _("Pairs that differ")), *(_one(one, with_frames=with_frames) for one in kept), *rest
+    )
 
 
-def _one(kept: Kept) -> Markup:
+def _one(kept: Kept, *, with_frames: bool) -> Markup:
     facts = f"{kept.outcome}, {number(kept.times)} x; {moment(kept.at_ms)}, {kept.client}, {kept.peer}"
     note = [tag("p", shown(_(kept.note)))] if kept.note else []
     heads = [tag("th", name, scope="col") for name in (_("where"), _("upstream"), "rocketns")]
     rows = [_row(one) for one in kept.differences]
     table = [tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))] if rows else []
     head = tag("summary", tag("b", shown(kept.request)), " ", tag("span", shown(facts), class_="quiet"))
-    return tag("details", head, *note, *table)
+    decoded = [tag("pre", "\n".join(_frames(kept.pair)))] if with_frames and kept.pair is not None else []
+    return tag("details", head, *note, *table, *decoded)
+
+
+def _frames(pair: Pair) -> Iterable[str]:
+    """As `rocketns decode` shows them."""
+    ends = ((pair.request, "client"), (pair.upstream, _("upstream")), (pair.own, "rocketns"))
+    streams = [Stream(name, "", bytearray(frame), "pair") for frame, name in ends if frame]
+    return lines(frames(streams), Names(is_shown=True))
 
 
 def _row(one: Difference) -> Markup:

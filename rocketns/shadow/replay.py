@@ -17,8 +17,6 @@ from typing import Any, NamedTuple, Self
 
 from rocketns.addresses import split, with_port
 from rocketns.client.tls import client_context
-from rocketns.config.system import system_properties
-from rocketns.config.tls import TlsConfig
 from rocketns.errors import MalformedFrame, RocketnsError
 from rocketns.logtext import one_line
 from rocketns.processor.requests import REQUESTS
@@ -30,6 +28,7 @@ from rocketns.shadow.options import EXIT_DIFFERENT, EXIT_SAME, EXIT_UNUSABLE, pa
 from rocketns.shadow.pairs import UNWANTED, Counts, Outcome, Pair
 from rocketns.shadow.recording import Recording, clean_answer, decoded
 from rocketns.shadow.tree import UnreadableError
+from rocketns.tools.keys import tls_of
 from rocketns.tools.output import Report, TextTable, complain, print_json, print_report
 
 INTERRUPTED = 130
@@ -226,7 +225,7 @@ async def _run(options: Namespace) -> Result:
     recording = Recording(options.file)
     host, port = split(options.to)
     assert port is not None
-    config = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
+    config = tls_of(options, os.environ)
     tls = client_context(config) if config.enable else None
     player = Player(
         lambda: Connection.open(host, port, tls, options.timeout), with_changes=options.all,

@@ -1,20 +1,20 @@
-"""The options of `rocketns get`, `diff`, `top`, `health`, `access` and `completion`."""
+"""The options of `rocketns get`, `diff`, `top`, `health`, `access`, `decode`, `views` and `completion`."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any
 
 from rocketns.addresses import listed, read_server
-from rocketns.config.system import parse_definition
 from rocketns.languages import parsers, texts
-from rocketns.tools.keys import add_keys_option
-from rocketns.tools.output import EXIT_STATUSES, EXIT_UNREADABLE
+from rocketns.languages.parsers import Parser
+from rocketns.tools.decode.reading import FORMS
+from rocketns.tools.keys import add_connection_options
+from rocketns.tools.output import EXIT_STATUSES
 
 _ = texts("help")
 DEFAULT_ADDR = "127.0.0.1:9876"
@@ -22,6 +22,8 @@ SERVERS_MIN, SERVERS_MAX = 2, 16
 SETTLE_SECONDS = 5.0
 TIMEOUT_SECONDS = 10.0
 INTERVAL_SECONDS = 2.0
+DAY_S = 86_400.0
+PER_SECOND_MAX = 1_000_000
 PREFIX_MIN, PREFIX_MAX = 8, 32
 SHELLS = ("bash", "zsh")
 DIGITS_MAX = 15  # of a number
@@ -38,8 +40,8 @@ other. After a restart of a name server, --settle 60 gives every broker time to 
 
 TOP = """\
 Brokers of several name servers, Java's or rocketns, side by side: where they differ, and what changed lately. With rich
-(pip install 'rocketns[tools]') a terminal is refreshed in place. Otherwise the rounds follow each other. Ctrl-C ends
-it.
+a terminal is refreshed in place. Otherwise the rounds follow each other, and a message says how to install it. Ctrl-C
+ends it.
 """
 
 HEALTH = """\
@@ -62,26 +64,34 @@ say whether it is allowed, and why. A request is words:
 rocketns access check policy.toml code=103 from=10.1.2.3 brokerName=broker-a brokerAddr=10.1.2.3:10911
 """
 
+VIEWS = """\
+Read a file of views as the name server does, and say what to notice in it: networks within others, and, with a name
+server, brokers without a rule, rules without a broker, an address of several brokers, brokers that are in a view.
+
+rocketns views check views.toml -n 127.0.0.1:9876 --as 198.51.100.7
+"""
+
 SUGGEST = """\
 Print the policy that would have allowed what the journals say was refused, or would have been: a principal for each
 access key and for each host that asked without one, with the classes, broker names, addresses and namespaces that were
 seen. Read it and cut it down: whoever asked is in it. Admin requests are in it as comments, and secrets are left to be
-filled in. It needs tomli_w: pip install 'rocketns[tools]'.
+filled in. It needs tomli_w, and says how to install it.
+"""
+
+DECODE = """\
+Print frames of RocketMQ as a person reads them: the header, RocketMQ's name of the code, the body, and at which byte it
+stops making sense. It reads hex, hex dumps, base64, lists of decimal numbers, bytes, captures (pcap, pcapng) of plain
+connections, and the pairs beside a report of `rocketns shadow`. Keys, signatures and passwords are never shown.
+
+  rocketns decode capture.pcap
+  rocketns decode --hide-names capture.pcap     with other names, to publish it
+  echo 00000065... | rocketns decode
 """
 
 COMPLETION = """\
 bash:  source <(rocketns completion bash)
 zsh:   rocketns completion zsh > a folder of $fpath, as _rocketns
 """
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, but an error says how to get the help of the command."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        hint = _("'%(program)s --help' explains every option.") % {"program": self.prog}
-        self.exit(EXIT_UNREADABLE, f"{self.prog}: {message}\n{hint}\n")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -97,7 +107,7 @@ def build() -> Parser:
 
 
 def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`get`, `diff`, `top`, `health`, `access` and `completion`."""
+    """`get`, `diff`, `top`, `health`, `access`, `decode`, `views` and `completion`."""
     _add_get(commands)
     _add_diff(commands)
     _add_top(commands)
@@ -105,6 +115,18 @@ def add_commands(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_addr(health)
     _add_common(health)
     _add_access(commands)
+    decode = _command(
+        commands, "decode", "print frames of a capture, or of what was pasted, as a person reads them", DECODE
+    )
+    decode.add_argument("file", nargs="?", default="-", metavar="FILE", help="by default, and for -, standard input")
+    decode.add_argument(
+        "--form", choices=FORMS, metavar="FORM", help=f"{', '.join(FORMS)}; by default told by the bytes"
+    )
+    decode.add_argument("--hide-names", action="store_true",
+                        help="put other names in place of topics, groups, brokers, hosts and texts")  # fmt: skip
+    decode.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parsers.add_language_option(decode)
+    _add_views(commands)
     completion = _command(commands, "completion", "print what completes these commands in a shell", COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
     parsers.add_language_option(completion)
@@ -127,10 +149,12 @@ def _add_get(commands: argparse._SubParsersAction[Parser]) -> None:
         if name == "kv":
             thing.add_argument("namespace", metavar="NAMESPACE", nargs="?", default="ORDER_TOPIC_CONFIG",
                                help="by default ORDER_TOPIC_CONFIG; no request lists namespaces")  # fmt: skip
-        if name == "connections":
-            thing.add_argument("--token-file", metavar="FILE",
-                               help="a file with a token of the management port, of the class read; by default the "
-                               "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
+        if name == "route":
+            thing.add_argument("--as", dest="who", metavar="CLIENT",
+                               help="the route that a client gets, by its IP address or the name of its view; a "
+                               "rocketns with a management port tells it")  # fmt: skip
+        if name in ("route", "connections"):
+            _add_token_file(thing)
         _add_addr(thing)
         _add_common(thing)
 
@@ -139,9 +163,9 @@ def _add_diff(commands: argparse._SubParsersAction[Parser]) -> None:
     diff = _command(commands, "diff", "compare name servers", DIFF)
     diff.add_argument("addrs", nargs="+", type=_addrs, action=_Together, metavar="HOST:PORT",
                       help=f"the name servers, {SERVERS_MIN} to {SERVERS_MAX}: several words, or one list")  # fmt: skip
-    diff.add_argument("--settle", type=seconds, default=SETTLE_SECONDS, metavar="SECONDS",
-                      help="time that a difference must last; 0 counts each; by default %(default)g")  # fmt: skip
-    diff.add_argument("--lookups-per-second", type=seconds, default=0, metavar="N",
+    diff.add_argument("--settle", type=duration(0, DAY_S), default=SETTLE_SECONDS, metavar="TIME",
+                      help="time that a difference must last; 0 counts each; by default %(default)gs")  # fmt: skip
+    diff.add_argument("--lookups-per-second", type=number(0, PER_SECOND_MAX), default=0, metavar="N",
                       help="lookups a second at each name server at most; 0, the default, is no limit")  # fmt: skip
     _add_common(diff)
 
@@ -150,8 +174,8 @@ def _add_top(commands: argparse._SubParsersAction[Parser]) -> None:
     top = _command(commands, "top", "show name servers side by side, again and again", TOP)
     top.add_argument("addrs", nargs="*", type=_addrs, action=_Together, default=[DEFAULT_ADDR], metavar="HOST:PORT",
                      help=f"the name servers, at most {SERVERS_MAX}; by default {DEFAULT_ADDR}")  # fmt: skip
-    top.add_argument("--interval", type=seconds, default=INTERVAL_SECONDS, metavar="SECONDS",
-                     help="time between two rounds; by default %(default)g")  # fmt: skip
+    top.add_argument("--interval", type=duration(0, DAY_S), default=INTERVAL_SECONDS, metavar="TIME",
+                     help="time between two rounds; by default %(default)gs")  # fmt: skip
     top.add_argument("--rounds", type=int, default=0, metavar="N", help="end after N rounds; 0, the default, is no end")
     _add_common(top)
 
@@ -176,8 +200,30 @@ def _add_access(commands: argparse._SubParsersAction[Parser]) -> None:
     parsers.add_language_option(suggest)
 
 
-def _command(commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "") -> Parser:
-    statuses = "".join(f"  {status}  {_(meaning)}\n" for status, meaning in EXIT_STATUSES[name])
+def _add_views(commands: argparse._SubParsersAction[Parser]) -> None:
+    doc = "check a file of views: which addresses of brokers clients get"
+    views = commands.add_parser("views", help=doc, description=doc, allow_abbrev=False)
+    things = views.add_subparsers(dest="thing", metavar="WHAT", required=True)
+    check = _command(things, "check", "say what a file of views does to the brokers of a name server", VIEWS, "views")
+    check.add_argument("file", metavar="FILE", help="the views, as rocketns.viewsFile")
+    check.add_argument("--as", dest="who", metavar="CLIENT",
+                       help="print what a client gets, by its IP address or the name of its view")  # fmt: skip
+    check.add_argument("-n", "--namesrvAddr", dest="addr", type=addr, metavar="HOST:PORT",
+                       help="the name server whose brokers are looked at; without it the file alone is")  # fmt: skip
+    _add_token_file(check)
+    _add_common(check)
+
+
+def _add_token_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--token-file", metavar="FILE",
+                        help="a file with a token of the management port, of the class read; by default the "
+                        "token is that of the environment, ROCKETNS_ADMIN_TOKEN")  # fmt: skip
+
+
+def _command(
+    commands: argparse._SubParsersAction[Parser], name: str, doc: str, about: str = "", statuses_of: str = ""
+) -> Parser:
+    statuses = "".join(f"  {status}  {_(meaning)}\n" for status, meaning in EXIT_STATUSES[statuses_of or name])
     title = _("%(title)s:") % {"title": _("Exit status")}
     return commands.add_parser(
         name, help=doc, description=about or doc, epilog=f"{title}\n{statuses}", allow_abbrev=False,
@@ -192,13 +238,9 @@ def _add_addr(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("--timeout", type=seconds, default=TIMEOUT_SECONDS, metavar="SECONDS",
-                        help="time for each answer; by default %(default)g")  # fmt: skip
-    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
-                        metavar="<name>=<value>",
-                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
-    add_keys_option(parser)
-    parsers.add_language_option(parser)
+    parser.add_argument("--timeout", type=duration(0, DAY_S), default=TIMEOUT_SECONDS, metavar="TIME",
+                        help="time for each answer; by default %(default)gs")  # fmt: skip
+    add_connection_options(parser)
 
 
 def check_addrs(addrs: Sequence[str], least: int = SERVERS_MIN) -> str:
@@ -255,17 +297,6 @@ def _instant(text: str) -> datetime:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text}: a time such as 2026-11-20T08:00:00Z expected") from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def seconds(text: str) -> float:
-    """A type for argparse: seconds, a day at most."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 86_400:
-        raise argparse.ArgumentTypeError(f"{text}: a number from 0 to 86400 expected")
-    return number
 
 
 def duration(low_s: float, high_s: float) -> Callable[[str], float]:

@@ -10,7 +10,7 @@ from rocketns.client.name_server import NameServer
 from rocketns.config.properties import of_lines
 from rocketns.fleet.group_view import group_view
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
-from rocketns.tools.management import connections
+from rocketns.tools.management import route_as, rows_of
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, TextTable, complain, print_json, print_table, print_text
 
 
@@ -68,11 +68,30 @@ async def _topics(_options: Namespace, server: NameServer) -> Shown:
 
 
 async def _route(options: Namespace, server: NameServer) -> Shown | None:
+    if options.who is not None:
+        row = await route_as(options.who, options, server)
+        return None if row is None else _route_of_row(row)
     route = await server.route(options.topic)
     if route is None:
         return None
     groups = sorted(route.broker_datas, key=lambda group: group.broker_name)
     return Shown(route_value(route), [_queue_table(route), _group_table(groups)])
+
+
+def _route_of_row(row: dict[str, Any]) -> Shown:
+    """As a client gets it, of whom the management port tells."""
+    queues = [
+        (str(one.get("broker")), str(one.get("readQueues")), str(one.get("writeQueues"))) for one in row["queues"]
+    ]
+    addrs = [
+        (str(one.get("cluster") or "-"), str(one.get("broker")), str(broker_id), str(addr))
+        for one in row["queues"] for broker_id, addr in (one.get("addresses") or {}).items()
+    ]  # fmt: skip
+    return Shown(row, [
+        TextTable(("VIEW",), [(str(row.get("view") or "none"),)]),
+        TextTable(("BROKER", "READ QUEUES", "WRITE QUEUES"), queues),
+        TextTable(("CLUSTER", "BROKER", "ID", "ADDRESS"), addrs),
+    ])  # fmt: skip
 
 
 def _queue_table(route: TopicRouteData) -> TextTable:
@@ -89,7 +108,7 @@ async def _config(_options: Namespace, server: NameServer) -> Shown:
 
 
 async def _connections(options: Namespace, server: NameServer) -> Shown:
-    rows = await connections(options, server)
+    rows = await rows_of("connections?sort=peer", options, server)
     columns = ("peer", "language", "versionName", "since", "requests", "waiting")
     shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in columns) for row in rows]
     return Shown(rows, [TextTable(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)])

@@ -1,4 +1,4 @@
-"""Access keys for signed requests: mqadmin's conf/tools.yml, or the environment. No option, no error shows them."""
+"""How name servers are asked: TLS, and access keys of mqadmin's conf/tools.yml or the environment, never shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rocketns import files
+from rocketns.config.system import parse_definition, system_properties
+from rocketns.config.tls import TlsConfig
 from rocketns.errors import RocketnsError
+from rocketns.extras import install_command
+from rocketns.languages.parsers import add_language_option
 
 if TYPE_CHECKING:
     from rocketns.access.signature import KeySigner
@@ -23,12 +27,26 @@ class KeysError(RocketnsError):
     """The keys cannot be read; the text says why."""
 
 
-def add_keys_option(parser: argparse.ArgumentParser) -> None:
-    """``--tools-yml``."""
+def add_system_option(parser: argparse.ArgumentParser) -> None:
+    """``-D``: see `tls_of`."""
+    parser.add_argument("-D", dest="system", action="append", default=[], type=parse_definition,
+                        metavar="<name>=<value>",
+                        help="a system property for TLS, as of the server: -Dtls.enable=true")  # fmt: skip
+
+
+def tls_of(options: argparse.Namespace, environment: Mapping[str, str]) -> TlsConfig:
+    """The properties of TLS of ``-D`` and of the environment."""
+    return TlsConfig.read(system_properties(environment, dict(options.system)), {})
+
+
+def add_connection_options(parser: argparse.ArgumentParser) -> None:
+    """``-D``, ``--tools-yml`` and ``--language``: of each program that asks name servers."""
+    add_system_option(parser)
     parser.add_argument("--tools-yml", metavar="FILE",
                         help="sign all requests with the accessKey and secretKey of this file, as mqadmin does with "
                         f"its conf/tools.yml; by default with {VARIABLES[0]} and {VARIABLES[1]} of the environment, "
                         "if they are set")  # fmt: skip
+    add_language_option(parser)
 
 
 def read_signer(path: str | None, environment: Mapping[str, str]) -> KeySigner | None:
@@ -63,7 +81,7 @@ def _load(path: str) -> dict[str, Any]:
     try:
         import yaml
     except ImportError as error:
-        raise KeysError(f"PyYAML is needed to read {path}: pip install 'rocketns[access]'") from error
+        raise KeysError(f"PyYAML is needed to read {path}: {install_command('access')}") from error
     try:
         # All values stay texts as they are written: a secret of digits is no number.
         document = yaml.load(files.read_text(path, TOOLS_YML_BYTES_MAX), Loader=yaml.BaseLoader)

@@ -1,4 +1,4 @@
-"""What only the management port of a rocketns tells: its connections.
+"""What only the management port of a rocketns tells: its connections, and what clients of its views get.
 
 The name server says by request 319 where this port is, and whether it takes TLS alone. Its certificate is always
 verified, because a token is sent.
@@ -19,11 +19,12 @@ from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from rocketns.client.name_server import NameServer, UnusableError
 from rocketns.config.properties import of_lines
-from rocketns.config.system import system_properties
 from rocketns.config.tls import TlsConfig
+from rocketns.tools.keys import tls_of
 
 HERE = ("127.0.0.1", "::1", "localhost")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -57,19 +58,36 @@ class _Port:
         return f"its management port {self.host}:{self.port}"
 
 
-async def connections(options: Namespace, server: NameServer) -> list[dict[str, Any]]:
-    """The rows of `/api/v1/connections`, 50,000 at most. UnusableError if there is no management port to ask."""
+async def rows_of(listed: str, options: Namespace, server: NameServer) -> list[dict[str, Any]]:
+    """The rows of a list of `/api/v1`, 50,000 at most, such as ``connections?sort=peer``. UnusableError if there is no
+    management port to ask.
+    """
+    return await asyncio.to_thread(_rows, await _port(options, server), listed)
+
+
+async def route_as(who: str, options: Namespace, server: NameServer) -> dict[str, Any] | None:
+    """The row of `/api/v1/route` for a client, by its address or the name of a view. None: there is no route."""
+    query = urlencode({"topic": options.topic, "as": who})
+    status, row = await asyncio.to_thread(_get, await _port(options, server), f"route?{query}")
+    if status == http.HTTPStatus.NOT_FOUND:
+        return None
+    if status != http.HTTPStatus.OK:
+        raise UnusableError(f"its management port answers {status}: {row.get('error', '')}")
+    return row
+
+
+async def _port(options: Namespace, server: NameServer) -> _Port:
     properties = of_lines(await server.configuration())
     host, port = _address(server, properties)
     token = _token(options)
     headers = NAMED | ({"Authorization": f"Bearer {token}"} if token else {})
-    tls = TlsConfig.read(system_properties(os.environ, dict(options.system)), {})
+    tls = tls_of(options, os.environ)
     is_tls = properties.get("rocketns.adminTls", "").lower() == "true"
     if token and tls.client.trust_cert_path and not is_tls:  # whoever answers in its place would like to have it
         raise UnusableError("its management port takes no TLS, so the token is not sent. Leave out "
                             "tls.client.trustCertPath to send it unencrypted")  # fmt: skip
     connect = _by_tls(host, port, tls) if is_tls else partial(HTTPConnection, host, port, timeout=ANSWER_WITHIN_S)
-    return await asyncio.to_thread(_rows, _Port(host, port, connect, headers))
+    return _Port(host, port, connect, headers)
 
 
 def _token(options: Namespace) -> str:
@@ -109,39 +127,44 @@ def _context(config: TlsConfig) -> ssl.SSLContext:
 def _address(server: NameServer, properties: dict[str, str]) -> tuple[str, int]:
     port, address = properties.get("rocketns.adminPort", ""), properties.get("rocketns.adminAddress", HERE[0])
     if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) <= PORT_MAX):
-        raise UnusableError("it has no management port, which lists connections: set rocketns.adminPort")
+        raise UnusableError("it has no management port, which only can say this: set rocketns.adminPort")
     host = server.addr.rpartition(":")[0].strip("[]")
     if address in HERE and host not in HERE:
         raise UnusableError(f"its management port listens at {address} only: ask on its machine")
     return (host if address in (*HERE, *EVERYWHERE) else address), int(port)
 
 
-def _rows(asked: _Port) -> list[dict[str, Any]]:
+def _rows(asked: _Port, listed: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for _ in range(PAGES_MAX):
-        rows, total = _page(asked, len(found))
+        rows, total = _page(asked, listed, len(found))
         found += rows
         if not rows or len(found) >= total:
             break
     return found
 
 
-def _page(port: _Port, offset: int) -> tuple[list[dict[str, Any]], int]:
+def _page(port: _Port, listed: str, offset: int) -> tuple[list[dict[str, Any]], int]:
     """The rows from ``offset`` on, as many as the server gives, and how many there are."""
+    status, page = _get(port, f"{listed}&limit={ROWS_IN_PAGE}&offset={offset}")
+    rows, total = page.get("items"), page.get("total")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows) or not isinstance(total, int):
+        raise UnusableError(f"{port} answers {status}, or without a list of {listed.partition('?')[0]}")
+    return rows, total
+
+
+def _get(port: _Port, path: str) -> tuple[int, dict[str, Any]]:
+    """The status, and the JSON object of the answer."""
     asked = port.connect()
     try:
-        path = f"/api/v1/connections?sort=peer&limit={ROWS_IN_PAGE}&offset={offset}"
-        asked.request("GET", path, headers=port.headers)
+        asked.request("GET", f"/api/v1/{path}", headers=port.headers)
         answer = asked.getresponse()
         body = answer.read(ANSWER_BYTES_MAX)
-        page: dict[str, Any] = json.loads(body) if answer.status == http.HTTPStatus.OK else {"items": None, "total": 0}
-        rows, total = page["items"], int(page["total"])
-    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, RecursionError) as error:
+        value = {} if answer.status in WHY_REFUSED else json.loads(body)
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         raise UnusableError(f"{port} cannot be read: {error}") from error
     finally:
         asked.close()
     if answer.status in WHY_REFUSED:
         raise UnusableError(f"{port} {WHY_REFUSED[http.HTTPStatus(answer.status)]}")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UnusableError(f"{port} answers {answer.status}, or without a list of connections")
-    return rows, total
+    return answer.status, value if isinstance(value, dict) else {}

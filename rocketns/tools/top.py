@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rocketns.client.name_server import NameServer, UnusableError
+from rocketns.extras import install_command
 from rocketns.fleet.group_view import GroupView, group_views
 from rocketns.logtext import escape
 from rocketns.tools.output import EXIT_FOUND, TextTable, complain, print_json_line, print_table
@@ -147,7 +148,7 @@ def screen(*, plain_only: bool = False) -> Iterator[Show]:
     try:
         from rich.live import Live
     except ImportError:
-        complain("the screen is not refreshed in place: install rich for that, pip install 'rocketns[tools]'")
+        complain(f"the screen is not refreshed in place without rich: {install_command('tools')}")
         yield _print
         return
     with Live(screen=True, auto_refresh=False) as live:

@@ -29,9 +29,9 @@ def test_a_broker_has_its_version_its_times_and_its_connection(managed: Managed,
         peer = f"127.0.0.1:{broker.client.socket.getsockname()[1]}"
     assert row == {
         "cluster": "C1", "broker": "broker-a", "id": 0, "address": "10.0.0.1:10911", "role": "master", "zone": None,
-        "state": "live", "unconfirmed": None, "since": began, "lastHeartbeat": began, "silentMs": 3000,
+        "state": "live", "unconfirmed": None, "why": None, "since": began, "lastHeartbeat": began, "silentMs": 3000,
         "lateMs": 5_500, "timeoutMs": 10_000, "version": 401, "versionName": "4.9.4", "connection": peer,
-        "haAddress": "10.0.0.1:10912",
+        "haAddress": "10.0.0.1:10912", "view": None,
     }  # fmt: skip
 
 
@@ -91,6 +91,16 @@ def test_pages_follow_each_other_in_order_without_a_gap(managed: Managed, ask: A
         found = [ask("topics", q="topic-", offset=at, limit=500, sort="-topic") for at in range(0, 3000, 500)]
     assert [row["topic"] for page in found for row in page["items"]] == TOPICS[::-1]
     assert {page["total"] for page in found} == {2345}
+
+
+def test_the_topics_of_a_broker_group(managed: Managed, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "ENTRIES_AT_ONCE", 2)
+    with Broker(managed, "a") as one, Broker(managed, "b", addr="10.0.0.2:1") as two:
+        one.register(["S", "T"])
+        two.register(["T"])
+        found = [[row["topic"] for row in ask("topics", **given)["items"]]
+                 for given in ({"broker": "a"}, {"broker": "b", "q": "t"}, {"broker": "c"})]  # fmt: skip
+    assert found == [["C1", "S", "T", "a"], ["T"], []]
 
 
 @pytest.mark.parametrize(

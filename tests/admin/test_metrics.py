@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import orjson
 import pytest
 
 from interop.harness import codes
@@ -533,6 +534,35 @@ def test_what_does_not_move_is_shown(managed: Managed) -> None:
     assert seen("rocketns_limit", limit="connectionsMax")
     assert seen("rocketns_admin_connections") == 1
     assert [value for (name, _), value in seen.samples.items() if name == "rocketns_build_info"] == [1]
+
+
+def test_views_show_what_they_map_and_how_often_they_are_asked(
+    start_managed: Callable[..., Managed], tmp_path: Path
+) -> None:
+    path = tmp_path / "views.toml"
+    text = '[views.out]\nnetworks = ["127.0.7.0/24"]\n[views.out.addresses]\n"broker-a/0" = "h:1"\n'
+    path.write_text(text, "utf-8")
+    managed = start_managed({"rocketns.viewsFile": path})
+    with Broker(managed, "broker-a") as broker, Broker(managed, "broker-b", addr="10.0.0.2:1") as other:
+        broker.register(["T", "U"])
+        other.register(["T", "U"])
+        with Client(managed.port, source="127.0.7.1") as client:
+            assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}).code == 0
+            path.write_text('[views.other]\nlisten = "127.0.0.1:1"\n' + text, "utf-8")
+            for _ in range(3):
+                managed.advance(1_000)
+            assert client.request(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}).code == 0
+            body = register_body([topic_config("T"), topic_config("U")])
+            fields = register_ext(broker="broker-c", addr="10.0.0.3:1", body=body)
+            assert client.request(codes.REGISTER_BROKER, fields, body).code == 0
+            assert managed.scrape()("rocketns_view_lookups_total", view="out") == 2
+            rows = orjson.loads(managed.http.ask("/api/v1/views").body)["items"]
+            assert [(row["view"], row["rules"], row["mapped"], row["unmapped"], row["lookups"]) for row in rows] == [
+                ("other", 0, 0, 3, 0), ("out", 1, 1, 2, 2),
+            ]  # fmt: skip
+            assert rows[1]["bytes"] > rows[0]["bytes"] > 0
+            reasons = orjson.loads(managed.http.ask("/api/v1/status").body)["reasons"]
+            assert [one["names"] for one in reasons if one["name"] == "viewed"] == [["broker-c"]]
 
 
 def test_each_metric_is_moved_by_a_test() -> None:

@@ -116,7 +116,7 @@ def test_the_page_shows_changes_without_a_reload(managed: Managed, open_page: Op
         page = open_page(managed)
         page.locator("#verdict.ok").wait_for()
         second.register()
-        page.locator("#changes li", has_text="second:0 at 10.0.0.2:1 registered").wait_for()
+        page.locator("#changes li", has_text="second (master) at 10.0.0.2:1 registered").wait_for()
         page.locator("#brokers tr", has_text="second").wait_for()
         managed.advance(100_000)
         page.locator("#verdict.attention").wait_for()
@@ -149,7 +149,7 @@ def test_names_from_the_network_are_shown_and_never_run(managed: Managed, open_p
         page = open_page(managed, 390)
         page.fill("#find", "<img")
         page.locator("#topics-count", has_text="2 topics").wait_for()
-        page.locator("#topics button").first.click()
+        page.locator("#topics a").first.click()
         page.locator("#route h3").wait_for()
         page.locator("#changes li", has_text=HOSTILE).first.wait_for()
         page.locator("#brokers tr", has_text=HOSTILE).wait_for()  # read beside the changes; there is one
@@ -190,24 +190,56 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Managed]:
 def test_a_large_fleet_in_trouble_fits_the_screen_and_shuts_nobody_out(
     large: Managed, open_page: Open, width: int, height: int, scheme: str, language: str
 ) -> None:
-    """The first screen has the verdict, numbers, and a cell for each broker. Lists have their first lines. A topic is
-    found and opened."""
+    """The first screen has the verdict and numbers; a wide one also a cell for each broker, the lost one too. Lists
+    have their first lines. A topic is found and opened."""
     page = open_page(large, width, scheme, f"/?lang={language}", height=height)
     for trouble in ("lost", "late", "wiped"):
         page.locator(f"#reasons li[data-name={trouble}]").wait_for()
     page.locator("#brokers tr").first.wait_for()
-    expect(page.locator("#cells .cell")).to_have_count(BROKERS - 1, timeout=WITHIN_MS)
-    for place in ("#verdict", "#figures", "#states", "#cells"):
+    expect(page.locator("#cells .cell")).to_have_count(BROKERS, timeout=WITHIN_MS)
+    expect(page.locator("#cells .cell.lost")).to_have_count(1)
+    for place in ("#verdict", "#figures", *(["#states", "#cells"] if width > height else [])):
         assert ends_at(page, place) <= height, place
     assert is_narrow_enough(page, width)
     page.fill("#find", "order-00123")
     page.locator("#topics-count", has_text="1").wait_for()
-    page.locator("#topics button").first.click()
+    page.locator("#topics a").first.click()
     page.locator("#route table").wait_for()
     assert is_narrow_enough(page, width)
     assert page.locator("#brokers tr").count() <= 25
-    assert page.locator("#topics button").count() <= 8
+    assert page.locator("#topics a").count() <= 15
     assert shut_out(page) == []
+
+
+def test_a_trouble_has_its_command_and_leads_to_rows_from_which_links_go_on(large: Managed, open_page: Open) -> None:
+    page = open_page(large, 1280)
+    wiped = page.locator("#reasons li[data-name=wiped]")
+    expect(wiped.locator("code")).to_contain_text(["mqadmin addWritePerm -n 127.0.0.1:"], timeout=WITHIN_MS)
+    wiped.locator("button").click()
+    expect(wiped.locator("button")).to_have_text(re.compile("Copied|Selected: press Ctrl"))
+    wiped.locator("a").click()
+    expect(page.locator("#brokers .name > .whole")).to_have_text(["broker-005"] * 2, timeout=WITHIN_MS)
+    expect(page.locator("#state-wiped")).to_have_attribute("aria-pressed", "true")
+    page.locator("#brokers a", has_text="topics").click()
+    expect(page.locator("#topics a")).to_have_text(["broker-005", "cluster-1"], timeout=WITHIN_MS)
+    page.locator("#topics a").first.click()
+    page.locator("#route a", has_text="broker-005").click()
+    expect(page.locator("#brokers-find")).to_have_value("broker-005")
+
+
+def test_heads_order_the_rows_and_rows_with_the_same_stand_by_name(large: Managed, open_page: Open) -> None:
+    page = open_page(large, 1280)
+    page.locator("#state-live").click()
+    names = page.locator("#brokers .name > .whole")
+    expect(names.nth(0)).to_have_text("broker-000", timeout=WITHIN_MS)
+    page.locator("th[data-sort=broker] button").click(click_count=2)
+    expect(names.nth(0)).to_have_text("broker-147")
+    page.locator("th[data-sort=version] button").click()
+    expect(names.nth(0)).to_have_text("broker-004")  # the first of the oldest version
+    page.locator("#topics-next").click()
+    expect(page.locator("#topics a").first).to_have_text("broker-015", timeout=WITHIN_MS)
+    page.locator("th[data-sort=brokers] button").click(click_count=2)
+    expect(page.locator("#topics a").first).to_have_text(re.compile("cluster-[01]"), timeout=WITHIN_MS)
 
 
 @pytest.fixture
@@ -264,7 +296,7 @@ def test_the_page_asks_once_for_a_token_over_tls_and_keeps_it_in_its_tab_alone(
     assert is_live(page)
     with Broker(managed, "late") as broker:
         broker.register()
-        page.locator("#changes li", has_text="late:0 at 10.0.0.1:10911 registered").wait_for()
+        page.locator("#changes li", has_text="late (master) at 10.0.0.1:10911 registered").wait_for()
     page.reload()
     assert is_live(page)
     assert READ not in page.url + page.content() + "".join(urls)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+from collections import deque
 from collections.abc import Callable, Generator
+from dataclasses import fields
 from pathlib import Path
+from sys import getsizeof
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -11,11 +15,24 @@ import orjson
 import pytest
 
 from interop.harness import codes
+from interop.harness.wire import eventually
 from rocketns.admin import recent
+from rocketns.admin.api import history
 from rocketns.admin.api.copies import BrokersCopy
 from rocketns.admin.api.paging import dumps
-from rocketns.admin.api.status import DAY_MS, LOST_MAX, Own, SeenTables, assess, lost_brokers
-from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, count_closed, in_words
+from rocketns.admin.api.reasons import (
+    COMMAND_CHARACTERS_MAX,
+    DAY_MS,
+    LOST_MAX,
+    PAUSES_MIN,
+    STALL_MS,
+    Own,
+    SeenTables,
+    assess,
+    lost_brokers,
+)
+from rocketns.admin.api.status import own_name
+from rocketns.admin.recent import GROUPS_MAX, WORDS, Recent, RecentChange, count_closed, said
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.group_view import GroupView
 from rocketns.fleet.state import MISSING, OWN, Disagreement, FleetState, Member, Part, Side
@@ -48,7 +65,8 @@ def read(managed: Managed) -> dict[str, Any]:
     [
         (14 * DAY_MS, []),
         (14 * DAY_MS - 1, [("attention", "The TLS certificate ends in 13 days")]),
-        (1, [("attention", "The TLS certificate ends in 0 days")]),
+        (DAY_MS, [("attention", "The TLS certificate ends in 1 day")]),
+        (DAY_MS - 1, [("attention", "The TLS certificate ends within a day")]),
         (0, [("critical", "The TLS certificate has ended")]),
         (-DAY_MS, [("critical", "The TLS certificate has ended")]),
     ],
@@ -77,10 +95,10 @@ def test_a_broker_that_comes_and_goes_leaves_its_story_newest_first(managed: Man
         managed.advance(0)
         rows = ask("events")["items"]
     assert [row["text"] for row in rows] == [
-        "broker-a no longer has topics t-0, t-1, t-2, t-3, t-4 and 5 more (unregister)",
-        "broker-a:0 at 10.0.0.1:10911 is gone: it said that it stops (last heard 0.0 s before)",
-        "broker-a:0 at 10.0.0.1:10911 registered",
-        "broker-a has topics t-0, t-1, t-2, t-3, t-4 and 5 more (register)",
+        "broker-a no longer has topics t-0, t-1, t-2, t-3, t-4 and 5 more",
+        "broker-a (master) at 10.0.0.1:10911 is gone: it said that it stops (last heard 0 s before)",
+        "broker-a (master) at 10.0.0.1:10911 registered",
+        "broker-a has topics t-0, t-1, t-2, t-3, t-4 and 5 more",
     ]
     assert [row["seq"] for row in rows] == [4, 3, 2, 1]
 
@@ -139,32 +157,33 @@ def test_topics_that_follow_from_a_missing_broker_are_apart_and_have_their_queue
 
 DOUBT = Doubt(DoubtReason.RESTORED, 0, 1, 0)
 CHANGE = e.TopicChange("T", None, queue_data(8, 8, 6, 0))
-TOLD = {
-    "reg": (e.BrokerRegistered("C", "b", "a:1", 0, None, None, 1, None, None, None), "b:0 at a:1 registered"),
+TOLD: dict[str, tuple[e.Event, str]] = {
+    "reg": (e.BrokerRegistered("C", "b", "a:1", 0, None, None, 1, None, None, None), "b (master) at a:1 registered"),
     "back": (e.BrokerHeartbeat("C", "a:1", 5, DOUBT), "a broker of C at a:1 is back: it sent a sign of life"),
     "down": (
         e.BrokerDown("C", "b", "a:1", 0, True, 1_500, e.Cause.EXPIRED),
-        "b:0 at a:1 is gone: no heartbeat within its time-out (last heard 1.5 s before)",
+        "b (master) at a:1 is gone: no heartbeat within its time-out (last heard 1.5 s before)",
     ),
     "doubt": (
-        e.BrokerDoubted("C", "b", "a:1", 0, DOUBT, None), "b:0 at a:1 is unconfirmed: known from the journal only"
+        e.BrokerDoubted("C", "b", "a:1", 1, DOUBT, None),
+        "b (slave 1) at a:1 is not confirmed: known from the journal only",
     ),
-    "conflict": (e.BrokerConflict("C", "b", 0, "a:2", "a:1"), "b:0 at a:1 was refused: a:2 has its id"),
-    "unregistered": (e.BrokerRefused("b", 0, "a:1"), "b:0 at a:1 was refused: it is not registered"),
-    "tput": (e.TopicsPut("b", [CHANGE], e.Cause.REGISTER), "b has topics T (register)"),
-    "tdel": (e.TopicsDeleted("b", ["T", "U"], e.Cause.ADMIN), "b no longer has topics T, U (admin)"),
+    "conflict": (e.BrokerConflict("C", "b", 0, "a:2", "a:1"), "b (master) at a:1 was refused: a:2 has its id"),
+    "unregistered": (e.BrokerRefused("b", 0, "a:1"), "b (master) at a:1 was refused: it is not registered"),
+    "tput": (e.TopicsPut("b", [CHANGE], e.Cause.REGISTER), "b has topics T"),
+    "tdel": (e.TopicsDeleted("b", ["T", "U"], e.Cause.ADMIN), "b no longer has topics T, U"),
     "map": (e.MappingsPut("b", [("T", TopicQueueMappingInfo())]), "b has queue mappings of T"),
     "kv": (e.KvChanged("n", "{k}", None), "KV item n {k} was deleted"),
     "config": (e.ConfigChanged("tls.server.keyPassword", "secret"), "property tls.server.keyPassword is set"),
     "admin": (
         e.AdminRequested(216, 0, "a", "a:1", "ops", "key", (("topic", "T"),), None, None),
-        "a:1 sent DELETE_TOPIC_IN_NAMESRV as ops: done",
+        "a:1 as ops sent DELETE_TOPIC_IN_NAMESRV: done",
     ),
     "refused": (
         e.RequestRefused(216, "admin", "not_granted", "a", None, None, True, 3, ()),
-        "a was refused DELETE_TOPIC_IN_NAMESRV: not_granted (3 requests)",
+        "a was refused DELETE_TOPIC_IN_NAMESRV: not_granted (requests: 3)",
     ),
-    "stall": (e.Stalled(2_000), "this name server did not run for 2.0 s"),
+    "stall": (e.Stalled(2_000), "this name server did not run for 2 s"),
 }  # fmt: skip
 NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffers}
 
@@ -172,9 +191,102 @@ NOT_TOLD = {e.BrokerIdsLeft, e.GroupChanged, e.MinBrokerIdChanged, e.FleetDiffer
 def test_each_kind_with_words_is_told() -> None:
     recent = Recent({})
     recent.watch([event for event, _ in TOLD.values()], Now(0, 0))
-    assert {one.event: in_words(one) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
+    assert {one.event: str(said(one)) for one in recent.events} == {name: text for name, (_, text) in TOLD.items()}
     assert TOLD.keys() == WORDS.keys()
     assert {type(event) for event, _ in TOLD.values()} | NOT_TOLD == set(get_args(e.Event))
+
+
+def pauses(*seconds_ms: tuple[int, int]) -> Recent:
+    """A ring with a pause of so many ms at each second, after a change of KV."""
+    recent = Recent({})
+    recent.watch([e.KvChanged("n", "k", "v")], Now(0, 0))
+    for second, ms in seconds_ms:
+        recent.watch([e.Stalled(ms)], Now(second * 1000, second * 1000))
+    return recent
+
+
+def test_pauses_of_ten_minutes_are_one_change_with_their_number_and_the_longest() -> None:
+    ring = pauses((0, 1_000), (1, 2_500), (599, 1_200), (600, 1_100))
+    assert [str(said(one)) for one in ring.events] == [
+        "KV item n k is v",
+        "this name server did not run for 2.5 s, the longest of 3 pauses",
+        "this name server did not run for 1.1 s",
+    ]
+    assert [one.seq for one in ring.events] == [1, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ([(second, 1_500) for second in range(PAUSES_MIN - 1)], None),
+        ([(second, 1_500) for second in range(PAUSES_MIN)], "overloaded"),
+        ([(0, STALL_MS)], "stall"),
+        ([(second, STALL_MS) for second in range(PAUSES_MIN)], "stall"),
+    ],
+)
+def test_short_pauses_are_a_trouble_only_where_there_are_many(given: list[tuple[int, int]], name: str | None) -> None:
+    found = assess(Own(), SeenTables(BrokersCopy((), 0, ())), pauses(*given).events, FleetState(0), 60_000)
+    assert [one.name for one in found if one.name != "noBroker"] == ([] if name is None else [name])
+
+
+def test_a_name_that_a_terminal_would_not_show_makes_no_command() -> None:
+    def commands(*names: str) -> tuple[str, ...]:
+        found = assess(Own("ns:9876"), SeenTables(BrokersCopy((), 0, ()), wiped=names), (), FleetState(0), NOW_MS)
+        return next(one.commands for one in found if one.name == "wiped")
+
+    assert commands("a; reboot") == ("mqadmin addWritePerm -n ns:9876 -b 'a; reboot'",)
+    assert commands("a\nreboot", "\u202ea", "b" * COMMAND_CHARACTERS_MAX) == ()
+
+
+def test_a_server_that_listens_everywhere_has_the_name_of_its_machine() -> None:
+    def name(bound: str) -> str:
+        return own_name(SimpleNamespace(name=bound))  # type: ignore[arg-type]
+
+    own = socket.gethostname()
+    shown = {"0.0.0.0:1": f"{own}:1", ":1": f"{own}:1", "10.0.0.1:1": "10.0.0.1:1", "[::1]:1": "[::1]:1"}
+    assert {bound: name(bound) for bound in shown} == shown
+
+
+def test_the_last_hour_says_what_happened_between_two_samples(
+    start_managed: Callable[..., Managed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "PERIOD_S", 0.02)
+    monkeypatch.setattr(history, "SAMPLES_MAX", 100_000)
+    managed = start_managed()
+
+    def rows() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = orjson.loads(get(managed, "history", sort="-at", limit=500).body)["items"]
+        return found
+
+    def summed(name: str) -> int:
+        return sum(row[name] for row in rows())
+
+    with Broker(managed, "broker-a") as broker:
+        broker.register()
+        broker.beat()
+        managed.advance(70_000)
+        eventually(lambda: [row["late"] for row in rows()[:1]] == [1])
+    assert [summed(name) for name in ("registrations", "heartbeats", "seconds")] == [1, 2, 70]
+    assert (rows()[0]["brokers"], rows()[0]["lookups"]) == (1, 0)
+
+
+def test_the_last_hour_is_a_ring_of_bounded_size(
+    start_managed: Callable[..., Managed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = history.HistoryRow(*[2**62 + number for number in range(len(fields(history.HistoryRow)))])
+    bytes_of_row = getsizeof(row) + sum(getsizeof(getattr(row, one.name)) for one in fields(row))
+    ring = deque([row] * history.SAMPLES_MAX)
+    assert getsizeof(ring) + history.SAMPLES_MAX * bytes_of_row <= history.BYTES_MAX
+    monkeypatch.setattr(history, "PERIOD_S", 0.02)
+    monkeypatch.setattr(history, "SAMPLES_MAX", 2)
+    managed = start_managed()
+    managed.advance(30_000)
+
+    def page() -> dict[str, Any]:
+        found: dict[str, Any] = orjson.loads(get(managed, "history").body)
+        return found
+
+    eventually(lambda: page()["total"] == 2 and page()["items"][0]["seconds"] == 0)
 
 
 OF_STATUS = 192 * 1024  # bytes that docs/limits.md leaves to the status in a message of the stream

@@ -11,8 +11,7 @@ import pytest
 
 from interop.harness.wire import eventually
 from rocketns.admin import gate, recent
-from rocketns.admin.page import stream
-from rocketns.admin.page.files import RANGES_MAX, chosen
+from rocketns.admin.page import RANGES_MAX, chosen, stream
 from tests.admin.conftest import Broker, Managed
 
 REQUEST = b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

@@ -1,4 +1,5 @@
-"""The twelve commonest troubles of a fleet, planted on real servers: each is a reason to look in the status.
+"""The twelve commonest troubles of a fleet, planted on real servers: each is a reason to look in the status, with
+its remedy.
 
 Brokers die, hang, or lose their master. A broker registers at one of several name servers only, or a permission is
 changed at one of them, or one of them cannot be reached. Operators wipe a permission and forget it. Nobody created
@@ -32,7 +33,7 @@ TOPICS = [f"order-{number:05}" for number in range(40)]
 
 
 @dataclass
-class Scene:
+class PlantedTrouble:
     """A server, what else runs, and a folder for files. All ends with ``stack``."""
 
     start: Callable[..., Managed]
@@ -57,7 +58,7 @@ class Scene:
         return self.start({"rocketns.peers": f"127.0.0.1:{other.port}"}), other
 
 
-def lost_broker(scene: Scene) -> Managed:
+def lost_broker(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
     _, lost = scene.brokers(managed, "broker-a", "broker-b")
     lost.client.close()
@@ -65,7 +66,7 @@ def lost_broker(scene: Scene) -> Managed:
     return managed
 
 
-def late_broker(scene: Scene) -> Managed:
+def late_broker(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
     first, _ = scene.brokers(managed, "broker-a", "broker-b")
     managed.advance(70_000)
@@ -73,21 +74,21 @@ def late_broker(scene: Scene) -> Managed:
     return managed
 
 
-def no_master(scene: Scene) -> Managed:
+def no_master(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
     scene.brokers(managed, "broker-a")
     scene.stack.enter_context(Broker(managed, "broker-b", 1, addr="10.0.0.9:10911").register())
     return managed
 
 
-def one_of_two_name_servers(scene: Scene) -> Managed:
+def one_of_two_name_servers(scene: PlantedTrouble) -> Managed:
     managed, other = scene.compared()
     scene.brokers(managed, "broker-a", "broker-b")
     scene.brokers(other, "broker-a")
     return managed
 
 
-def topic_differs(scene: Scene) -> Managed:
+def topic_differs(scene: PlantedTrouble) -> Managed:
     managed, other = scene.compared()
     scene.brokers(managed, "broker-a", "broker-b")
     _, changed = scene.brokers(other, "broker-a", "broker-b")
@@ -98,20 +99,20 @@ def topic_differs(scene: Scene) -> Managed:
     return managed
 
 
-def peer_unreachable(scene: Scene) -> Managed:
+def peer_unreachable(scene: PlantedTrouble) -> Managed:
     managed = scene.start({"rocketns.peers": CLOSED})
     scene.brokers(managed, "broker-a")
     return managed
 
 
-def wiped_permission(scene: Scene) -> Managed:
+def wiped_permission(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
     first, _ = scene.brokers(managed, "broker-a", "broker-b")
     assert first.client.request(codes.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-b"}).code == 0
     return managed
 
 
-def missing_topic(scene: Scene) -> Managed:
+def missing_topic(scene: PlantedTrouble) -> Managed:
     managed = scene.start()
     scene.brokers(managed, "broker-a")
     with managed.connect() as client:
@@ -125,13 +126,13 @@ def _is_missing(managed: Managed) -> bool:
     return managed.controller.facts.missing_topics == 1
 
 
-def not_ready(scene: Scene) -> Managed:
+def not_ready(scene: PlantedTrouble) -> Managed:
     managed = scene.start({"needWaitForService": "true"})
     scene.brokers(managed, "broker-a")
     return managed
 
 
-def tables_full(scene: Scene) -> Managed:
+def tables_full(scene: PlantedTrouble) -> Managed:
     managed = scene.start({"rocketns.brokersMax": 1})
     scene.brokers(managed, "broker-a")
     with managed.connect() as client:
@@ -141,7 +142,7 @@ def tables_full(scene: Scene) -> Managed:
     return managed
 
 
-def journal_not_written(scene: Scene) -> Managed:
+def journal_not_written(scene: PlantedTrouble) -> Managed:
     (scene.folder / "file").write_text("a file where a folder should be", "utf-8")
     managed = scene.start({"journalPath": scene.folder / "file" / "journal"})
     scene.brokers(managed, "broker-a")
@@ -151,7 +152,7 @@ def journal_not_written(scene: Scene) -> Managed:
     return managed
 
 
-def certificate_ends(scene: Scene) -> Managed:
+def certificate_ends(scene: PlantedTrouble) -> Managed:
     files = Files.write(scene.folder / "tls", authority("ours").issue("localhost"))  # it ends tomorrow
     managed = scene.start(tls_properties(files))
     managed.call(lambda: managed.clock.set_wall(round(time.time() * 1000) - managed.clock.now().epoch_ms))
@@ -164,35 +165,39 @@ def certificate_ends(scene: Scene) -> Managed:
     return managed
 
 
-# How each is planted, the name of its reason, and what the status says of it.
+# How each is planted, the name of its reason, what the status says of it, and how the first line to copy begins.
+DOCTOR = "rocketns doctor "
 TROUBLES = (
-    (lost_broker, "lost", "Lost in the last 10 minutes: broker-b:0"),
-    (late_broker, "late", "Heartbeats are late: broker-b:0"),
-    (no_master, "noMaster", "No master: broker-b"),
-    (one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b"),
-    (topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}"),
-    (peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read"),
-    (wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b"),
-    (missing_topic, "missing", "Asked for, and not there: order-0000I"),
-    (not_ready, "notReady", "This name server is not ready"),
-    (tables_full, "refusing", "Registrations are refused: the route tables are full"),
-    (journal_not_written, "journalFailing", "The journal cannot be written"),
-    (certificate_ends, "certificate", "The TLS certificate ends in"),
+    (lost_broker, "lost", "Lost in the last 10 minutes: broker-b (master)", DOCTOR),
+    (late_broker, "late", "Heartbeats are late: broker-b (master)", DOCTOR),
+    (no_master, "noMaster", "No master: broker-b", "brokerClusterName=C1"),
+    (one_of_two_name_servers, "disagreeBroker", "Name servers disagree about broker broker-b", DOCTOR),
+    (topic_differs, "disagreeTopic", f"Name servers disagree about topic {TOPICS[0]}", DOCTOR),
+    (peer_unreachable, "unreadable", f"The name server {CLOSED} cannot be read", f"{DOCTOR}{CLOSED}"),
+    (wiped_permission, "wiped", "No topic takes messages, write permission is wiped: broker-b", "mqadmin addWrite"),
+    (missing_topic, "missing", "Asked for, and not there: order-0000I", "mqadmin updateTopic "),
+    (not_ready, "notReady", "This name server is not ready", "rocketns health "),
+    (tables_full, "refusing", "Registrations are refused: the route tables are full", "rocketns.brokersMax=2"),
+    (journal_not_written, "journalFailing", "The journal cannot be written", "df -h "),
+    (certificate_ends, "certificate", "The TLS certificate ends ", "openssl s_client "),
 )
 
 
 @pytest.mark.usefixtures("no_old_numbers")
-@pytest.mark.parametrize(("plant", "name", "says"), TROUBLES, ids=[name for _, name, _ in TROUBLES])
-def test_a_trouble_is_a_reason_to_look(
+@pytest.mark.parametrize(("plant", "name", "says", "line"), TROUBLES, ids=[name for _, name, *_ in TROUBLES])
+def test_a_trouble_is_a_reason_to_look_and_has_what_mends_it(
     start_managed: Callable[..., Managed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    plant: Callable[[Scene], Managed], name: str, says: str,
+    plant: Callable[[PlantedTrouble], Managed], name: str, says: str, line: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(watching, "ROUND_S", 0.05)
     monkeypatch.setattr(watching, "AGAIN_S", 0.02)
     with ExitStack() as stack:
-        managed = plant(Scene(start_managed, tmp_path, stack))
+        managed = plant(PlantedTrouble(start_managed, tmp_path, stack))
 
-        def reasons() -> dict[str, str]:
-            return {one["name"]: one["text"] for one in orjson.loads(get(managed, "status").body)["reasons"]}
+        def reasons() -> dict[str, dict[str, Any]]:
+            return {one["name"]: one for one in orjson.loads(get(managed, "status").body)["reasons"]}
 
-        assert eventually(lambda: reasons().get(name)).startswith(says)
+        reason = eventually(lambda: reasons().get(name))
+        assert reason["text"].startswith(says)
+        assert reason["remedy"]
+        assert reason["commands"][0].startswith(line)

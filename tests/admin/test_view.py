@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from rocketns.admin import view as views
-from rocketns.admin.view import Busy, View
+from rocketns.admin.view import Busy, ControlView
 from rocketns.server.facts.facts import Facts
 from tests.admin.conftest import Managed
 
@@ -30,10 +30,10 @@ def rows(_: Facts) -> Generator[None, None, int]:
 
 
 @pytest.fixture
-def ask(managed: Managed) -> Callable[[Callable[[View], Coroutine[Any, Any, T]]], T]:
-    def run(question: Callable[[View], Coroutine[Any, Any, T]]) -> T:
+def ask(managed: Managed) -> Callable[[Callable[[ControlView], Coroutine[Any, Any, T]]], T]:
+    def run(question: Callable[[ControlView], Coroutine[Any, Any, T]]) -> T:
         async def main() -> T:
-            return await question(View(managed.controller.facts, managed.loop))
+            return await question(ControlView(managed.controller.facts, managed.loop))
 
         made.clear()
         return asyncio.run(main())
@@ -41,7 +41,7 @@ def ask(managed: Managed) -> Callable[[Callable[[View], Coroutine[Any, Any, T]]]
     return run
 
 
-Ask = Callable[[Callable[[View], Coroutine[Any, Any, Any]]], Any]
+Ask = Callable[[Callable[[ControlView], Coroutine[Any, Any, Any]]], Any]
 
 
 def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(
@@ -49,7 +49,7 @@ def test_a_copy_is_made_once_for_all_who_ask_at_the_same_time_and_soon_after(
 ) -> None:
     monkeypatch.setattr(views, "COPY_AGE_S", 60.0)
 
-    async def question(view: View) -> list[int]:
+    async def question(view: ControlView) -> list[int]:
         return [*await asyncio.gather(*(view.copy(rows) for _ in range(10))), await view.copy(rows)]
 
     assert ask(question) == [3000] * 11
@@ -60,7 +60,7 @@ def test_control_goes_on_between_the_slices_of_a_copy(ask: Ask, monkeypatch: pyt
     """A slice of zero time has two steps, so a look comes long before the last of 3000 steps."""
     monkeypatch.setattr(views, "SLICE_MS", 0.0)
 
-    async def question(view: View) -> int:
+    async def question(view: ControlView) -> int:
         copy = asyncio.ensure_future(view.copy(rows))
         while not made or not made[-1]:
             await asyncio.sleep(0)
@@ -78,7 +78,7 @@ def test_a_control_thread_that_hangs_makes_handlers_busy_not_hang(
     goes_on = threading.Event()
     managed.loop.call_soon_threadsafe(goes_on.wait, 60)
 
-    async def question(view: View) -> list[Any]:
+    async def question(view: ControlView) -> list[Any]:
         waiting = [view.look(lambda _: 1) for _ in range(views.LOOKS_MAX + 1)]
         return list(await asyncio.gather(view.copy(rows), *waiting, return_exceptions=True))
 

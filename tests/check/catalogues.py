@@ -18,17 +18,18 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
 from rocketns import cli
-from rocketns.admin.api import status
+from rocketns.admin import recent
+from rocketns.admin.api import reasons
 from rocketns.collect import arguments as collect
 from rocketns.config import NamesrvConfig, NettyServerConfig, properties
 from rocketns.config.sections import OWN
 from rocketns.config.system import SYSTEM_PROPERTIES
 from rocketns.config.tls import TLS_PROPERTIES
 from rocketns.doctor import arguments as doctor
-from rocketns.journal.reading.verifying import ChainDamage
 from rocketns.languages import parsers
 from rocketns.pipeline.cli import arguments as audit
 from rocketns.pipeline.contract import meanings
+from rocketns.pipeline.storage.verifying import ChainDamage
 from rocketns.shadow import options as shadow
 from rocketns.tools import arguments as tools
 from tests.check.source import ROOT
@@ -90,9 +91,10 @@ def page_texts() -> Iterator[str]:
     markup = Markup()
     markup.feed(STATUS_PAGE.read_text("utf-8"))
     yield from markup.texts
-    for _, message, _, _ in extract_from_file("python", status.__file__, keywords={"N_": None}):
-        assert isinstance(message, str)
-        yield message
+    for place in (reasons.__file__, recent.__file__):
+        for _, message, _, _ in extract_from_file("python", place, keywords={"N_": None}):
+            assert isinstance(message, str)
+            yield message
 
 
 def properties_texts() -> Iterator[str]:

@@ -16,12 +16,14 @@ FAST = "rocketns._fast"
 # Each room may import those before it.
 ROOMS = ("system", "tls", "codec", "access", "routes", "connections", "reactor")
 # Which rooms Python may import: a codec asks its compiled twin first; a registration is 10,000 steps; `server` runs the
-# reactors; `admin` has the names of the reasons for which they close connections; `startup` sets up the allocator.
+# reactors; views find a network as they do; `admin` has the names of the reasons for which they close connections;
+# `startup` sets up the allocator.
 ROOMS_OF = {
     "protocol": {"system", "codec"},
     "routeinfo": {"routes"},
     "journal": {"routes"},
     "server": set(ROOMS),
+    "views": {"access"},
     "admin": {"connections"},
     "startup": {"system"},
 }

@@ -11,19 +11,42 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from interop.harness.wire import ROCKETMQ, binary_header, frame, json_header
-from rocketns.client import answers, connection, places
+from rocketns.__main__ import main
+from rocketns.client import answers, connection, places, resolving
 from rocketns.client.answers import UNASKED_BYTES_MAX, UNASKED_FRAMES_MAX, UNASKED_WINDOW_S, Answers
 from rocketns.client.connection import NotSentError
-from rocketns.client.own import others_and_own
 from rocketns.client.places import REST_S, REST_S_MAX, Places
 from rocketns.client.reading import HEADER_BYTES_MAX, AnswerReader
 from rocketns.client.remoting_client import RemotingClient
+from rocketns.client.resolving import others_and_own
+from rocketns.collect.names import Named, every_named
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import command
 from rocketns.protocol.codes import SerializeType
 from rocketns.protocol.encoding import encode_request
 from tests.client.peers import CLOSED, HERE, WAIT_S, peer, run
 from tests.support.receiver import full_port
+
+
+@pytest.mark.parametrize(
+    ("ips", "expected"),
+    [(["10.0.0.1", "10.0.0.2"], ["10.0.0.1:9876", "10.0.0.2:9876"]), (["10.0.0.1", "::1"], ["ns:9876"]),
+     (["::1", "::2"], ["[::1]:9876", "[::2]:9876"]), ([], ["ns:9876"])],
+)  # fmt: skip
+def test_each_address_of_a_name_is_asked(ips: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of both families those of IPv4, which Java's clients prefer: a server may listen at the one only."""
+
+    async def found(_host: str, _port: int) -> list[str]:
+        if not ips:
+            raise OSError("no such name")
+        return ips
+
+    monkeypatch.setattr(resolving, "addresses_of", found)
+    assert asyncio.run(resolving.every_address("ns:9876")) == expected
+    named = asyncio.run(every_named([Named("east", "ns:9876")]))
+    assert [one.addr for one in named] == expected
+    assert len({one.ns for one in named}) == len(expected)
+    assert main(["diff", "ns:9876", "--timeout", "0.001s"]) == 2
 
 
 def test_its_own_address_is_not_asked() -> None:

@@ -25,7 +25,7 @@ from rocketns.__main__ import main
 from rocketns.collect.cli import exit_status
 from rocketns.collect.collector import Collector
 from rocketns.collect.names import Named, NamesError, parse_names
-from rocketns.journal.reading.replay import Replay
+from rocketns.journal.replay import Replay
 from rocketns.protocol.command import RemotingCommand
 from rocketns.routeinfo.prior_routes import PriorRoutes
 from rocketns.tools.arguments import duration

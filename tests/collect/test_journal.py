@@ -20,9 +20,9 @@ from rocketns.config.journal import JournalConfig
 from rocketns.journal import journal as journals
 from rocketns.journal.buffer import Buffer
 from rocketns.journal.encoding import unescaped
-from rocketns.journal.reading.verifying import check as verify
 from rocketns.journal.restore import restore
 from rocketns.journal.segments import Store
+from rocketns.pipeline.storage.verifying import check as verify
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rocketns.routeinfo.events import Event
 from tests.collect.test_observed import MORE, QUEUES, A, B, group, route, watched

@@ -45,7 +45,7 @@ def recognise_like(const unsigned char[::1] learnt, const unsigned char[::1] fra
     return request.topic.start[:request.topic.length], request.opaque, request.version, request.standard
 
 
-def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type, int version=513):
+def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type, int version=513, int view=0):
     """The whole answer frame that a reactor would send, None where it hands the request over.
 
     ``serialize_type`` 0 writes a JSON header, 1 a binary one. ``version`` is the one in the header.
@@ -56,9 +56,9 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type,
     cdef size_t room
     if frame.shape[0] < HEAD_BYTES or not recognise_request(&frame[0], <size_t>frame.shape[0], &request):
         return None
-    room = answer_room(&slots.routes, &request)
+    room = answer_room(&slots.routes, &request, view)
     out = bytearray(room)
-    write_answer(&slots.routes, &request, serialize_type, version, <uint8_t *>out, room, &written)
+    write_answer(&slots.routes, &request, view, serialize_type, version, <uint8_t *>out, room, &written)
     assert written.size > 0 or written.size == HANDED_OVER_SIZE
     return None if written.size == HANDED_OVER_SIZE else bytes(out[:written.size])
 
@@ -78,17 +78,17 @@ def busy(int32_t opaque, int serialize_type, int version):
     return bytes(out[:put_busy(start, opaque, serialize_type, version) - start])
 
 
-def body_of(RouteSlots slots, bytes topic, bint standard):
+def body_of(RouteSlots slots, bytes topic, bint standard, int view=0):
     """The topic's body, None where it has no route, HANDED_OVER where control composes it."""
     cdef const uint8_t *key = topic
     cdef Slot *slot = find_slot(&slots.routes, key, len(topic))
     cdef int dialect = STANDARD if standard else DEFAULT
-    cdef int64_t size = ABSENT if slot == NULL else body_size(&slots.routes, slot, dialect)
+    cdef int64_t size = ABSENT if slot == NULL else body_size(&slots.routes, slot, dialect, view)
     cdef bytearray out
     if size <= 0:
         return None if size == ABSENT else HANDED_OVER
     out = bytearray(size)
-    write_body(&slots.routes, slot, dialect, <uint8_t *>out, <uint8_t *>out + size)
+    write_body(&slots.routes, slot, dialect, view, <uint8_t *>out, <uint8_t *>out + size)
     return bytes(out)
 
 

@@ -60,7 +60,7 @@ cdef class Watcher:
 
     cdef void look(self, const RouteRequest *request, Look *seen) noexcept nogil:
         seen.routes = self.slots.routes
-        write_answer(&self.slots.routes, request, 0, 513, seen.bytes, ROOM, &seen.answer)
+        write_answer(&self.slots.routes, request, 0, 0, 513, seen.bytes, ROOM, &seen.answer)
 
     cdef bint has_changed(self, const RouteRequest *request) noexcept nogil:
         """Since `before`."""

@@ -16,11 +16,10 @@ from typing import Any
 
 from interop.harness.wire import frame, json_header
 from rocketns.client.signer import Signer
-from rocketns.doctor.asking.gathering import gather
-from rocketns.doctor.asking.watching import Watch
-from rocketns.doctor.facts.options import Options
+from rocketns.doctor.asking.gathering import Watch, gather
+from rocketns.doctor.facts import Options
 from rocketns.doctor.progress import Progress
-from rocketns.doctor.running import Report, run
+from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Peer, Serve, peer, serving
 from tests.server.tls_configs import config

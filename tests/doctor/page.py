@@ -12,15 +12,21 @@ from typing import Any
 
 from rocketns.doctor.checks.catalogue import CHECKS
 from rocketns.doctor.cli import explained
-from rocketns.doctor.facts.brokers import BrokerFacts, Clock
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import Kind, Look, NameServerFacts
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.facts.reach import AddressFacts, Outcome, Place
+from rocketns.doctor.facts import (
+    AddressFacts,
+    BrokerFacts,
+    Clock,
+    Facts,
+    Kind,
+    Look,
+    NameServerFacts,
+    Options,
+    Outcome,
+    Place,
+)
 from rocketns.doctor.finding import State
-from rocketns.doctor.output.colours import Palette
-from rocketns.doctor.output.text import finding_lines
-from rocketns.doctor.running import run
+from rocketns.doctor.output import Palette, finding_lines
+from rocketns.doctor.report import run
 from rocketns.fleet.group_view import GroupView
 from rocketns.languages import use
 from rocketns.protocol.body.route import BrokerData, QueueData, TopicRouteData
@@ -114,16 +120,15 @@ EXAMPLES: dict[str, Facts] = {
         name_server(NS_1, {}, {}), topic=TOPIC, brokers=(broker("broker-a", A, topics_bytes=17_500_000, configuration={
             "namesrvAddr": NS_1, "compressedRegister": "false"}, is_announced=False),),
     ),
+    "name-server-list": fleet(brokers=(broker("broker-a", A, configuration={"namesrvAddr": f"{NS_1},{NS_2}"}),)),
     "broker-registers-elsewhere": fleet(
         name_server(NS_1), name_server(NS_2, HALF, ONLY_A),
         brokers=(broker("broker-b", B, configuration={"namesrvAddr": NS_1}),),
     ),
-    "misspelt": fleet(topic="orders"),
-    "automatic-creation": fleet(
-        name_server(NS_1, {TOPIC: BOTH, SELF_TEST_TOPIC: BOTH}), topic="Payments",
+    "topic-missing": fleet(
+        name_server(NS_1, {TOPIC: BOTH, SELF_TEST_TOPIC: BOTH}), topic="orders",
         brokers=(broker("broker-a", A, configuration={"autoCreateTopicEnable": "false"}),),
     ),
-    "topic-missing": fleet(topic="Payments"),
     "topic-on-some-name-servers": fleet(
         name_server(NS_1, {**TOPICS, TOPIC: {"broker-b": RW}}),
         name_server(NS_2, {CREATION_TOPIC: HALF[TOPIC], SELF_TEST_TOPIC: HALF[TOPIC]}, ONLY_A), topic=TOPIC,

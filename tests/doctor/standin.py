@@ -11,14 +11,12 @@ import pytest
 
 from interop.harness import codes
 from rocketns.doctor.asking import gathering
-from rocketns.doctor.asking.brokers.reading import Found
-from rocketns.doctor.asking.watching import Watch
-from rocketns.doctor.facts.brokers import BrokerFacts
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.options import Options
+from rocketns.doctor.asking.brokers import Found
+from rocketns.doctor.asking.gathering import Watch
+from rocketns.doctor.facts import BrokerFacts, Facts, Options
 from rocketns.doctor.finding import Finding, State
 from rocketns.doctor.progress import Progress
-from rocketns.doctor.running import Report, run
+from rocketns.doctor.report import Report, run
 from rocketns.protocol.command import RemotingCommand
 from tests.client.peers import Serve, peer
 from tests.server.tls_configs import config

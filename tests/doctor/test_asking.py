@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from interop.harness.wire import frame, json_header
-from rocketns.doctor.asking.brokers import bodies, groups, one
-from rocketns.doctor.asking.brokers.requests import BROKERS_MAX
-from rocketns.doctor.facts.brokers import Clock
-from rocketns.doctor.facts.reach import Outcome
+from rocketns.doctor.asking import bodies
+from rocketns.doctor.asking import brokers as asking
+from rocketns.doctor.asking.requests import BROKER_WITHIN_S, BROKERS_MAX
+from rocketns.doctor.facts import Clock, Outcome
 from rocketns.doctor.finding import Finding, State, Weight
-from rocketns.doctor.running import Report
+from rocketns.doctor.report import Report
 from rocketns.protocol.command import RemotingCommand, decode
 from tests.client.peers import Serve
 from tests.doctor.counting import (
@@ -130,7 +130,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async def no_sleep(_seconds: float) -> None:
         pass
 
-    monkeypatch.setattr(groups, "sleep", no_sleep)
+    monkeypatch.setattr(asking, "sleep", no_sleep)
 
 
 def full_broker(name: str = "broker-a", **more: Any) -> FakeBroker:
@@ -375,7 +375,7 @@ def test_broker_that_answers_slowly_is_left_after_a_time() -> None:
         for number in itertools.count():
             request = await _request(reader)
             if number > 5:
-                jump(one.BROKER_WITHIN_S / 10)
+                jump(BROKER_WITHIN_S / 10)
                 await asyncio.sleep(0)  # what is due happens now
                 await asyncio.sleep(0)
             writer.write(frame(json_header(0, opaque=request.opaque, flag=1), b"{}"))

@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
-from rocketns.doctor.checks.brokers import address as check
-from rocketns.doctor.checks.brokers.address import Fault
-from rocketns.doctor.checks.brokers.clocks import clocks
-from rocketns.doctor.checks.brokers.elsewhere import elsewhere
-from rocketns.doctor.checks.brokers.registration_size import registration_size
-from rocketns.doctor.checks.brokers.unregistered_topic import unregistered_topic
-from rocketns.doctor.checks.brokers.version import version
-from rocketns.doctor.facts.brokers import BrokerFacts, Clock
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import NameServerFacts
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.facts.reach import AddressFacts, Outcome, Place
+from rocketns.doctor.checks import address as check
+from rocketns.doctor.checks.address import Fault
+from rocketns.doctor.checks.brokers import clocks, version
+from rocketns.doctor.checks.registering import elsewhere, registration_size, unregistered_topic
+from rocketns.doctor.facts import AddressFacts, BrokerFacts, Clock, Facts, NameServerFacts, Options, Outcome, Place
 from rocketns.doctor.finding import Finding, Weight
 from rocketns.fleet.group_view import GroupView
 from rocketns.protocol.body.route import TopicRouteData, queue_data

@@ -13,13 +13,11 @@ import pytest
 from interop.harness import codes
 from interop.harness.ports import free_port
 from rocketns.client.name_server import UnusableError
-from rocketns.doctor.asking import watching
+from rocketns.doctor.asking import gathering
 from rocketns.doctor.asking.name_servers import outcome_of
 from rocketns.doctor.asking.requests import LOOK_EVERY_S
 from rocketns.doctor.checks.showing import setting
-from rocketns.doctor.facts.brokers import BrokerFacts
-from rocketns.doctor.facts.name_servers import Kind, NameServerFacts
-from rocketns.doctor.facts.reach import Outcome
+from rocketns.doctor.facts import BrokerFacts, Kind, NameServerFacts, Outcome
 from rocketns.doctor.finding import State
 from rocketns.logtext import escape
 from tests.client.peers import CLOSED as REFUSING
@@ -169,7 +167,7 @@ def test_a_broker_is_no_name_server() -> None:
 
 def test_looks_that_always_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name server that shows other brokers at each look."""
-    monkeypatch.setattr(watching, "MEMBERS_MAX", 10)
+    monkeypatch.setattr(gathering, "MEMBERS_MAX", 10)
     first = {"broker-a": {0: ONE}}
     changing = StandIn(first, later=[{"broker-a": {0: f"10.1.0.{n}:1"}} for n in range(50)] + [first] * 50)
     (server,) = gathered(changing.serve, watch_s=100 * LOOK_EVERY_S).name_servers

@@ -21,17 +21,12 @@ from interop.harness import codes, payloads
 from interop.harness.servers import NameServer, RocketnsServer
 from rocketns.__main__ import main
 from rocketns.doctor.arguments import WrongListError, addresses, build, options_of
-from rocketns.doctor.asking.addresses import UnreachedError, place_of, resolve
+from rocketns.doctor.asking.connecting import UnreachedError, place_of, resolve
 from rocketns.doctor.checks.catalogue import CHECKS
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import NameServerFacts
-from rocketns.doctor.facts.options import Options
-from rocketns.doctor.facts.reach import Outcome, Place
+from rocketns.doctor.facts import Facts, NameServerFacts, Options, Outcome, Place
 from rocketns.doctor.finding import Finding, State, Weight
-from rocketns.doctor.output.as_json import report_json
-from rocketns.doctor.output.colours import Palette
-from rocketns.doctor.output.text import report_text
-from rocketns.doctor.running import FINDINGS_MAX, LINES_MAX, Report, ranked, run
+from rocketns.doctor.output import Palette, report_json, report_text
+from rocketns.doctor.report import FINDINGS_MAX, LINES_MAX, Report, ranked, run
 from rocketns.fleet.group_view import GroupView
 from rocketns.logtext import LINE_CHARACTERS_MAX
 from rocketns.protocol.body.route import TopicRouteData, queue_data
@@ -146,7 +141,7 @@ def test_names_from_the_network_control_no_terminal() -> None:
 def test_a_check_that_cannot_tell_has_status_2() -> None:
     shown = report_json(examined(addrs=(REFUSING,), topics=("T",)))
     assert shown["checks"]["topic-missing"]["exitStatus"] == 2
-    assert "misspelt" in shown["skipped"]
+    assert "topic-read-only" in shown["skipped"]
 
 
 def options(*words: str, **environment: str) -> Options:
@@ -237,7 +232,11 @@ def test_it_names_the_topic_meant_and_the_name_server_is_rocketns(
 ) -> None:
     status, shown = printed(capsys, f"127.0.0.1:{server.port}", "--topic", "orders", "--json")
     report = json.loads(shown)
-    assert (status, report["findings"][0]["check"], report["nameServers"][0]["kind"]) == (1, "misspelt", "rocketns")
+    assert (status, report["findings"][0]["check"], report["nameServers"][0]["kind"]) == (
+        1,
+        "topic-missing",
+        "rocketns",
+    )
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ opaques = st.one_of(st.integers(INT_MIN, INT_MAX), st.sampled_from([0, -1, INT_M
 flags = st.sampled_from([0, 0, 0, 0, 1, 2, 3, 4, -1])
 codes = st.sampled_from([GET_ROUTE] * 8 + [0, 106, 103, -105])
 fields = st.dictionaries(
-    st.one_of(st.sampled_from(["Signature", "AccessKey", "lo", "ns", "bname", "", "Topic", "topic "]), texts),
+    st.one_of(st.sampled_from(["Signature", "AccessKey", "lo", "announcedAddresses", "", "Topic", "topic "]), texts),
     texts,
     max_size=3,
 )

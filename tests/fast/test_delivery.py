@@ -29,7 +29,7 @@ def test_a_new_peer_does_not_wait_for_what_others_have_left(tmp_path: Path) -> N
         came: list[str] = []
         opened = transport.opened
 
-        def note(number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
+        def note(number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
             came.append(peer[0].rpartition(":")[0])
             opened(number, host, is_tls, peer)
 
@@ -68,6 +68,6 @@ def test_a_host_whose_ends_control_has_not_seen_is_turned_away(tmp_path: Path) -
             with Client(server.port, source=OTHER) as other:
                 other.send(frame(json_header(206)))
                 eventually(lambda: reactors_of(server).connections == 1, every_s=0.001)
-        eventually(lambda: reactors_of(server).connections == 0)
+        eventually(lambda: not server.call(lambda: reactors_of(server).has_news))
         with Client(server.port, source=CHURNING) as client:
             assert client.request(206).code == 0

@@ -21,6 +21,7 @@ from rocketns._fast.routes.queue_table import (
 from rocketns._fast.routes.recorded_queues import read_queues
 from rocketns.journal import encoding
 from rocketns.processor.context import Now
+from rocketns.protocol.body import register_broker_body
 from rocketns.protocol.body.route import QueueData, queue_data
 from rocketns.routeinfo import liveness
 from rocketns.routeinfo.events import TopicChange
@@ -286,3 +287,17 @@ def test_damaged_bytes_are_declined_or_mean_what_orjson_reads(queues: dict[str, 
     if found is not None:
         listed = orjson.loads(data)["topics"]
         assert found == {one["t"]: queue_data(one["r"], one["w"], one["p"], one["s"]) for one in listed}
+
+
+def test_a_known_topic_before_a_blank_is_not_one_that_came_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parser sees it in both of its tries."""
+    world = PublishedWorld(tmp_path)
+    world.context.registration_reader = KnownTopicsReader(world.slots)
+    play(world, table(1))
+    world.publish()
+    world.context.take_events()
+    monkeypatch.setattr(register_broker_body, "decode_plain", None)
+    play(world, written(entry("T1", 8) + " ,\n" + entry("T3", 4)))
+    assert [*world.context.tables.topic_queue_table] == ["T1", "T2", "T3"]

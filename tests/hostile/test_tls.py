@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import socket
 import ssl
@@ -296,6 +297,48 @@ def test_openssls_memory_is_bounded(tmp_path: Path) -> None:
             plain.send(look_up(CLIENTS[0]))
             plain.receive_frame()
         assert reactors_of(server).tls_bytes <= 3 * 1024 * 1024
+
+
+class Mallinfo2(ctypes.Structure):
+    """What the C library's `mallinfo2` returns."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"
+    )]  # fmt: skip
+
+
+def allocated() -> int:
+    """Bytes in use of the C library's allocator. The server is a part of this process."""
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = Mallinfo2
+    found = mallinfo2()
+    return int(found.uordblks + found.hblkhd)
+
+
+def test_a_message_that_claims_to_be_large_counts_with_the_room_for_it(server: LiveServer) -> None:
+    """OpenSSL makes room for all of a hello as soon as its first bytes are there."""
+    claim = b"\x01" + (131_000).to_bytes(3, "big")
+    record = b"\x16\x03\x01" + (16_384).to_bytes(2, "big") + (claim + bytes(16_384))[:16_384]
+    before, count = allocated(), 100
+    with ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(server.connect()).send(record + record[:16_000])
+        eventually(lambda: allocated() - before >= count * 131_000)
+        eventually(lambda: reactors_of(server).tls_bytes >= allocated() - before)
+
+
+def test_a_record_that_is_not_whole_counts(server: LiveServer) -> None:
+    """As a part of a frame does: who does not go on with it is closed."""
+    with ExitStack() as stack:
+        peers = [(stack.enter_context(server.connect()), TlsPeer()) for _ in range(50)]
+        for client, peer in peers:
+            handshake(client, peer)
+            client.send(peer.encrypt(look_up(CLIENTS[0])))
+            plain_of(client, peer, 4)
+        idle = reactors_of(server).incoming_bytes
+        for client, peer in peers:
+            client.send(peer.encrypt(bytes(16_000))[:-1])
+        eventually(lambda: reactors_of(server).incoming_bytes >= idle + len(peers) * 16_000)
 
 
 def test_renegotiation_is_refused(server: LiveServer) -> None:

@@ -9,12 +9,19 @@ from typing import Any
 import orjson
 
 from rocketns.journal import record
-from rocketns.journal.reading.replay import Replay
+from rocketns.journal.replay import Replay
 from rocketns.protocol.body.route import QueueData
 from rocketns.routeinfo.prior_routes import PriorBroker, PriorRoutes
 from rocketns.routeinfo.tables import RouteTables
 
 Record = dict[str, Any]
+# The column ``cause`` of ``down`` and ``tdel``, and of ``tput``.
+DOWN_CAUSES = (
+    "unregister", "expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle",
+    "conflict", "admin", "register", "observed",
+)  # fmt: skip
+TPUT_CAUSES = ("register", "heartbeat", "topic", "perm", *DOWN_CAUSES[:8], "observed")
+CAUSES = {"down": DOWN_CAUSES, "tput": TPUT_CAUSES, "tdel": DOWN_CAUSES}
 TYPES = {"long": int, "int": int, "string": str, "boolean": bool}
 
 
@@ -39,8 +46,7 @@ def check_columns(one: Record) -> None:
     for topic in one.get("topics", ()):
         assert topic.keys() == ({"t"} if one["ev"] == "tdel" else record.TOPIC_FIELDS.keys())
     assert len(one.get("topics", ())) <= record.TOPICS_IN_RECORD_MAX
-    assert one.get("cause") in (None, *{"down": record.DOWN_CAUSES, "tput": record.TPUT_CAUSES,
-                                        "tdel": record.TDEL_CAUSES}.get(one["ev"], ()))  # fmt: skip
+    assert one.get("cause") in (None, *CAUSES.get(one["ev"], ()))
 
 
 @dataclass

@@ -17,7 +17,7 @@ from rocketns.pipeline.cli.spark import SMALL_BATCHES
 from rocketns.pipeline.saying import speaking
 from rocketns.pipeline.storage.session import spark_session
 from tests.pipeline.batch.runs import Whole, audited_example, whole_run
-from tests.support.spark import FEWER_PROCESSES, LESS_PLANNING
+from tests.support.spark import FEWER_PROCESSES
 
 HERE = Path(__file__).parent
 # With one compiler Java reserves 48 MB for its code. A whole run and a few tests fill that, and then calls fail with
@@ -65,7 +65,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder = tmp_path_factory.mktemp("spark")
     # Frames of a few rows are small batches: neither Spark nor Java should do much compiling.
     settings = SMALL_BATCHES | {
-        **LESS_PLANNING,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
         # The rows of a test are one task. A shuffle has two partitions, the fewest that show effects of their number.

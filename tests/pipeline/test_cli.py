@@ -69,7 +69,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     with pytest.raises(BadInput, match="pip install"):
         check_extra()
     assert main(["run", "--journal", "j", "--out", "o"]) == 2
-    assert "Install it with: pip install 'rocketns[spark]'\n" in capsys.readouterr().err
+    assert f"Install it with: {sys.executable} -m pip install 'rocketns[spark]'\n" in capsys.readouterr().err
 
 
 RUN = ("run", "--out", "o")

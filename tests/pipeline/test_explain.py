@@ -13,8 +13,8 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.journal.reading.clocks import estimates
-from rocketns.journal.reading.lines import records_of
+from rocketns.journal.lines import records_of
+from rocketns.pipeline.clocks.estimates import estimates
 from rocketns.pipeline.contract.times import HOUR_US
 from rocketns.pipeline.moment.answers import explained_route
 from rocketns.pipeline.moment.around import causes, lost_before

@@ -80,7 +80,7 @@ def whole_windows(
     """(topic, broker, t1, t2, cause, opened_by) of every window, however short."""
     events, seen = events_frame(spark, journals), Observation(t0, t1)
     with mock.patch.object(state, "SILENT_AFTER_US", NEVER_SILENT):
-        known = state.base(events, seen, keep=cut)
+        known = state.base(events, seen)
     found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, keep=cut)
     return {tuple(row) for row in found.select(*WINDOW).collect()}
 
@@ -201,6 +201,8 @@ def test_alerts_are_written_once_over_restarts_crashes_and_replays(spark: SparkS
     assert [(line["event"], line["kind"], line["cause"], line["batch"]) for line in opened] == [
         ("open", "partition", "expired", 0), ("open", "divergence", "expired", 0),
     ]  # fmt: skip
+    assert (opened[1]["orphaned"], opened[1]["twice"]) == (5, 2)
+    assert opened[1]["text"].endswith(". At worst 5 queues have no consumer, and 2 are consumed twice")
     assert followed(spark, tmp_path) == opened
     # a crash before all that a batch remembers was written
     (tmp_path / "out" / "checkpoint" / "memory" / "batch=0000000000" / "plain.json").rename(tmp_path / "unsealed")

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol.bounds import LENIENT_BYTES_MAX, Allowance
 from rocketns.protocol.json import fastjson
-from rocketns.protocol.json.fastjson import JsonSyntaxError, NumberText, as_bool, as_int, as_long, number_text
+from rocketns.protocol.json.fastjson import (
+    JsonSyntaxError,
+    NumberText,
+    TooManyValues,
+    as_bool,
+    as_int,
+    as_long,
+    number_text,
+)
 from tests.protocol.strategies import (
     INT_MAX,
     INT_MIN,
@@ -84,7 +92,7 @@ def test_texts_share_one_allowance() -> None:
     with pytest.raises(JsonSyntaxError, match="2 bytes"):
         fastjson.loads(b"'b'", allowance=allowance)
     assert fastjson.loads(b"[1,2]", allowance=allowance) == [1, 2]
-    with pytest.raises(JsonSyntaxError, match="more than 1 JSON values"):
+    with pytest.raises(TooManyValues, match="more than 1 JSON values"):
         fastjson.loads(b"[1,2]", allowance=allowance)
 
 

@@ -273,7 +273,7 @@ def check_views(tables: RouteTables, config: NamesrvConfig) -> None:
         view.filter_by_zone(route, "z1")
         assert {name for name, _ in route.queue_datas} == {group.broker_name for group in route.broker_datas}
     bodies.cluster_info(tables.broker_addr_table, tables.cluster_addr_table, OUTGOING_BYTES_MAX)
-    names, broker_addr = view.system_topics(tables)
+    names, broker_addr = view.system_topics(tables, tables.broker_addr_table)
     bodies.topic_list(names, OUTGOING_BYTES_MAX, broker_addr)
     assert repr(tables) == before, "reading changed the tables"
 

@@ -18,12 +18,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from rocketns.protocol.body.register_broker_body import TopicConfigWrapper
 from rocketns.protocol.body.route import DataVersion, TopicConfig, TopicQueueMappingInfo, TopicTable, queue_data
+from rocketns.protocol.headers import RegisterBrokerRequestHeader
 from rocketns.routeinfo import liveness, registration
 from rocketns.routeinfo.events import Cause
 from rocketns.routeinfo.registration import (
     BrokerRegistration,
     RegisterBrokerResult,
-    RegistrationSender,
     register_broker,
 )
 from rocketns.routeinfo.tables import HEARTBEAT_TIMEOUT_MS_MAX, RouteTables
@@ -216,8 +216,10 @@ class Remembering(Manager):
     repeated: int = 0
 
     def register_body(self, broker: Broker, body: Body) -> RegisterBrokerResult:
-        sender = RegistrationSender(broker.cluster, broker.addr, broker.name, broker.id, broker.acting)
-        short = registration.repeated_body(self.tables, self.config, sender, repr(body))
+        header = RegisterBrokerRequestHeader(
+            broker.name, broker.addr, broker.cluster, broker_id=broker.id, enable_acting_master=broker.acting
+        )
+        short = registration.repeated_body(self.tables, self.config, header, repr(body))
         self.repeated += short is not None
         wrapper = body.wrapper() if short is None else short.topic_config_wrapper
         filters = body.filters if short is None else short.filter_server_list

@@ -201,7 +201,9 @@ def test_a_lookup_that_waits_keeps_nothing_of_its_frame(tmp_path: Path, monkeypa
     """Else a thousand lookups with bodies of 16 MB would hold 16 GB."""
     kept: list[Any] = []
 
-    def ask(_: ProductEnvironment, command: RemotingCommand, __: object, answer: Callable[[None], None]) -> None:
+    def ask(
+        _: ProductEnvironment, command: RemotingCommand, __: object, answer: Callable[[None], None], ___: object
+    ) -> None:
         kept.extend([command, *(cell.cell_contents for cell in getattr(answer, "__closure__", ()))])
         answer(None)
 

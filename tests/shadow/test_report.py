@@ -244,4 +244,7 @@ def test_the_frames_of_pairs_that_differ_are_beside_the_report_without_what_sign
     assert recorded.outcome is Outcome.DIFFERENT
     assert recorded.pair.own == answer(route("b"))
     assert b"s3cret" not in recorded.pair.request
+    page = written[0].read_text("utf-8")
+    assert "response SUCCESS (0) to frame 1, GET_ROUTEINFO_BY_TOPIC (105)" in page
+    assert "s3cret" not in page
     assert written[1].stat().st_mode & 0o777 == 0o600

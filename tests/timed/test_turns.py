@@ -48,7 +48,7 @@ def receive_and_lose(server: TimedServer, data: bytes) -> ReactorConnection:
     transport = server.controller.reactor_transport
 
     def tell() -> ReactorConnection:
-        transport.opened(GONE, 0, False, ("127.0.0.1:1", None, b""))
+        transport.opened(GONE, 0, False, ("127.0.0.1:1", None, b"", 0))
         connection = transport._connections[GONE]
         receive(server, connection, data)
         transport.closed(GONE, Ending.PEER_CLOSED)

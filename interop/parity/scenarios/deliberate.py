@@ -173,7 +173,7 @@ def _limits(refused: Differs) -> Iterator[Scenario]:
     """A body beyond each limit, that Java takes."""
     wrapped = GOOD.index(b'"topicConfigSerializeWrapper"')
     plain = {
-        "values": GOOD[:wrapped] + b'"x":[' + b"1," * 500_000 + b"1]," + GOOD[wrapped:] + b" ",
+        "values": GOOD[:wrapped] + b"'x':[" + b"1," * 500_000 + b"1]," + GOOD[wrapped:],
         "filter-servers": GOOD.replace(b'"filterServerList":[]', b'"filterServerList":[' + b'"f",' * 10_000 + b'"f"]'),
         "a-number-of-9000-digits": GOOD.replace(b'"perm":6', b'"perm":"' + b"0" * 9000 + b'6"'),
         "static-topics": GOOD.replace(b'"topicQueueMappingInfoMap":{}', _many_mappings()),

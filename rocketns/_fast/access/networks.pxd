@@ -30,6 +30,7 @@ cdef struct NetworkTable:
     size_t count
 
 cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
+cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
 
 cdef class Networks:
     cdef NetworkTable table  # fixed

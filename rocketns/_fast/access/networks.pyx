@@ -32,6 +32,15 @@ cdef inline uint64_t mask_of(int bits) noexcept nogil:
 
 cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil:
     """Any thread. The flags of all networks that contain the address, together."""
+    return collect_flags(table, address, False)
+
+
+cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil:
+    """Any thread. The flags of the first network that contains the address; 0 where none does."""
+    return collect_flags(table, address, True)
+
+
+cdef inline int collect_flags(const NetworkTable *table, const uint8_t *address, bint only_first) noexcept nogil:
     cdef uint64_t first = read_word(address), second = read_word(address + 8)
     # An IPv4 address: the bits of ::ffff:0:0/96 count, whatever the mask says. So it is in no wider network of IPv6.
     cdef uint64_t at_least = MAPPED_MASK if first == 0 and second >> IPV4_BITS == 0xFFFF else 0
@@ -46,6 +55,8 @@ cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept no
             | at_least & ~network.second_mask
         ) == 0:
             flags |= network.flags
+            if only_first:
+                break
     return flags
 
 
@@ -71,6 +82,11 @@ cdef class Networks:
         if len(address) != ADDRESS_BYTES:
             raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")
         return flags_of(&self.table, <const uint8_t *>address)
+
+    def first_flags_of(self, bytes address not None):
+        if len(address) != ADDRESS_BYTES:
+            raise ValueError(f"an address of {len(address)} bytes: {ADDRESS_BYTES} expected")
+        return first_flags_of(&self.table, <const uint8_t *>address)
 
 
 cdef void add_network(NetworkTable *table, const uint8_t *address, int bits, int flags) noexcept:

@@ -17,6 +17,7 @@ cdef struct RouteRequest:
     int32_t opaque
     int32_t version
     bint standard
+    bint wants_announced  # addresses, whatever view the sender is in
     bint is_signed
     Text signature
     const uint8_t *ext
@@ -37,6 +38,7 @@ cdef struct Layout:
     int32_t version
     int language_code
     bint standard
+    bint wants_announced
     uint32_t signature_length  # 0: the header is not signed
     uint32_t before_signature  # of the bytes before_topic
     uint32_t before_ext

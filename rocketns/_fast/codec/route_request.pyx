@@ -38,6 +38,7 @@ cdef enum:
     TOPIC = 1
     ACCEPT_STANDARD_JSON_ONLY = 2
     ZONE = 4
+    ANNOUNCED = 8
 
 
 cdef inline bint is_printable(const Text *text) noexcept nogil:
@@ -62,7 +63,9 @@ cdef inline int ext_field(const Text *key) noexcept nogil:
         return TOPIC
     if is_text(key, "acceptStandardJsonOnly", 22):
         return ACCEPT_STANDARD_JSON_ONLY
-    return ZONE if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11) else 0
+    if is_text(key, "__ZONE_MODE", 11) or is_text(key, "__ZONE_NAME", 11):
+        return ZONE
+    return ANNOUNCED if is_text(key, "announcedAddresses", 18) else 0
 
 
 cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
@@ -78,6 +81,9 @@ cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, in
     if field == TOPIC:
         request.topic = value[0]
         return 0 < value.length <= TOPIC_BYTES_MAX and is_printable(value)
+    if field == ANNOUNCED:
+        request.wants_announced = is_text(value, "true", 4)
+        return request.wants_announced or is_text(value, "false", 5)
     if is_text(value, "true", 4):
         request.standard = True
     return request.standard or is_text(value, "false", 5)
@@ -222,7 +228,7 @@ cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *req
     cursor.end = cursor.at + header_length
     request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
-    request.standard = request.is_signed = False
+    request.standard = request.is_signed = request.wants_announced = False
     request.is_binary = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ
     request.has_body = header_length != size - HEAD_BYTES
     if request.is_binary:
@@ -254,6 +260,7 @@ cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *re
     layout.before_opaque = <uint32_t>(request.opaque_digits.start - behind_topic)
     layout.behind = <uint32_t>(end - behind_opaque)
     layout.version, layout.standard, layout.language_code = request.version, request.standard, request.language_code
+    layout.wants_announced = request.wants_announced
     memcpy(layout.data, header, layout.before_signature)
     memcpy(layout.data + layout.before_signature, header + layout.before_signature + signed,
            layout.before_topic - layout.before_signature)
@@ -308,4 +315,5 @@ cdef bint follows_layout(
     if not scan_int(&cursor, &request.opaque) or left(&cursor) != layout.behind:
         return False
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
+    request.wants_announced = layout.wants_announced
     return take_bytes(&cursor, <const char *>expected, layout.behind)

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FRAME, LOOKED_UP, OPENED, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
+    CLOSED, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED, TAKEN, TLS_WANTED, Message, MessageKind, free_message
 )
 
 cdef enum:
@@ -37,10 +37,10 @@ cdef object frame_of(Message *message):
     return memoryview(frame)
 
 
-cdef tuple parts_of_opened(bytes content):
-    """The address, the socket's host or None, and the certificate."""
+cdef tuple parts_of_opened(bytes content, int64_t listener):
+    """The address, the socket's host or None, the certificate, and the number of the listener."""
     address, socket_host, certificate = content.split(b"\0", 2)
-    return text_of(address), text_of(socket_host) or None, certificate
+    return text_of(address), text_of(socket_host) or None, certificate, listener
 
 
 cdef str text_of(bytes text):
@@ -62,7 +62,7 @@ cdef int deliver_one(Message *message, receiver) except -1:
     if kind == FRAME:
         receiver.frame(connection, content, number != 0, moment)
     elif kind == OPENED:
-        receiver.opened(connection, number, moment != 0, parts_of_opened(content))
+        receiver.opened(connection, number, moment & 1 != 0, parts_of_opened(content, moment >> OPENED_LISTENER_SHIFT))
     elif kind == CLOSED:
         receiver.closed(connection, number)
     elif kind == TAKEN:

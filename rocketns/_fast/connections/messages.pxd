@@ -16,7 +16,7 @@ cpdef enum MessageKind:
     # From a reactor to control.
     # With OPENED come, each behind a 0: the peer's address; the socket's host, if a PROXY header announced the address;
     # and the certificate, if its names are proven.
-    OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS
+    OPENED = 1  # a connection [number: that of its host; data: as above], `moment` 1 with TLS, above it its listener
     # A request [number: 1 beyond the rate of its host; data: the frame, or its header if it is beyond], `moment` the epoch.
     FRAME = 2
     CLOSED = 3  # a connection that was OPENED [number: an Ending]
@@ -43,6 +43,9 @@ cdef enum:
     REPLY_AWAITS_TAKEN = 1  # TAKEN is wanted
     REPLY_TO_KNOWN = 2  # a broker registered from the connection
     REPLY_GENERATION_SHIFT = 2
+
+cdef enum:
+    OPENED_LISTENER_SHIFT = 1  # in `moment`
 
 # Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
 cpdef enum Ending:

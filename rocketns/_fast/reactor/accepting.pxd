@@ -6,7 +6,7 @@ from rocketns._fast.connections.messages cimport Message
 from rocketns._fast.reactor.reactor_state cimport Reactor
 
 cdef extern from "<stdint.h>" nogil:
-    const uint64_t LISTENING "UINT64_MAX"  # the epoll id of the listening socket; no connection has it
+    const uint64_t LISTENING "UINT64_MAX"  # the epoll id of the listening sockets; no connection has it
 
 cdef void take_over(Reactor *reactor, Message *message) noexcept nogil
 cdef void accept_some(Reactor *reactor) noexcept nogil

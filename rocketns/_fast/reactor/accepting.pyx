@@ -6,7 +6,7 @@ All functions are for the reactor's thread.
 """
 
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.connections.hosts cimport (
@@ -31,29 +31,31 @@ cdef enum:
     ACCEPTED_AT_ONCE_MAX = 64  # in one round of the loop
 
 
-cdef void deal_out(Reactor *reactor, int fd) noexcept nogil:
+cdef void deal_out(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
     """Reactor thread only. The reactors get new connections in turn."""
     cdef Shared *shared = reactor.shared
     cdef Message *message
     cdef int turn = (reactor.next_reactor + 1) % shared.carriers
     reactor.next_reactor = turn
     if shared.reactors[turn] == reactor:
-        add_connection(reactor, fd)
+        add_connection(reactor, fd, listener)
         return
     message = new_message(ADD, 0)
     if message == NULL:
         close(fd)
         add(&shared.connections, -1)
         return
-    message.number = fd
+    message.number, message.moment = fd, listener
     send_message(shared.reactors[turn], message)
 
 
 cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
     """Reactor thread only. Stop accepting while the process has no descriptors to spare, or go on."""
     cdef epoll_event event
+    cdef int place
     event.events, event.data.u64 = EPOLLIN if accepting else 0, LISTENING
-    epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fd, &event)
+    for place in range(reactor.listeners):
+        epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, reactor.listen_fds[place], &event)
     reactor.is_accepting = accepting
 
 
@@ -78,6 +80,13 @@ cdef bint may_stay(Reactor *reactor, int fd) noexcept nogil:
 
 
 cdef void accept_some(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. One of the listening sockets has connections."""
+    cdef int listener
+    for listener in range(reactor.listeners):
+        accept_from(reactor, <uint8_t>listener)
+
+
+cdef void accept_from(Reactor *reactor, uint8_t listener) noexcept nogil:
     """Reactor thread only.
 
     A connection beyond the rate of its host is closed at once: one that were kept waiting would have a descriptor. A
@@ -90,7 +99,7 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
     assert_reactor(reactor, "accept_some")
     for _ in range(ACCEPTED_AT_ONCE_MAX):
         length = sizeof(sockaddr_storage)
-        fd = accept4(reactor.listen_fd, <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
+        fd = accept4(reactor.listen_fds[listener], <sockaddr *>&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC)
         if fd < 0:
             if errno == EMFILE or errno == ENFILE or errno == ENOBUFS or errno == ENOMEM:
                 listen_again(reactor, False)
@@ -113,7 +122,7 @@ cdef void accept_some(Reactor *reactor) noexcept nogil:
         if limits.receive_buffer_bytes > 0:
             set_int(fd, SOL_SOCKET, SO_RCVBUF, limits.receive_buffer_bytes)
         reactor.has_accepted = True
-        deal_out(reactor, fd)
+        deal_out(reactor, fd, listener)
 
 
 cdef void begin(Reactor *reactor, Connection *connection) noexcept nogil:

@@ -19,6 +19,7 @@ from rocketns._fast.routes.missing cimport missed_host, note_missed
 from rocketns._fast.reactor.deferred cimport defer
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
+from rocketns._fast.reactor.views cimport view_of
 from rocketns._fast.codec.refusing.busy_reply cimport put_busy
 from rocketns._fast.codec.refusing.request_head cimport UNANSWERED, RequestHead, read_head
 from rocketns._fast.codec.route_reply cimport HEAD_BYTES_MAX
@@ -38,6 +39,7 @@ cdef struct Lookup:
     const uint8_t *frame
     size_t size
     bint was_deferred
+    int view  # whose addresses its answer has
 
 
 cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -118,7 +120,8 @@ cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lo
     """Reactor thread only."""
     cdef size_t used = reactor.out_size
     pthread_mutex_lock(&reactor.routes_mutex)
-    write_answer(reactor.shared.routes, &lookup.request, reactor.shared.limits.serialize_type,
+    lookup.view = view_of(reactor, connection, &lookup.request)
+    write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
                  reactor.shared.limits.version, reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
     finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
@@ -132,10 +135,11 @@ cdef void answer_in_output(Reactor *reactor, Connection *connection, Lookup *loo
     cdef size_t room
     cdef uint8_t *space
     pthread_mutex_lock(&reactor.routes_mutex)
-    room = answer_room(reactor.shared.routes, &lookup.request)
+    lookup.view = view_of(reactor, connection, &lookup.request)
+    room = answer_room(reactor.shared.routes, &lookup.request, lookup.view)
     space = output_space(connection, room) if connection.tls == NULL else <uint8_t *>malloc(room)
     if space != NULL:
-        write_answer(reactor.shared.routes, &lookup.request, reactor.shared.limits.serialize_type,
+        write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
                      reactor.shared.limits.version, space, room, answer)
         finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
@@ -184,6 +188,8 @@ cdef bint answer(
         return True
     count_one(&connection.answered)
     add(&reactor.absent if written.is_absent else &reactor.answered, 1)
+    if lookup.view:
+        add(&reactor.of_views[lookup.view - 1], 1)
     if connection.lookups:
         add(&reactor.signed_lookups, 1)
     return True

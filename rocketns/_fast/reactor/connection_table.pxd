@@ -10,7 +10,7 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
 cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil
 cdef void close_connection(Reactor *reactor, Connection *connection, int ending) noexcept nogil
-cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil
+cdef Connection *add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil
 cdef void know_host(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil
 cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil
 cdef bint move(Reactor *reactor, Connection *connection, Reactor *target) noexcept nogil

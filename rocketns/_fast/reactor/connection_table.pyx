@@ -19,7 +19,7 @@ from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, HOSTS, TEXT_ROOM, claim_host, find_host, host_hash, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FAILED, MOVE, OPENED, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
+    CLOSED, FAILED, MOVE, OPENED, OPENED_LISTENER_SHIFT, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
@@ -146,7 +146,7 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
     return False
 
 
-cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
+cdef Connection *add_connection(Reactor *reactor, int fd, uint8_t listener) noexcept nogil:
     """Reactor thread only. A new connection; NULL, and the descriptor closed, where there is no room."""
     cdef Connection *connection = <Connection *>calloc(1, sizeof(Connection))
     if connection == NULL:
@@ -154,7 +154,7 @@ cdef Connection *add_connection(Reactor *reactor, int fd) noexcept nogil:
         add(&reactor.shared.connections, -1)
         return NULL
     connection.fd, connection.is_new, connection.ending, connection.host = fd, True, FAILED, HOSTS
-    connection.active_ms = reactor.now_ms
+    connection.active_ms, connection.listener = reactor.now_ms, listener
     connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
     if not insert_connection(reactor, connection):
         release_connection(reactor.shared, connection, FAILED)
@@ -210,7 +210,8 @@ cdef Message *message_of_opened(Reactor *reactor, Connection *connection, const 
     if der != NULL:
         memcpy(message.data + at + 1, der, der_size)
     free(der)
-    message.number, message.moment = connection.host, connection.tls != NULL
+    message.number = connection.host
+    message.moment = (connection.tls != NULL) | connection.listener << OPENED_LISTENER_SHIFT
     return message
 
 

@@ -34,8 +34,8 @@ from rocketns._fast.reactor.connection_table cimport (
 )
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.reactor_state cimport (
-    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls, assert_reactor,
-    find_connection, hold_tls, id_of
+    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
+    Tls, assert_reactor, find_connection, hold_tls, id_of
 )
 from rocketns._fast.reactor.records cimport send_wire
 from rocketns._fast.reactor.shedding cimport relieve
@@ -158,26 +158,28 @@ cdef bint take_header(Reactor *reactor, Connection *connection, const uint8_t *d
     return True
 
 
-cdef bint make_room(Reactor *reactor, const Connection *wanting) noexcept nogil:
-    """Handshake thread only. Room for OpenSSL's memory; False if there is none.
+cdef bint hold_handshake(Reactor *reactor, Connection *wanting, uint32_t size) noexcept nogil:
+    """Handshake thread only. OpenSSL has so much memory for it from now on; False if there is no room for it.
 
-    If there is none, the handshake that began first is closed.
+    While there is none, the handshake that began first is closed.
     """
     cdef Shared *shared = reactor.shared
-    cdef Connection *oldest = NULL
+    cdef Connection *oldest
     cdef Connection *each
     cdef uint32_t index
-    if load(&shared.tls_bytes) + HANDSHAKE_BYTES <= shared.limits.tls_bytes_max:
-        return True
-    for index in range(reactor.table_count):
-        each = reactor.connections[index]
-        if each != NULL and each != wanting and each.tls != NULL:
-            if oldest == NULL or each.began_ms < oldest.began_ms:
-                oldest = each
-    if oldest == NULL:
-        return False
-    refuse_connection(reactor, oldest, STALLED_HANDSHAKE, b"")
-    return load(&shared.tls_bytes) + HANDSHAKE_BYTES <= shared.limits.tls_bytes_max
+    cdef int64_t room = shared.limits.tls_bytes_max - size + wanting.tls_held
+    while load(&shared.tls_bytes) > room:
+        oldest = NULL
+        for index in range(reactor.table_count):
+            each = reactor.connections[index]
+            if each != NULL and each != wanting and each.tls != NULL:
+                if oldest == NULL or each.began_ms < oldest.began_ms:
+                    oldest = each
+        if oldest == NULL:
+            return False
+        refuse_connection(reactor, oldest, STALLED_HANDSHAKE, b"")
+    hold_tls(shared, wanting, size)
+    return True
 
 
 cdef ContextState start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -217,7 +219,7 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
     if not shared.limits.takes_tls:
         refuse_connection(reactor, connection, TLS_DISABLED, b"")
         return False
-    if not make_room(reactor, connection):
+    if not hold_handshake(reactor, connection, HANDSHAKE_BYTES):
         refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
         return False
     state = start_tls(reactor, connection)
@@ -225,8 +227,8 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
         refuse_connection(reactor, connection, NO_CERTIFICATE if state == NOT_USABLE else FAILED, b"")
         return False
     connection.stage = SHAKING_HANDS if connection.tls != NULL else WITHOUT_CONTEXT
-    if connection.tls != NULL:
-        hold_tls(shared, connection, HANDSHAKE_BYTES)
+    if connection.tls == NULL:
+        hold_tls(shared, connection, 0)
     return True
 
 
@@ -236,12 +238,15 @@ cdef void go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     cdef Tls *tls = &reactor.shared.tls
     cdef int64_t began_ns = monotonic_ns()
     cdef Progress progress
+    cdef uint32_t memory
     cdef const char *reason = NULL
     reactor.wire.incoming, reactor.wire.incoming_size = data, size
     progress = shake_hands(connection.tls, &reactor.wire)
     if progress != IS_DONE and progress != WANTS_MORE:
         reason = take_reason()
     add(&tls.spent_ns, monotonic_ns() - began_ns)
+    # Who has nothing to say to what came waits for the rest of a message.
+    memory = HANDSHAKE_BYTES if reactor.wire.outgoing_size else UNFINISHED_MESSAGE_BYTES
     send_wire(reactor, connection)  # also an alert
     drop_input(connection)
     if progress != WANTS_MORE and progress != IS_DONE:
@@ -250,7 +255,10 @@ cdef void go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     elif connection.is_failed:
         close_connection(reactor, connection, FAILED)
     elif progress == WANTS_MORE:
-        await_events(reactor, connection)
+        if hold_handshake(reactor, connection, memory):
+            await_events(reactor, connection)
+        else:
+            refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
     else:
         add(&tls.succeeded, 1)
         if keep_input(connection, reactor.wire.incoming, reactor.wire.incoming_size):

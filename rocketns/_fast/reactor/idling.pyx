@@ -77,5 +77,5 @@ cdef void close_idle(Reactor *reactor, int64_t now_ms) noexcept nogil:
     if reactor.idle_left == 0:
         reactor.idle_left = reactor.table_count
     close_some_idle(reactor)
-    if not reactor.is_accepting and reactor.listen_fd >= 0:
+    if not reactor.is_accepting and reactor.listeners:
         listen_again(reactor, True)

@@ -26,6 +26,7 @@ from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finis
 from rocketns._fast.routes.lookup_counts cimport free_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.system.assertions cimport assert_equal
+from rocketns._fast.routes.slots cimport LISTENERS_MAX
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
     EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, close,
@@ -120,7 +121,7 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     """Reactor thread only. The message stays the caller's."""
     cdef Connection *connection
     if message.kind == ADD:
-        add_connection(reactor, message.number)
+        add_connection(reactor, message.number, <uint8_t>message.moment)
     elif message.kind == MOVE:
         take_over(reactor, message)
     elif message.kind == CLOSE_IDLE:
@@ -239,8 +240,11 @@ cdef bint watch(Reactor *reactor, int fd, uint64_t id) noexcept nogil:
 
 
 cdef bint start_listening(Reactor *reactor, int listen_fd) noexcept nogil:
-    """Control only, before the thread starts."""
-    reactor.listen_fd = listen_fd
+    """Control only, before the thread starts. Sockets are numbered in the order of the calls. False beyond the most."""
+    if reactor.listeners == LISTENERS_MAX:
+        return False
+    reactor.listen_fds[reactor.listeners] = listen_fd
+    reactor.listeners += 1
     return watch(reactor, listen_fd, LISTENING)
 
 
@@ -254,7 +258,6 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     for kind in range(2):
         reactor.holders[kind].table = shared.hosts
         reactor.holders[kind].listed_bytes_min = shared.limits.listed_bytes_min[kind]
-    reactor.listen_fd = -1
     reactor.is_accepting = True
     reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
     reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)

@@ -19,7 +19,7 @@ from rocketns._fast.routes.missing cimport Missing
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
 from rocketns._fast.routes.routes cimport READERS_MAX
-from rocketns._fast.routes.slots cimport Routes
+from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
 from rocketns._fast.system.atomics cimport add
 from rocketns._fast.system.threads cimport Owner, assert_owner, pthread_mutex_t
 from rocketns._fast.tls.openssl cimport SSL_CTX
@@ -35,6 +35,9 @@ cdef enum:
     # OpenSSL's memory for a connection, measured: see docs/design/reactors.md. It allocates by itself, and does not
     # count.
     HANDSHAKE_BYTES = 64 * 1024
+    # While a message of the handshake is not whole. OpenSSL makes room for as much as the message says, up to 131,396
+    # bytes and a third.
+    UNFINISHED_MESSAGE_BYTES = 240 * 1024
     TLS_BYTES = 16 * 1024
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
@@ -138,7 +141,8 @@ cdef struct Reactor:
     Shared *shared
     int number
     int epoll_fd
-    int listen_fd
+    int listen_fds[LISTENERS_MAX]
+    int listeners
     uint8_t *scratch_in  # the pointers; the reactor writes the bytes
     uint8_t *scratch_out
     uint8_t *scratch_received  # SCRATCH_BYTES of records from a socket
@@ -162,6 +166,7 @@ cdef struct Reactor:
     int64_t rounds  # times that all ready sockets were served
     int64_t answered  # lookups with a route
     int64_t absent  # lookups without one
+    int64_t of_views[VIEWS_MAX]  # of the two: by view
     int64_t signed_lookups  # of the two: allowed by an earlier decision about the same bytes
     int64_t latency[2][LATENCY_BUCKETS]  # sampled lookups with a route [0] and without [1], by their time
     int64_t latency_ns[2]  # their times added up

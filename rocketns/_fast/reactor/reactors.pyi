@@ -55,9 +55,9 @@ class Receiver(Protocol):
     def frame(self, connection: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
         """FRAME: a request; only its header where the host made more requests than it may. For `end_frame`."""
 
-    def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
+    def opened(self, connection: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
         """OPENED: a connection, with the number of its host. ``peer``: its address; the host of its socket, if a PROXY
-        header announced the address; its certificate in DER, if its names are proven.
+        header announced the address; its certificate in DER, if its names are proven; the number of its listener.
         """
 
     def refused(self, ending: int, address: str, reason: str) -> None:
@@ -103,7 +103,9 @@ class Reactors:
         """Control only. New connections with TLS get this context; None: they are closed."""
 
     def listen(self, listen_fd: int) -> None:
-        """Accept from a listening, non-blocking socket that stays the caller's."""
+        """Accept from a listening, non-blocking socket that stays the caller's. Call it once for each of 17 at most:
+        they are numbered from 0 in that order.
+        """
 
     def fileno(self) -> int:
         """Readable when there is something to `deliver`."""
@@ -275,6 +277,9 @@ class Reactors:
     @property
     def turned_away(self) -> int:
         """Connections beyond ``connections_max``, which were closed at once."""
+
+    def lookups_of_views(self) -> list[int]:
+        """Those of clients in a view, by its number from 1. Any thread."""
 
     @property
     def signed_lookups(self) -> int:

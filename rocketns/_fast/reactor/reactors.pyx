@@ -33,6 +33,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
 )
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
+from rocketns._fast.routes.slots cimport VIEWS_MAX
 from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
@@ -407,6 +408,10 @@ cdef class Reactors:
     @property
     def strangers_closed(self):
         return load(&self.shared.policy.strangers_closed)
+
+    def lookups_of_views(self):
+        return [sum([load(&self.shared.reactors[number].of_views[view]) for number in range(self.count)])
+                for view in range(VIEWS_MAX)]
 
     @property
     def signed_lookups(self):

@@ -15,6 +15,7 @@ cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *da
 cdef void send_wire(Reactor *reactor, Connection *connection) noexcept nogil
 cdef void send_answers(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef void send_end(Reactor *reactor, Connection *connection) noexcept nogil
+cdef size_t input_memory(const Connection *connection) noexcept nogil
 cdef Progress open_received(
     Reactor *reactor, Connection *connection, size_t received, uint8_t *plain, size_t room, size_t *got
 ) noexcept nogil

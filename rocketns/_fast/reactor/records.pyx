@@ -65,6 +65,14 @@ cdef void send_end(Reactor *reactor, Connection *connection) noexcept nogil:
         send_wire(reactor, connection)
 
 
+cdef size_t input_memory(const Connection *connection) noexcept nogil:
+    """Reactor thread only. The memory of the waiting input; also that of a record in OpenSSL which is not whole."""
+    cdef size_t size = connection.input_start + connection.input_size
+    if connection.tls != NULL and openssl.SSL_has_pending(connection.tls):
+        size += UNFINISHED_RECORD_MAX
+    return size
+
+
 cdef Progress open_received(
     Reactor *reactor, Connection *connection, size_t received, uint8_t *plain, size_t room, size_t *got
 ) noexcept nogil:

@@ -21,7 +21,7 @@ from rocketns._fast.connections.host_ring cimport join_ring, take_turn
 from rocketns._fast.connections.hosts cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.deferred cimport next_due
-from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, open_received, send_end
+from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, input_memory, open_received, send_end
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of, must_wait
 )
@@ -314,7 +314,7 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     if reactor.out_size:
         send_scratch(reactor, connection)
     # The memory before the input and the output counts too.
-    count_held(&reactor.holders[INPUT], INPUT, connection, connection.input_start + connection.input_size, reactor.now_ms)
+    count_held(&reactor.holders[INPUT], INPUT, connection, input_memory(connection), reactor.now_ms)
     count_held(&reactor.holders[OUTPUT], OUTPUT, connection, connection.output_end, reactor.now_ms)
     if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
         report_taken(reactor, connection)

@@ -18,10 +18,10 @@ cdef struct Answer:
 
 
 cdef inline void write_answer(
-    const Routes *routes, const RouteRequest *request, int serialize_type, int version, uint8_t *out, size_t room,
-    Answer *answer,
+    const Routes *routes, const RouteRequest *request, int view, int serialize_type, int version, uint8_t *out,
+    size_t room, Answer *answer,
 ) noexcept nogil:
-    """Any reader (see slots.pyx). Writes the answer's frame from ``out`` on."""
+    """Any reader (see slots.pyx). Writes the answer's frame from ``out`` on, for a client in a view; 0 is none."""
     cdef uint64_t hash = hash_bytes(request.topic.start, request.topic.length, &routes.key)
     cdef const Slot *slot = find_hashed_slot(routes, request.topic.start, request.topic.length, hash)
     cdef uint8_t *body
@@ -33,7 +33,7 @@ cdef inline void write_answer(
         return
     if slot != NULL:
         body = put_success(out, request.opaque, serialize_type, version)
-        size = write_body(routes, slot, STANDARD if request.standard else DEFAULT, body, out + room)
+        size = write_body(routes, slot, STANDARD if request.standard else DEFAULT, view, body, out + room)
     if size > 0:
         put_body_size(out, body, <size_t>size)
         answer.size = body - out + size
@@ -44,10 +44,10 @@ cdef inline void write_answer(
         answer.size = size
 
 
-cdef inline size_t answer_room(const Routes *routes, const RouteRequest *request) noexcept nogil:
+cdef inline size_t answer_room(const Routes *routes, const RouteRequest *request, int view) noexcept nogil:
     """Any reader. Room enough for the answer, whatever it is."""
     cdef const Slot *slot = find_slot(routes, request.topic.start, request.topic.length)
     cdef int64_t size = ABSENT
     if slot != NULL:
-        size = body_size(routes, slot, STANDARD if request.standard else DEFAULT)
+        size = body_size(routes, slot, STANDARD if request.standard else DEFAULT, view)
     return HEAD_BYTES_MAX + request.topic.length + <size_t>max(size, <int64_t>0)

@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from rocketns._fast.access.networks cimport Networks
 from rocketns._fast.routes.digest_sums cimport Buckets
-from rocketns._fast.routes.slots cimport BrokerEntry, Change, Routes, Slot
+from rocketns._fast.routes.slots cimport BrokerEntry, Bytes, Change, Routes, Slot
 from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
 cdef enum:
@@ -18,6 +19,7 @@ cdef class RouteSlots:
     cdef object queue_element
     # Control only, from here on.
     cdef Owner writer  # control's thread, for debug builds
+    cdef Networks view_networks  # keeps those of `routes` alive
     cdef Slot *last_hit  # see `find_next_slot`
     cdef set handed_over  # topics that control answers for
     cdef dict broker_numbers
@@ -39,6 +41,11 @@ cdef class RouteSlots:
     cdef void lock(self) noexcept nogil
     cdef void unlock(self) noexcept nogil
     cdef void clear_datas(self, BrokerEntry *old) noexcept
+    cdef size_t mapped_count(self, uint32_t views) noexcept
+    cdef int make_mapped(self, Bytes *of_views, uint32_t views, tuple mapped) except -1
+    cdef void swap_mapped(self, uint32_t broker, Bytes *of_views) noexcept nogil
+    cdef void clear_mapped(self, Bytes *mapped, size_t count) noexcept
+    cdef void free_mapped(self, Bytes *mapped, size_t count) noexcept
     cdef uint32_t broker_of(self, str broker_name) except? 0
     cdef int grow_brokers(self) except -1
     cdef int rank_brokers(self, Py_ssize_t start) except -1

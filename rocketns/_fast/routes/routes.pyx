@@ -11,11 +11,13 @@ from hashlib import blake2b
 from cpython.tuple cimport PyTuple_GetItem
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
+from rocketns._fast.access.networks cimport Networks
 from rocketns._fast.routes.digest_sums cimport change_digest
 from rocketns._fast.routes.slots cimport (
-    DEFAULT, DIALECTS, STANDARD, BrokerEntry, Change, Fragment, clear_bytes, double_table, find_entry, find_next_slot,
-    free_slot, grown, insert_slot, key_of, link_slot, make_slot, remove_entry, remove_slot, set_bytes, set_entry,
+    DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, clear_bytes,
+    double_table, find_entry, find_next_slot, free_slot, grown, insert_slot, key_of, link_slot, make_slot, remove_entry, remove_slot, set_bytes, set_entry,
     slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
@@ -60,6 +62,7 @@ cdef class RouteSlots:
             free(self.routes.brokers[place].datas[STANDARD].start)
         for place in range(self.fragment_count if self.routes.fragments != NULL else 0):
             free(self.routes.fragments[place].element.start)
+        self.free_mapped(self.routes.mapped, self.mapped_count(self.routes.views))
         free(self.routes.table)
         free(self.routes.brokers)
         free(self.routes.fragments)
@@ -68,7 +71,7 @@ cdef class RouteSlots:
     def memory_bytes(self):
         return (
             self.held_bytes + (self.routes.mask + 1) * sizeof(Slot *) + self.broker_capacity * sizeof(BrokerEntry)
-            + self.fragment_capacity * sizeof(Fragment)
+            + self.fragment_capacity * sizeof(Fragment) + self.mapped_count(self.routes.views) * sizeof(Bytes)
         )
 
     cdef int add_reader(self, pthread_mutex_t *mutex) except -1:
@@ -89,9 +92,11 @@ cdef class RouteSlots:
         for place in range(self.reader_count):
             pthread_mutex_unlock(self.readers[place])
 
-    def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over):
+    def put_broker(self, str broker_name, bytes default, bytes standard, bint handed_over, tuple mapped=()):
         cdef uint32_t broker = self.broker_of(broker_name)
         cdef BrokerEntry old, new
+        cdef Bytes of_views[VIEWS_MAX * DIALECTS]
+        self.make_mapped(of_views, self.routes.views, mapped)
         new = self.routes.brokers[broker]
         set_bytes(&new.datas[DEFAULT], default)
         set_bytes(&new.datas[STANDARD], standard)
@@ -99,9 +104,91 @@ cdef class RouteSlots:
         self.lock()
         old = self.routes.brokers[broker]
         self.routes.brokers[broker] = new
+        self.swap_mapped(broker, of_views)
         self.unlock()
         self.held_bytes += <int64_t>len(default) + <int64_t>len(standard)
         self.clear_datas(&old)
+        self.clear_mapped(of_views, self.routes.views * DIALECTS)
+
+    cdef size_t mapped_count(self, uint32_t views) noexcept:
+        """How many elements the table of that many views has."""
+        return <size_t>self.broker_capacity * views * DIALECTS
+
+    cdef int make_mapped(self, Bytes *of_views, uint32_t views, tuple mapped) except -1:
+        """A broker's elements by view and dialect, in bytes that no reactor sees. Without any, nothing is mapped."""
+        cdef uint32_t view
+        memset(of_views, 0, views * DIALECTS * sizeof(Bytes))
+        if len(mapped) not in (0, views):
+            raise ValueError(f"{len(mapped)} mapped elements: one for each of {views} views expected")
+        for view, pair in enumerate(mapped):
+            if pair is not None:
+                default, standard = pair
+                set_bytes(&of_views[view * DIALECTS + DEFAULT], default)
+                set_bytes(&of_views[view * DIALECTS + STANDARD], standard)
+                self.held_bytes += <int64_t>len(default) + <int64_t>len(standard)
+        return 0
+
+    cdef void swap_mapped(self, uint32_t broker, Bytes *of_views) noexcept nogil:
+        """Control, locked. Exchange the broker's elements with others."""
+        cdef size_t place, count = self.routes.views * DIALECTS
+        cdef Bytes *mapped = &self.routes.mapped[broker * count]
+        cdef Bytes other
+        for place in range(count):
+            other = mapped[place]
+            mapped[place] = of_views[place]
+            of_views[place] = other
+
+    cdef void clear_mapped(self, Bytes *mapped, size_t count) noexcept:
+        """On elements that no reactor sees any more."""
+        cdef size_t place
+        for place in range(count):
+            self.held_bytes -= mapped[place].length
+            clear_bytes(&mapped[place])
+
+    cdef void free_mapped(self, Bytes *mapped, size_t count) noexcept:
+        """A whole table that no reactor sees any more."""
+        self.clear_mapped(mapped, count)
+        free(mapped)
+
+    def change_views(self, Networks networks not None, list of_listeners not None, uint32_t views, dict mapped not None):
+        cdef Bytes *made
+        cdef Bytes *old = self.routes.mapped
+        cdef Networks former = self.view_networks  # reactors may read it until the change
+        cdef uint32_t broker
+        cdef size_t old_count = self.mapped_count(self.routes.views), made_count = self.mapped_count(views)
+        if views > VIEWS_MAX or not 0 < len(of_listeners) <= LISTENERS_MAX or max(of_listeners) > views:
+            raise ValueError(f"{views} views, {len(of_listeners)} listeners")
+        made = <Bytes *>calloc(max(made_count, <size_t>1), sizeof(Bytes))
+        if made == NULL:
+            raise MemoryError
+        try:
+            for name, pairs in mapped.items():
+                broker = self.broker_numbers[name]
+                self.make_mapped(&made[<size_t>broker * views * DIALECTS], views, pairs)
+        except BaseException:
+            self.free_mapped(made, made_count)
+            raise
+        self.view_networks = networks
+        self.lock()
+        self.routes.mapped, self.routes.views, self.routes.view_networks = made, views, &networks.table
+        self.routes.view_generation += 1
+        for place in range(LISTENERS_MAX):
+            self.routes.view_of_listener[place] = of_listeners[place] if place < len(of_listeners) else 0
+        self.unlock()
+        self.free_mapped(old, old_count)
+        del former
+
+    def mapped_bytes(self):
+        """By view."""
+        cdef size_t place, view, size
+        cdef list found = []
+        for view in range(self.routes.views):
+            size = self.broker_capacity * DIALECTS * sizeof(Bytes)
+            for place in range(self.mapped_count(self.routes.views)):
+                if place // DIALECTS % self.routes.views == view:
+                    size += self.routes.mapped[place].length
+            found.append(size)
+        return found
 
     cdef void clear_datas(self, BrokerEntry *old) noexcept:
         """On elements that no reactor sees any more."""
@@ -114,15 +201,19 @@ cdef class RouteSlots:
         cdef object found = self.broker_numbers.get(broker_name)
         cdef uint32_t broker
         cdef BrokerEntry old
+        cdef Bytes of_views[VIEWS_MAX * DIALECTS]
         if found is None:
             return
         broker = found
+        self.make_mapped(of_views, self.routes.views, ())
         self.lock()
+        self.swap_mapped(broker, of_views)
         old = self.routes.brokers[broker]
         self.routes.brokers[broker].present = self.routes.brokers[broker].handed_over = False
         self.routes.brokers[broker].datas[DEFAULT].start = self.routes.brokers[broker].datas[STANDARD].start = NULL
         self.unlock()
         self.clear_datas(&old)
+        self.clear_mapped(of_views, self.routes.views * DIALECTS)
         self.drop_broker_if_unused(broker)
 
     def put_topics(self, str broker_name, changes):
@@ -244,11 +335,18 @@ cdef class RouteSlots:
         cdef uint32_t capacity = self.broker_capacity * 2
         cdef BrokerEntry *old = self.routes.brokers
         cdef BrokerEntry *brokers = <BrokerEntry *>grown(old, self.broker_capacity, capacity, sizeof(BrokerEntry))
+        cdef Bytes *old_mapped = self.routes.mapped
+        cdef Bytes *mapped = old_mapped
+        cdef size_t of_broker = self.routes.views * DIALECTS * sizeof(Bytes)
+        if of_broker:
+            mapped = <Bytes *>grown(old_mapped, self.broker_capacity, capacity, of_broker)
         self.lock()
-        self.routes.brokers = brokers
+        self.routes.brokers, self.routes.mapped = brokers, mapped
         self.unlock()
         self.broker_capacity = capacity
         free(old)
+        if of_broker:
+            free(old_mapped)
         return 0
 
     cdef int rank_brokers(self, Py_ssize_t start) except -1:

@@ -8,6 +8,7 @@ deadlock is possible. Fields that only control reads need no mutex.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.system.hashing cimport HashKey
 
 # The two JSON dialects of a route: DEFAULT has unquoted numeric keys.
@@ -15,6 +16,10 @@ cdef enum:
     DEFAULT = 0
     STANDARD = 1
     DIALECTS = 2
+
+cdef enum:
+    VIEWS_MAX = 16
+    LISTENERS_MAX = VIEWS_MAX + 1  # listenPort, and an address for each view
 
 cdef enum:
     NO_ROOM = -2
@@ -82,6 +87,12 @@ cdef struct Routes:
     size_t used
     BrokerEntry *brokers
     Fragment *fragments
+    # Views: which addresses clients get, by number from 1. All of it changes at once.
+    uint32_t views  # 0: everybody gets announced addresses
+    uint32_t view_generation  # of the file
+    const NetworkTable *view_networks  # the longest prefix first; the flags are a view's number
+    uint8_t view_of_listener[LISTENERS_MAX]
+    Bytes *mapped  # by broker, view and dialect, what is there in place of `datas`; without start where nothing is
 
 # A topic's entry that is to be set or removed. `place` is where `find_entry` found it or where it belongs.
 cdef struct Change:
@@ -99,9 +110,9 @@ cdef Slot *find_slot(const Routes *routes, const uint8_t *key, size_t length) no
 cdef Slot *find_hashed_slot(const Routes *routes, const uint8_t *key, size_t length, uint64_t hash) noexcept nogil
 cdef Slot *find_next_slot(const Routes *routes, Slot **last_hit, const uint8_t *key, size_t length) noexcept nogil
 cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, uint32_t *place) noexcept nogil
-cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil
+cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect, int view) noexcept nogil
 cdef int64_t write_body(
-    const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
+    const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
 ) noexcept nogil
 cdef bytes key_of(str topic)
 cdef Slot *make_slot(str topic, const HashKey *hash_key) except NULL

@@ -119,7 +119,17 @@ cdef bint find_entry(const Routes *routes, const Slot *slot, uint32_t broker, ui
     return low < slot.count and slot.entries[low].broker == broker
 
 
-cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noexcept nogil:
+cdef inline const Bytes *data_of(const Routes *routes, uint32_t broker, int dialect, int view) noexcept nogil:
+    """Any reader. The broker's element of brokerDatas for a view; 0 is no view."""
+    cdef const Bytes *mapped
+    if view:
+        mapped = &routes.mapped[(<size_t>broker * routes.views + view - 1) * DIALECTS + dialect]
+        if mapped.start != NULL:
+            return mapped
+    return &routes.brokers[broker].datas[dialect]
+
+
+cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect, int view) noexcept nogil:
     """Any reader. Bytes of the topic's body; ABSENT where it has no route, HANDED_OVER where control composes it."""
     cdef int64_t size = <int64_t>(brokers_length + queues_length + end_length)
     cdef uint32_t place, brokers = 0
@@ -132,7 +142,7 @@ cdef int64_t body_size(const Routes *routes, const Slot *slot, int dialect) noex
             return HANDED_OVER
         if broker.present:
             brokers += 1
-            size += broker.datas[dialect].length
+            size += data_of(routes, slot.entries[place].broker, dialect, view).length
         size += routes.fragments[slot.entries[place].fragment].element.length
     return ABSENT if brokers == 0 else size + (brokers - 1) + (slot.count - 1)
 
@@ -147,7 +157,7 @@ cdef inline uint8_t *write_element(uint8_t *out, const uint8_t *end, const Bytes
 
 
 cdef int64_t write_body(
-    const Routes *routes, const Slot *slot, int dialect, uint8_t *out, const uint8_t *end
+    const Routes *routes, const Slot *slot, int dialect, int view, uint8_t *out, const uint8_t *end
 ) noexcept nogil:
     """Any reader. Write the body from ``out`` on, before ``end``. Its size, or ABSENT, HANDED_OVER, NO_ROOM.
 
@@ -171,7 +181,7 @@ cdef int64_t write_body(
         if broker.handed_over:
             return HANDED_OVER
         if broker.present:
-            at = write_element(at, end, &broker.datas[dialect])
+            at = write_element(at, end, data_of(routes, slot.entries[place].broker, dialect, view))
     if at == brokers:
         return ABSENT
     if at == NULL or <size_t>(end - at) < queues_length:

@@ -6,8 +6,8 @@ Nothing is left to the system's openssl.cnf, which OpenSSL may have applied: eac
 from libc.stdint cimport uint64_t
 
 from rocketns._fast.tls.openssl cimport (
-    EVP_PKEY, SSL, SSL_CTX, SSL_CTRL_EXTRA_CHAIN_CERT, SSL_CTRL_MODE, SSL_CTRL_SET_MAX_PROTO_VERSION,
-    SSL_CTRL_SET_MIN_PROTO_VERSION, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_MODE_RELEASE_BUFFERS, SSL_SESS_CACHE_OFF,
+    EVP_PKEY, SSL, SSL_CTX, SSL_CTRL_EXTRA_CHAIN_CERT, SSL_CTRL_MODE, SSL_CTRL_SET_MAX_CERT_LIST,
+    SSL_CTRL_SET_MAX_PROTO_VERSION, SSL_CTRL_SET_MIN_PROTO_VERSION, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_MODE_RELEASE_BUFFERS, SSL_SESS_CACHE_OFF,
     SSL_VERIFY_FAIL_IF_NO_PEER_CERT, SSL_VERIFY_NONE, SSL_VERIFY_PEER, X509, Verify, openssl, take_reason
 )
 from rocketns._fast.tls.openssl import load
@@ -15,6 +15,7 @@ from rocketns._fast.tls.wire cimport prepare_wire
 
 cdef enum:
     SESSION_ID_BYTES = 8
+    CERTIFICATES_BYTES_MAX = 32 * 1024  # of a peer's chain, as in Java (jdk.tls.maxHandshakeMessageSize)
     SECURITY_LEVEL = 2  # keys of RSA from 2,048 bits on; OpenSSL's own choice since 3.2
 
 # Bits of OpenSSL's options.
@@ -56,6 +57,7 @@ cdef class ServerContext:
         openssl.SSL_CTX_ctrl(self.context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL)
         openssl.SSL_CTX_set_session_id_context(self.context, SESSION_ID, SESSION_ID_BYTES)
         openssl.SSL_CTX_ctrl(self.context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL)  # most are idle
+        openssl.SSL_CTX_ctrl(self.context, SSL_CTRL_SET_MAX_CERT_LIST, CERTIFICATES_BYTES_MAX, NULL)
         openssl.SSL_CTX_set_security_level(self.context, SECURITY_LEVEL)
         use_versions(self.context, versions[0], versions[1], without)
         use_suites(self.context, older, modern)

@@ -40,6 +40,7 @@ cdef enum:
     SSL_CTRL_EXTRA_CHAIN_CERT = 14
     SSL_CTRL_MODE = 33
     SSL_CTRL_SET_SESS_CACHE_MODE = 44
+    SSL_CTRL_SET_MAX_CERT_LIST = 51
     SSL_CTRL_SET_MIN_PROTO_VERSION = 123
     SSL_CTRL_SET_MAX_PROTO_VERSION = 124
     SSL_SESS_CACHE_OFF = 0
@@ -79,6 +80,7 @@ cdef struct OpenSSL:
     int (*SSL_read)(SSL *ssl, void *data, int room) noexcept nogil
     int (*SSL_write)(SSL *ssl, const void *data, int size) noexcept nogil
     int (*SSL_pending)(const SSL *ssl) noexcept nogil
+    int (*SSL_has_pending)(const SSL *ssl) noexcept nogil
     int (*SSL_shutdown)(SSL *ssl) noexcept nogil
     int (*SSL_get_error)(const SSL *ssl, int returned) noexcept nogil
     const char *(*SSL_get_cipher_list)(const SSL *ssl, int place) noexcept nogil

@@ -1,13 +1,25 @@
-"""What control copies for the API, in slices: see `View.copy`."""
+"""What control copies for the API, in slices: see `ControlView.copy`."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from rocketns.admin.api.rows import BrokerRow, ConnectionRow, KvRow, LimitRow, MissingRow, PropertyRow, State, TopicRow
+from rocketns.admin.api.rows import (
+    BrokerStateRow,
+    ConnectionRow,
+    KvRow,
+    LimitRow,
+    MissingRow,
+    PropertyRow,
+    State,
+    TopicRow,
+    ViewRow,
+)
+from rocketns.admin.recent import DOUBTED
 from rocketns.config import Configuration, properties
 from rocketns.config.limits import FRAME_MAX_LENGTH
 from rocketns.config.properties import PREFIX
@@ -20,6 +32,8 @@ from rocketns.routeinfo.view import pick_up_route
 from rocketns.server.facts.facts import Facts
 from rocketns.server.missing.asked import Asked
 from rocketns.server.missing.reasons import creating_groups, why_missing
+from rocketns.views.checking import view_named
+from rocketns.views.views import Views
 
 ROWS_AT_ONCE = 16
 VALUE_CHARACTERS_MAX = 4096
@@ -30,7 +44,7 @@ NAMED_BROKERS_MAX = 16
 class BrokersCopy:
     """All brokers by group and id, and the groups."""
 
-    rows: tuple[BrokerRow, ...]
+    rows: tuple[BrokerStateRow, ...]
     groups: int
     masterless: tuple[str, ...]
 
@@ -38,7 +52,7 @@ class BrokersCopy:
 def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
     """All brokers of the routes. Sorting many would take too long in one step."""
     tables, now = facts.tables, facts.now()
-    rows: list[BrokerRow] = []
+    rows: list[BrokerStateRow] = []
     masterless: list[str] = []
     names = list(tables.broker_addr_table)
     for name in names:
@@ -46,25 +60,27 @@ def copy_brokers(facts: Facts) -> Generator[None, None, BrokersCopy]:
         if group is not None:
             if group.broker_addrs and MASTER_ID not in group.broker_addrs:
                 masterless.append(name)
-            yield from _add_rows(rows, tables, group, now)
+            yield from _add_rows(rows, facts, group, now)
         yield
     return BrokersCopy(tuple(rows), len(names), tuple(masterless))
 
 
-def _add_rows(rows: list[BrokerRow], tables: RouteTables, group: BrokerData, now: Now) -> Generator[None, None, None]:
+def _add_rows(rows: list[BrokerStateRow], facts: Facts, group: BrokerData, now: Now) -> Generator[None, None, None]:
+    tables, views = facts.tables, facts.views
     ids = iter(sorted(group.broker_addrs) if len(group.broker_addrs) <= ROWS_AT_ONCE else list(group.broker_addrs))
     while some := list(islice(ids, ROWS_AT_ONCE)):
-        rows += [_broker_row(tables, group, broker_id, now) for broker_id in some if broker_id in group.broker_addrs]
+        there = [broker_id for broker_id in some if broker_id in group.broker_addrs]
+        rows += [_broker_row(tables, group, broker_id, now, views) for broker_id in there]
         yield
 
 
-def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now) -> BrokerRow:
+def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now, views: Views) -> BrokerStateRow:
     addr = group.broker_addrs[broker_id]
     live = tables.live(group.cluster, addr)
     channel = None if live is None else live.channel
     version = None if channel is None else channel.version
     silent_ms = None if live is None else live.gap_ms(now.ms)
-    return BrokerRow(
+    return BrokerStateRow(
         cluster=group.cluster,
         broker=group.broker_name,
         id=broker_id,
@@ -73,6 +89,7 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         zone=group.zone_name,
         state=_state(live, now.ms),
         unconfirmed=None if live is None or live.doubt is None else live.doubt.reason,
+        why=None if live is None or live.doubt is None else DOUBTED[live.doubt.reason],
         since=None,
         last_heartbeat=_last_heartbeat(live, silent_ms, now),
         silent_ms=silent_ms,
@@ -82,6 +99,7 @@ def _broker_row(tables: RouteTables, group: BrokerData, broker_id: int, now: Now
         version_name=None if version is None else version_name(version),
         connection=None if channel is None else channel.address,
         ha_address=None if live is None else live.ha_server_addr,
+        view=None if channel is None or (view := views.through(channel)) is None else view.name,
     )
 
 
@@ -108,6 +126,12 @@ def copy_topics(facts: Facts) -> Generator[None, None, tuple[TopicRow, ...]]:
         rows += [TopicRow(name, len(table[name])) for name in some if name in table]
         yield
     return tuple(rows)
+
+
+def topics_of(facts: Facts, rows: Sequence[TopicRow], broker: str) -> list[TopicRow]:
+    """A look: those that a broker group has."""
+    table = facts.tables.topic_queue_table
+    return [row for row in rows if broker in table.get(row.topic, ())]
 
 
 def add_queues(facts: Facts, rows: list[TopicRow]) -> list[TopicRow]:
@@ -200,16 +224,36 @@ class RouteCopy:
     data: TopicRouteData
     mappings: int
     order: str | None
+    view: str | None = None
 
 
-def copy_route(facts: Facts, topic: str) -> RouteCopy | None:
-    """A look: the route of a topic; None if it has none."""
-    data = pick_up_route(facts.tables, facts.configuration.namesrv, topic)
+def copy_route(facts: Facts, topic: str, who: str | None = None) -> RouteCopy | None:
+    """A look: the route of a topic, None if it has none; as ``who`` gets it, see `view_named`. LookupError."""
+    view = None if who is None else view_named(facts.views, who)
+    data = pick_up_route(facts.tables, facts.configuration.namesrv, topic, None if view is None else view.show)
     if data is None:
         return None
     mappings = len(data.topic_queue_mapping_by_broker or ())
     data.topic_queue_mapping_by_broker = None  # it is a table of control's
-    return RouteCopy(data, mappings, facts.order_of(topic))
+    return RouteCopy(data, mappings, facts.order_of(topic), None if view is None else view.name)
+
+
+def copy_views(facts: Facts) -> Generator[None, None, list[ViewRow]]:
+    """All views, with how many addresses each maps."""
+    views, mapped, every = facts.views, Counter[str](), 0
+    for name in list(facts.tables.broker_addr_table) if views else ():
+        if (group := facts.tables.broker_addr_table.get(name)) is not None:
+            every += len(group.broker_addrs)
+            for view in views:
+                found = [view.mapping.find(name, one, addr) for one, addr in group.broker_addrs.items()]
+                mapped[view.name] += len(found) - found.count(None)
+            yield
+    lookups, sizes = facts.lookups_of_views, facts.bytes_of_views
+    return [
+        ViewRow(view.name, tuple(map(str, view.networks)), view.listen, len(view.mapping), mapped[view.name],
+                every - mapped[view.name], lookups.get(view.name, 0), sizes.get(view.name, 0))
+        for view in views
+    ]  # fmt: skip
 
 
 def property_rows(facts: Facts) -> list[PropertyRow]:

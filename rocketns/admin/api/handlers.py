@@ -15,7 +15,7 @@ from rocketns.admin.api.openapi import ROOT, document
 from rocketns.admin.api.paging import TEXT_MAX, BadQuery, dumps, json_answer, page_answer, page_of, read_query
 from rocketns.admin.api.rows import ErrorRow, QueueRow, RouteRow
 from rocketns.admin.api.status import read_status
-from rocketns.admin.api.tables import TABLES, ApiTable, Source
+from rocketns.admin.api.tables import TABLES, ApiSource, ApiTable
 from rocketns.protocol.body.route import BrokerData, QueueData
 from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 
@@ -30,7 +30,7 @@ ROUTE_BYTES_MAX = 256 * 1024
 Row = TypeVar("Row")
 
 
-def add_handlers(app: web.Application, source: Source) -> None:
+def add_handlers(app: web.Application, source: ApiSource) -> None:
     """Before the server starts."""
     described = orjson.dumps(document(), option=orjson.OPT_INDENT_2)
     handlers: dict[str, Handler] = {
@@ -50,7 +50,7 @@ async def _checked(handler: Handler, request: web.Request) -> web.StreamResponse
         return json_answer(ErrorRow(str(error)), 400)
 
 
-async def _status(source: Source, request: web.Request) -> web.Response:
+async def _status(source: ApiSource, request: web.Request) -> web.Response:
     _refuse_others(request)
     return json_answer(await read_status(source))
 
@@ -59,12 +59,15 @@ async def _document(described: bytes, _: web.Request) -> web.Response:
     return web.Response(body=described, content_type="application/json")
 
 
-async def _route(source: Source, request: web.Request) -> web.Response:
-    _refuse_others(request, "topic")
-    topic = request.query.get("topic", "")
+async def _route(source: ApiSource, request: web.Request) -> web.Response:
+    _refuse_others(request, "topic", "as")
+    topic, who = request.query.get("topic", ""), request.query.get("as")
     if not 0 < len(topic) <= TEXT_MAX:
         raise BadQuery(f"topic must have 1 to {TEXT_MAX} characters")
-    route = await source.view.look(lambda facts: copy_route(facts, topic))
+    try:
+        route = await source.view.look(lambda facts: copy_route(facts, topic, who))
+    except LookupError as error:
+        raise BadQuery(str(error.args[0])[:TEXT_MAX]) from None
     if route is None:
         return json_answer(ErrorRow(f"there is no topic {topic!r}"), 404)
     return json_answer(route_row(topic, route))
@@ -76,11 +79,15 @@ def _refuse_others(request: web.Request, *known: str) -> None:
             raise BadQuery(f"the parameter {name[:TEXT_MAX]!r} is not known, or given more than once")
 
 
-async def _list(source: Source, table: ApiTable, request: web.Request) -> web.Response:
+async def _list(source: ApiSource, table: ApiTable, request: web.Request) -> web.Response:
     query = read_query(
         request.query, [name for name, _ in request.query.items()], table.columns, table.first, table.filters
     )
-    page = await page_of(await table.read(source), query)
+    rows = await table.read(source)
+    for name, narrow in table.narrow.items():
+        if name in request.query:
+            rows = await narrow(source, rows, request.query[name])
+    page = await page_of(rows, query)
     if table.finish is not None:
         page = replace(page, items=tuple(await table.finish(source, page.items)))
     return page_answer(page)
@@ -95,6 +102,7 @@ def route_row(topic: str, route: RouteCopy) -> RouteRow:
     shown, room = _fitting(rows, ROUTE_BYTES_MAX)
     return RouteRow(
         topic=topic,
+        view=route.view,
         queues=tuple(shown),
         left_out=len(route.data.queue_datas) - len(shown),
         filter_servers=dict(_fitting(filters.items(), room)[0]),

@@ -26,12 +26,17 @@ _TOPIC = {
     "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
 }  # fmt: skip
 
+_AS = {
+    "name": "as", "in": "query", "description": "as a client gets it: its IP address, or the name of a view",
+    "schema": {"type": "string", "minLength": 1, "maxLength": TEXT_MAX},
+}  # fmt: skip
+
 
 def document() -> dict[str, Any]:
     """The whole document, OpenAPI 3.1."""
     paths = {
         f"{ROOT}/status": _get("status", "The name server in numbers", _ref(StatusRow), ()),
-        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), (_TOPIC,), has_404=True),
+        f"{ROOT}/route": _get("route", "The route of a topic", _ref(RouteRow), (_TOPIC, _AS), has_404=True),
         **{f"{ROOT}/{table.name}": _list(table) for table in TABLES},
     }
     rows: list[type] = [StatusRow, RouteRow, ErrorRow, *(table.row for table in TABLES)]

@@ -67,7 +67,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """Some rows of ``total``."""
 
     items: tuple[Any, ...]
@@ -117,7 +117,7 @@ def _number(given: Mapping[str, str], name: str, default: int, low: int, high: i
     return int(text)
 
 
-async def page_of(rows: Sequence[Any], query: Query) -> Page:
+async def page_of(rows: Sequence[Any], query: Query) -> ListPage:
     """The page. Sorted pieces are merged, since one large sort would hold the GIL, and control would wait for it."""
     pieces, total = [], 0
     for at in range(0, len(rows), CHUNK_ROWS):
@@ -128,11 +128,11 @@ async def page_of(rows: Sequence[Any], query: Query) -> Page:
         await asyncio.sleep(0)
     ordered = merge(*pieces, key=query.key, reverse=query.is_descending)
     if query.offset >= total:
-        return Page((), total, query.offset, query.limit)
+        return ListPage((), total, query.offset, query.limit)
     for at in range(0, query.offset, CHUNK_ROWS):
         deque(islice(ordered, min(CHUNK_ROWS, query.offset - at)), maxlen=0)
         await asyncio.sleep(0)
-    return Page(tuple(islice(ordered, query.limit)), total, query.offset, query.limit)
+    return ListPage(tuple(islice(ordered, query.limit)), total, query.offset, query.limit)
 
 
 def as_json(value: Any, characters_max: int = NAME_CHARACTERS_MAX) -> Any:
@@ -174,7 +174,7 @@ def _valid(value: Any) -> Any:
     return [_valid(one) for one in value] if isinstance(value, list) else value
 
 
-def page_answer(page: Page) -> web.Response:
+def page_answer(page: ListPage) -> web.Response:
     """The rows of the page, as many as fit PAGE_BYTES_MAX."""
     rows = list(_fitting(page.items))
     after = page.offset + len(rows)

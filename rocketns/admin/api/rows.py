@@ -22,7 +22,7 @@ EpochMs = int | None
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerRow:
+class BrokerStateRow:
     """One broker: an id of a group at an address."""
 
     cluster: Annotated[Text, "of its group"]
@@ -35,6 +35,7 @@ class BrokerRow:
         State, f"late: silent for more than {LATE_PERCENT} % of its time-out. gone: in the routes without a live entry"
     ]
     unconfirmed: Annotated[DoubtReason | None, "why it is in the routes without a sign of life"]
+    why: Annotated[Text, "the same in words"]
     since: Annotated[EpochMs, "its first sign of life at this process"]
     last_heartbeat: Annotated[EpochMs, "its last sign of life; null if unknown"]
     silent_ms: Annotated[int | None, "since the last sign of life at this process"]
@@ -44,6 +45,7 @@ class BrokerRow:
     version_name: Annotated[Text, "the version of RocketMQ with this number"]
     connection: Annotated[Text, "the peer's address of the connection of its last registration"]
     ha_address: Annotated[Text, "where its slaves copy from"]
+    view: Annotated[Text, "that it registered through; brokers belong in none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,26 @@ class RouteRow:
     """The route of a topic, as a client without a zone gets it."""
 
     topic: str
+    view: Annotated[Text, "whose addresses these are; null: those that brokers announced"]
     queues: tuple[QueueRow, ...]
     left_out: Annotated[int, "broker groups whose queues would make the answer too long"]
     filter_servers: Annotated[dict[str, list[str]], "of the brokers that have any, by address"]
     static_mappings: Annotated[int, "queue mappings, if the topic is static"]
     order_configuration: Annotated[Text, "of the KV namespace ORDER_TOPIC_CONFIG"]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRow:
+    """One view: which addresses its clients get."""
+
+    view: Annotated[str, "its name"]
+    networks: Annotated[tuple[str, ...], "who is in it; empty if it has a port of its own"]
+    listen: Annotated[Text, "where its clients connect"]
+    rules: Annotated[int, "that map addresses"]
+    mapped: Annotated[int, "addresses of brokers that clients get in another form"]
+    unmapped: Annotated[int, "addresses that they get as announced"]
+    lookups: Annotated[int, "of its clients, that reactors answered since the start"]
+    bytes: Annotated[int, "memory at the reactors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +243,9 @@ class ReasonRow:
     names: Annotated[tuple[str, ...], "the first ones, 5 at most"]
     more: Annotated[int, "further names"]
     detail: Annotated[str, "why, in technical words"]
+    ids: Annotated[tuple[int, ...], "of brokers: the id beside each name, 0 is the master; otherwise empty"] = ()
+    remedy: Annotated[str, "what to do first, in English; other languages are found by it"] = ""
+    commands: Annotated[tuple[str, ...], "lines for a shell or a properties file, to copy: 3 at most"] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +258,14 @@ class LostRow:
     cluster: Text
     at: Annotated[int, "when it left the routes"]
     cause: Annotated[str, "as in the event down"]
+    why: Annotated[str, "the cause in words"]
 
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
     """The name server in numbers."""
 
-    name: Annotated[str, "address of the name server port"]
+    name: Annotated[str, "host and port of the name server port: the machine's own name where it listens everywhere"]
     version: Annotated[str, "of rocketns"]
     now: Annotated[int, "the server's clock"]
     started: int

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, takewhile
 from typing import Any
 
 from rocketns.admin.api import copies
 from rocketns.admin.api.copies import limit_rows, property_rows
+from rocketns.admin.api.history import HistoryRow, LastHour
 from rocketns.admin.api.paging import Filter
 from rocketns.admin.api.rows import (
-    BrokerRow,
+    BrokerStateRow,
     ClusterRow,
     ConnectionRow,
     DisagreementRow,
@@ -24,9 +25,10 @@ from rocketns.admin.api.rows import (
     SaidQueuesRow,
     SideRow,
     TopicRow,
+    ViewRow,
 )
 from rocketns.admin.recent import EventRow, Growing, Recent, Wiped, event_row
-from rocketns.admin.view import Copier, View
+from rocketns.admin.view import ControlView, Copier
 from rocketns.config.properties import java_name
 from rocketns.fleet.comparing import FactKind
 from rocketns.fleet.state import MISSING, Side
@@ -38,26 +40,31 @@ _FOLLOWS = "topics that follow from this broker group; empty: only what follows 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ApiSource:
     """Where rows come from."""
 
-    view: View
+    view: ControlView
     recent: Recent
     wiped: Wiped
     refusing: Growing
+    history: LastHour
 
 
 @dataclass(frozen=True, slots=True)
 class ApiTable:
-    """One list. ``finish`` adds what only the rows of an answer have."""
+    """One list. ``finish`` adds what only the rows of an answer have. ``narrow``: the parameters that choose rows by
+    what control has; ``filters`` describe them too."""
 
     name: str
     meaning: str
     row: type
-    read: Callable[[Source], Awaitable[Sequence[Any]]]
+    read: Callable[[ApiSource], Awaitable[Sequence[Any]]]
     sorts: tuple[str, ...]
     filters: tuple[Filter, ...] = ()
-    finish: Callable[[Source, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
+    finish: Callable[[ApiSource, Sequence[Any]], Awaitable[Sequence[Any]]] | None = None
+    narrow: Mapping[str, Callable[[ApiSource, Sequence[Any], str], Awaitable[Sequence[Any]]]] = field(
+        default_factory=dict
+    )
 
     @property
     def columns(self) -> dict[str, str]:
@@ -89,28 +96,28 @@ def _equals(column: str, *choices: str) -> Filter:
     return Filter(java_name(column), f"exactly this {java_name(column)}", partial(_is, column), choices)
 
 
-def _copied(copier: Copier[Sequence[Any]]) -> Callable[[Source], Awaitable[Sequence[Any]]]:
+def _copied(copier: Copier[Sequence[Any]]) -> Callable[[ApiSource], Awaitable[Sequence[Any]]]:
     """Reads what control copies."""
     return lambda source: source.view.copy(copier)
 
 
-async def _brokers(source: Source) -> Sequence[BrokerRow]:
+async def _brokers(source: ApiSource) -> Sequence[BrokerStateRow]:
     return (await source.view.copy(copies.copy_brokers)).rows
 
 
-async def _with_since(source: Source, rows: Sequence[BrokerRow]) -> Sequence[BrokerRow]:
+async def _with_since(source: ApiSource, rows: Sequence[BrokerStateRow]) -> Sequence[BrokerStateRow]:
     since = source.recent.since
     return [replace(row, since=since.get((row.cluster or "", row.address))) for row in rows]
 
 
-async def _clusters(source: Source) -> Sequence[ClusterRow]:
-    by_cluster: dict[str | None, list[BrokerRow]] = {}
+async def _clusters(source: ApiSource) -> Sequence[ClusterRow]:
+    by_cluster: dict[str | None, list[BrokerStateRow]] = {}
     for row in await _brokers(source):
         by_cluster.setdefault(row.cluster, []).append(row)
     return [_cluster_row(cluster, rows) for cluster, rows in by_cluster.items()]
 
 
-def _cluster_row(cluster: str | None, rows: list[BrokerRow]) -> ClusterRow:
+def _cluster_row(cluster: str | None, rows: list[BrokerStateRow]) -> ClusterRow:
     return ClusterRow(
         cluster=cluster,
         groups=len({row.broker for row in rows}),
@@ -121,7 +128,7 @@ def _cluster_row(cluster: str | None, rows: list[BrokerRow]) -> ClusterRow:
     )
 
 
-async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
+async def _with_queues(source: ApiSource, rows: Sequence[TopicRow]) -> Sequence[TopicRow]:
     done: list[TopicRow] = []
     while len(done) < len(rows):
         entries = accumulate(row.brokers for row in rows[len(done) :])
@@ -131,11 +138,24 @@ async def _with_queues(source: Source, rows: Sequence[TopicRow]) -> Sequence[Top
     return done
 
 
-async def _events(source: Source) -> Sequence[EventRow]:
+async def _of_broker(source: ApiSource, rows: Sequence[TopicRow], broker: str) -> Sequence[TopicRow]:
+    """Control looks at ENTRIES_AT_ONCE topics at a time."""
+    found: list[TopicRow] = []
+    for at in range(0, len(rows), ENTRIES_AT_ONCE):
+        some = rows[at : at + ENTRIES_AT_ONCE]
+        found += await source.view.look(lambda facts, some=some: copies.topics_of(facts, some, broker))  # type: ignore[misc]
+    return found
+
+
+async def _history(source: ApiSource) -> Sequence[HistoryRow]:
+    return tuple(source.history.rows)
+
+
+async def _events(source: ApiSource) -> Sequence[EventRow]:
     return [event_row(one) for one in source.recent.events.copy()]
 
 
-async def _name_servers(source: Source) -> Sequence[NameServerRow]:
+async def _name_servers(source: ApiSource) -> Sequence[NameServerRow]:
     return [
         NameServerRow(
             one.addr, one.kind, one.error, one.since_epoch_ms, one.read_epoch_ms, one.broker_groups, one.topics,
@@ -145,7 +165,7 @@ async def _name_servers(source: Source) -> Sequence[NameServerRow]:
     ]  # fmt: skip
 
 
-async def _disagreements(source: Source) -> Sequence[DisagreementRow]:
+async def _disagreements(source: ApiSource) -> Sequence[DisagreementRow]:
     return [
         DisagreementRow(
             str(one.kind), one.name, one.since_epoch_ms,
@@ -162,11 +182,11 @@ def _side_row(side: Side) -> SideRow:
     return SideRow(side.members, side.value == MISSING, side.group and side.group.cluster, addresses, queues)
 
 
-async def _config(source: Source) -> Sequence[PropertyRow]:
+async def _config(source: ApiSource) -> Sequence[PropertyRow]:
     return await source.view.look(property_rows)
 
 
-async def _limits(source: Source) -> Sequence[LimitRow]:
+async def _limits(source: ApiSource) -> Sequence[LimitRow]:
     return limit_rows(source.view.facts.configuration)
 
 
@@ -177,16 +197,19 @@ def _follows(text: str) -> Callable[[Any], bool]:
 TABLES = (
     ApiTable("clusters", "Clusters", ClusterRow, _clusters, ("cluster", "groups", "brokers", "late", "unconfirmed"),
           (_search("cluster"),)),
-    ApiTable("brokers", "Brokers of the routes", BrokerRow, _brokers,
+    ApiTable("brokers", "Brokers of the routes", BrokerStateRow, _brokers,
           ("broker", "cluster", "id", "address", "state", "silent_ms", "last_heartbeat", "version", "zone"),
           (_search("broker", "address", "cluster", "zone"), _equals("cluster"), _equals("broker"), _equals("zone"),
            _equals("state", *STATES), _equals("role", "master", "slave")), _with_since),
     ApiTable("topics", "Topics", TopicRow, _copied(copies.copy_topics), ("topic", "brokers"),
-          (_search("topic"),), _with_queues),
+          (_search("topic"), Filter("broker", "topics of this broker group", lambda _: lambda _: True)), _with_queues,
+          {"broker": _of_broker}),
     ApiTable("missing", "Topics that were asked for, and have no route", MissingRow,
           _copied(copies.copy_missing),
           ("-last_ms", "since_ms", "topic", "lookups"),
           (_search("topic"), _equals("reason", *MissingReason))),
+    ApiTable("views", "Views: which addresses of brokers clients get", ViewRow, _copied(copies.copy_views),
+          ("view", "mapped", "unmapped", "lookups", "bytes"), (_search("view"),)),
     ApiTable("kv", "Items of the KV configuration", KvRow, _copied(copies.copy_kv), ("namespace", "key", "characters"),
           (_search("namespace", "key"), _equals("namespace"))),
     ApiTable("config", "Properties that are in force", PropertyRow, _config, ("name",), (_search("name"),)),
@@ -200,6 +223,7 @@ TABLES = (
     ApiTable("disagreements", "What the name servers of the fleet disagree about", DisagreementRow, _disagreements,
           ("since", "kind", "name"),
           (_search("name"), _equals("kind", *FactKind), Filter("follows", _FOLLOWS, _follows))),
+    ApiTable("history", "The last hour, a row each half minute", HistoryRow, _history, ("at",)),
     ApiTable("events", "What changed lately, the newest first", EventRow, _events, ("-seq", "at", "event"),
           (_search("text"), _equals("event"), _equals("broker"), _equals("cluster"))),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rocketns._fast.connections.messages import Ending
-from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, single
+from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, single
 from rocketns.admin.tokens import TokenRefusal
 from rocketns.config import Limits, properties
 
@@ -34,19 +34,19 @@ REASONS = {
 TRANSPORT = {"transport": "`plain` or `tls`"}
 
 
-def _connections(scene: Scene) -> Iterator[Sample]:
+def _connections(scene: MetricsScene) -> Iterator[Sample]:
     with_tls = scene.facts.transport.open_with_tls
     yield ("plain",), max(0, scene.facts.reactors.connections - with_tls)
     yield ("tls",), with_tls
 
 
-def _opened(scene: Scene) -> Iterator[Sample]:
+def _opened(scene: MetricsScene) -> Iterator[Sample]:
     transport = scene.facts.transport
     yield ("plain",), transport.opened_total - transport.opened_with_tls
     yield ("tls",), transport.opened_with_tls
 
 
-def _closed(scene: Scene) -> Iterator[Sample]:
+def _closed(scene: MetricsScene) -> Iterator[Sample]:
     reactors = scene.facts.reactors
     counted = Counter(dict.fromkeys(REASONS.values(), 0))
     for ending, number in list(scene.facts.transport.endings.items()):
@@ -57,41 +57,41 @@ def _closed(scene: Scene) -> Iterator[Sample]:
     yield from (((reason,), number) for reason, number in counted.items())
 
 
-def _held(scene: Scene) -> Iterator[Sample]:
+def _held(scene: MetricsScene) -> Iterator[Sample]:
     yield ("incoming",), scene.facts.reactors.incoming_bytes
     yield ("outgoing",), scene.facts.reactors.outgoing_bytes
 
 
-def _beyond_rates(scene: Scene) -> Iterator[Sample]:
+def _beyond_rates(scene: MetricsScene) -> Iterator[Sample]:
     rates = scene.facts.reactors.hosts
     yield ("host_requests_per_second",), rates.refused_requests
     yield ("host_connections_per_second",), rates.refused_connections
 
 
-def _limits(scene: Scene) -> Iterator[Sample]:
+def _limits(scene: MetricsScene) -> Iterator[Sample]:
     limits = scene.facts.configuration.limits
     for name, declaration in properties.declared(Limits).items():
         yield (name,), getattr(limits, declaration.name)
 
 
-def _handshakes(scene: Scene) -> Iterator[Sample]:
+def _handshakes(scene: MetricsScene) -> Iterator[Sample]:
     succeeded, failed, _ = scene.facts.reactors.handshakes
     yield ("succeeded",), succeeded
     yield ("failed",), failed
 
 
-def _certificate(scene: Scene) -> Iterator[Sample]:
+def _certificate(scene: MetricsScene) -> Iterator[Sample]:
     ends_s = scene.facts.certificate_ends_s
     if ends_s is not None and math.isfinite(ends_s):
         yield (), ends_s
 
 
-def _refused(scene: Scene) -> Iterator[Sample]:
+def _refused(scene: MetricsScene) -> Iterator[Sample]:
     access = scene.gate.access
     yield from (((reason,), 0 if access is None else access.refused[reason]) for reason in TokenRefusal)
 
 
-def _port_handshakes(scene: Scene) -> Iterator[Sample]:
+def _port_handshakes(scene: MetricsScene) -> Iterator[Sample]:
     tls = scene.gate.tls
     yield ("succeeded",), 0 if tls is None else tls.handshakes.succeeded
     yield ("failed",), 0 if tls is None else tls.handshakes.failed

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, histogram, single
+from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, histogram, single
 
 
-def _queues(scene: Scene) -> Iterator[Sample]:
+def _queues(scene: MetricsScene) -> Iterator[Sample]:
     yield ("requests",), scene.facts.waiting_requests
     yield ("unregistrations",), scene.facts.waiting_unregistrations
     yield ("files",), scene.facts.unwritten
     yield ("log",), 0 if scene.log is None else scene.log.waiting
 
 
-def _queue_bytes(scene: Scene) -> Iterator[Sample]:
+def _queue_bytes(scene: MetricsScene) -> Iterator[Sample]:
     yield ("requests",), scene.facts.waiting_bytes
     yield ("reactors",), scene.facts.reactors.queued_bytes
 
@@ -28,9 +28,9 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_control_idle_seconds", "Time since the control thread's loop ran last. It runs every 0.25 s.",
           single(lambda s: s.pulse.age_s)),
     counter("rocketns_stalls_total", "Times that the process or its control thread did not run for a second or more.",
-            single(lambda s: s.tally.stalls)),
+            single(lambda s: s.tally.changes["stalls"])),
     counter("rocketns_stalled_seconds_total", "Total length of these times, at most.",
-            single(lambda s: s.tally.stalled_s)),
+            single(lambda s: s.tally.changes["stalled_ms"] / 1000)),
     gauge("rocketns_queue_length", "Entries that wait.", _queues,
           {"queue": "`requests` for control; `unregistrations`; `files`: changes of the KV and configuration files; "
            "`log`: lines"}),

@@ -14,9 +14,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from rocketns.admin.metrics import connections, control, requests, routes
-from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, MetricType, Sample, Scene
+from rocketns.admin.metrics.family import LABEL_CHARACTERS_MAX, SERIES_MAX, Family, MetricsScene, MetricType, Sample
 from rocketns.admin.metrics.tally import Tally, sizes
-from rocketns.admin.view import View
+from rocketns.admin.view import ControlView
 from rocketns.server.control.measures import Histogram, Measures
 
 THEMES: dict[str, tuple[Family, ...]] = {
@@ -46,7 +46,7 @@ MADE = {
 }
 
 
-def add(app: web.Application, view: View) -> None:
+def add(app: web.Application, view: ControlView) -> None:
     """Control only, before the server starts: from now on it counts."""
     app.router.add_get(*PATHS, MetricsText(view).answer)
 
@@ -54,7 +54,7 @@ def add(app: web.Application, view: View) -> None:
 class MetricsText:
     """``answer`` is the handler."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ControlView) -> None:
         self._view = view
         self._measures, self._tally = Measures(), Tally()
         self._collector = _Collector([family for theme in THEMES.values() for family in theme])
@@ -80,7 +80,9 @@ class MetricsText:
         if now_s - made_s < TEXT_AGE_S:
             return text
         view = self._view
-        scene = Scene(view.facts, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log)
+        scene = MetricsScene(
+            view.facts, self._measures, self._tally, view.pulse, view.gate, await view.copy(sizes), view.log
+        )
         self._collector.show(scene)
         text = encode(self._registry)
         if len(self._texts) >= FORMATS_MAX:
@@ -103,10 +105,10 @@ class _Collector(Collector):
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._families = tuple(families)
-        self._scene: Scene | None = None
+        self._scene: MetricsScene | None = None
         self._cut = 0
 
-    def show(self, scene: Scene) -> None:
+    def show(self, scene: MetricsScene) -> None:
         self._scene = scene
 
     def collect(self) -> Iterator[Metric]:

@@ -19,7 +19,7 @@ LABEL_CHARACTERS_MAX = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class MetricsScene:
     """All sources. ``sizes`` is a copy; the others are read as they are now. ``log`` is None in tests."""
 
     facts: Facts
@@ -50,31 +50,31 @@ class Family:
     name: str
     kind: MetricType
     meaning: str
-    read: Callable[[Scene], Iterable[Sample]]
+    read: Callable[[MetricsScene], Iterable[Sample]]
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def counter(
-    name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
+    name: str, meaning: str, read: Callable[[MetricsScene], Iterable[Sample]], labels: Mapping[str, str] | None = None
 ) -> Family:
     """A number that only grows."""
     return Family(name, MetricType.COUNTER, meaning, read, labels or {})
 
 
 def gauge(
-    name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
+    name: str, meaning: str, read: Callable[[MetricsScene], Iterable[Sample]], labels: Mapping[str, str] | None = None
 ) -> Family:
     """A number that goes up and down."""
     return Family(name, MetricType.GAUGE, meaning, read, labels or {})
 
 
 def histogram(
-    name: str, meaning: str, read: Callable[[Scene], Iterable[Sample]], labels: Mapping[str, str] | None = None
+    name: str, meaning: str, read: Callable[[MetricsScene], Iterable[Sample]], labels: Mapping[str, str] | None = None
 ) -> Family:
     """Observations in buckets."""
     return Family(name, MetricType.HISTOGRAM, meaning, read, labels or {})
 
 
-def single(read: Callable[[Scene], float]) -> Callable[[Scene], Iterable[Sample]]:
+def single(read: Callable[[MetricsScene], float]) -> Callable[[MetricsScene], Iterable[Sample]]:
     """The reader of a family without labels."""
     return lambda scene: [((), read(scene))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from rocketns.admin.metrics.family import Family, Sample, Scene, counter, histogram
+from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, histogram
 from rocketns.protocol.codes import RequestCode, ResponseCode
 from rocketns.server.control.measures import BOUNDS_S, Histogram
 
@@ -22,12 +22,12 @@ def names_of(code: int, result: int) -> tuple[str, str]:
     return CODES.get(code, "other"), RESULTS.get(result, "other")
 
 
-def _by_control(scene: Scene) -> Iterator[tuple[tuple[str, str], Histogram]]:
+def _by_control(scene: MetricsScene) -> Iterator[tuple[tuple[str, str], Histogram]]:
     for (code, result), measured in list(scene.measures.requests.items()):
         yield names_of(code, result), measured
 
 
-def _requests(scene: Scene) -> Iterator[Sample]:
+def _requests(scene: MetricsScene) -> Iterator[Sample]:
     counted = Counter({labels: sum(measured.counts) for labels, measured in _by_control(scene)})
     found, missing = scene.facts.reactors.lookups
     counted[names_of(LOOKUP, ResponseCode.SUCCESS)] += found
@@ -35,11 +35,11 @@ def _requests(scene: Scene) -> Iterator[Sample]:
     yield from counted.items()
 
 
-def _durations(scene: Scene) -> Iterator[Sample]:
+def _durations(scene: MetricsScene) -> Iterator[Sample]:
     yield from _by_control(scene)
 
 
-def _lookups(scene: Scene) -> Iterator[Sample]:
+def _lookups(scene: MetricsScene) -> Iterator[Sample]:
     found, missing = scene.facts.reactors.lookups
     yield ("reactors", "found"), found
     yield ("reactors", "missing"), missing
@@ -49,23 +49,23 @@ def _lookups(scene: Scene) -> Iterator[Sample]:
     yield ("control", "refused"), sum(results.values())
 
 
-def _lookup_durations(scene: Scene) -> Iterator[Sample]:
+def _lookup_durations(scene: MetricsScene) -> Iterator[Sample]:
     for result, (counts, total_ns) in zip(("found", "missing"), scene.facts.reactors.latencies(), strict=False):
         measured = Histogram(BOUNDS_S)
         measured.counts, measured.total = counts, total_ns / 1e9
         yield (result,), measured
 
 
-def _handed_over(scene: Scene) -> Iterator[Sample]:
+def _handed_over(scene: MetricsScene) -> Iterator[Sample]:
     yield (), scene.facts.transport.lookups_handed_over
 
 
-def _admin(scene: Scene) -> Iterator[Sample]:
+def _admin(scene: MetricsScene) -> Iterator[Sample]:
     for (code, result), number in list(scene.tally.admin_requests.items()):
         yield names_of(code, result), number
 
 
-def _decided(scene: Scene) -> Iterator[Sample]:
+def _decided(scene: MetricsScene) -> Iterator[Sample]:
     for (access, mode, reason, key), number in list(scene.facts.access_decisions.items()):
         yield (access.value, mode.word, reason, key), number
 

@@ -7,32 +7,32 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from rocketns import __version__
-from rocketns.admin.metrics.family import Family, Sample, Scene, counter, gauge, single
+from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, single
 from rocketns.fleet.comparing import FactKind
 from rocketns.routeinfo.tables import LATE_PERCENT
 from rocketns.server.facts.facts import JournalFacts
 from rocketns.server.missing.asked import TOPICS_MAX
 
 
-def _brokers(scene: Scene) -> Iterator[Sample]:
+def _brokers(scene: MetricsScene) -> Iterator[Sample]:
     yield ("live",), scene.sizes.live
     yield ("late",), scene.sizes.late
     yield ("unconfirmed",), scene.sizes.unconfirmed
 
 
-def _bytes(scene: Scene) -> Iterator[Sample]:
+def _bytes(scene: MetricsScene) -> Iterator[Sample]:
     yield ("control",), scene.sizes.topic_bytes
     yield ("reactors",), scene.facts.slot_bytes
 
 
-def _name_servers(scene: Scene) -> Iterator[Sample]:
+def _name_servers(scene: MetricsScene) -> Iterator[Sample]:
     members = scene.facts.fleet.members
     readable = sum(member.is_readable for member in members)
     yield ("readable",), readable
     yield ("unreadable",), len(members) - readable
 
 
-def _disagreements(scene: Scene) -> Iterator[Sample]:
+def _disagreements(scene: MetricsScene) -> Iterator[Sample]:
     counted = Counter(item.kind for item in scene.facts.fleet.disagreements)
     for kind in FactKind:
         yield (kind.replace(" ", "_"),), counted[kind]
@@ -57,6 +57,9 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_route_bytes", "Memory of the routes.", _bytes,
           {"of": "`control`: dictionaries and names of the topic table; topics share their queue data, which are not "
                  "counted; `reactors`: the routes as they compose answers of them"}),
+    counter("rocketns_view_lookups_total", "Route lookups of clients in a view that reactors answered.",
+            lambda scene: [((view,), number) for view, number in scene.facts.lookups_of_views.items()],
+            {"view": "its name, as in `rocketns.viewsFile`"}),
     counter("rocketns_route_entries_changed_total", "Pairs of a topic and a broker that changed.",
             lambda scene: [((change,), number) for change, number in scene.tally.entries.items()],
             {"change": "`put`: added or changed; `deleted`"}),
@@ -66,9 +69,9 @@ FAMILIES: tuple[Family, ...] = (
                       "`channel_exception`, `channel_idle`: its connection ended; `unconfirmed`: silent since the "
                       "start; `refused`: its address refuses connections; and the other causes of the journal"}),
     counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
-            single(lambda s: s.tally.doubted)),
+            single(lambda s: s.tally.changes["doubted"])),
     counter("rocketns_min_broker_id_changes_total", "Changes of a group's smallest broker id.",
-            single(lambda s: s.tally.min_broker_changes)),
+            single(lambda s: s.tally.changes["min_broker_id"])),
     gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; 0 without peers.",
           _name_servers, {"state": "`readable`, or `unreadable`"}),
     gauge("rocketns_fleet_disagreements", "What the readable name servers disagree about. `rocketns diff` names it.",
@@ -76,13 +79,13 @@ FAMILIES: tuple[Family, ...] = (
     gauge("rocketns_kv_namespaces", "Namespaces of the KV table.", single(lambda s: len(s.facts.kv))),
     gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
           single(lambda s: s.facts.kv_bytes)),
-    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", single(lambda s: s.tally.kv_changes)),
+    counter("rocketns_kv_changes_total", "KV items that were put or deleted.", single(lambda s: s.tally.changes["kv"])),
     counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
-            single(lambda s: s.tally.config_changes)),
+            single(lambda s: s.tally.changes["config"])),
 )  # fmt: skip
 
 
-def _of_journal(read: Callable[[JournalFacts], float]) -> Callable[[Scene], Iterable[Sample]]:
+def _of_journal(read: Callable[[JournalFacts], float]) -> Callable[[MetricsScene], Iterable[Sample]]:
     """No sample without a journal."""
     return lambda s: [((), read(journal)) for journal in (s.facts.journal,) if journal is not None]
 
@@ -107,7 +110,7 @@ JOURNAL_FAMILIES: tuple[Family, ...] = (
 )  # fmt: skip
 
 
-def _build(_: Scene) -> Iterator[Sample]:
+def _build(_: MetricsScene) -> Iterator[Sample]:
     yield (__version__, platform.python_version(), platform.machine()), 1
 
 

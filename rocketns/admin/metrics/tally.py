@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from sys import getsizeof
-from typing import assert_never
+from typing import Any
 
 from rocketns.processor.context import Now
 from rocketns.routeinfo import events as e
@@ -26,12 +26,7 @@ class Tally:
         self.registrations = Counter(changed=0, unchanged=0, refused=0)
         self.gone = Counter({str(cause): 0 for cause in e.Cause})
         self.entries = Counter(put=0, deleted=0)
-        self.kv_changes = 0
-        self.config_changes = 0
-        self.min_broker_changes = 0
-        self.stalls = 0
-        self.stalled_s = 0.0
-        self.doubted = 0
+        self.changes = Counter(kv=0, config=0, min_broker_id=0, doubted=0, stalls=0, stalled_ms=0)
         self.admin_requests: Counter[tuple[int, int]] = Counter()  # code and result
         self.gaps = Histogram(GAP_BOUNDS_S)
 
@@ -46,47 +41,27 @@ class Tally:
             self.registrations["unchanged" if is_same else "changed"] += 1
 
     def _count(self, event: e.Event) -> None:
-        match event:
-            case e.BrokerRegistered() | e.BrokerHeartbeat():
-                if event.gap_ms is not None:
-                    self.gaps.observe(event.gap_ms / 1000)
-            case e.BrokerConflict() | e.BrokerRefused():
-                self.registrations["refused"] += 1
-            case e.BrokerDown():
-                self.gone[str(event.cause)] += event.live
-            case e.TopicsPut() | e.TopicsDeleted():
-                self._count_entries(event)
-            case e.KvChanged() | e.ConfigChanged() | e.MinBrokerIdChanged() | e.BrokerDoubted() | e.Stalled():
-                self._count_rare(event)
-            case e.AdminRequested():
-                self.admin_requests[event.code, event.result] += event.count
-            case e.BrokerIdsLeft() | e.GroupChanged() | e.MappingsPut() | e.FleetDiffers() | e.RequestRefused():
-                pass  # the first three have no metric; the others are read where they are found
-            case _:
-                assert_never(event)
+        if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
+            if event.gap_ms is not None:
+                self.gaps.observe(event.gap_ms / 1000)
+        elif type(event) in COUNTED:
+            COUNTED[type(event)](self, event)
 
-    def _count_entries(self, event: e.TopicsPut | e.TopicsDeleted) -> None:
-        match event:
-            case e.TopicsPut():
-                self.entries["put"] += len(event.changes)
-            case e.TopicsDeleted():
-                self.entries["deleted"] += len(event.topics)
 
-    def _count_rare(
-        self, event: e.KvChanged | e.ConfigChanged | e.MinBrokerIdChanged | e.BrokerDoubted | e.Stalled
-    ) -> None:
-        match event:
-            case e.KvChanged():
-                self.kv_changes += 1
-            case e.ConfigChanged():
-                self.config_changes += 1
-            case e.MinBrokerIdChanged():
-                self.min_broker_changes += 1
-            case e.BrokerDoubted():
-                self.doubted += 1
-            case e.Stalled():
-                self.stalls += 1
-                self.stalled_s += event.ms / 1000
+# What each event adds. Those that are not here have no metric, or one that is read where they are found.
+COUNTED: dict[type, Callable[[Tally, Any], None]] = {
+    e.BrokerConflict: lambda tally, _: tally.registrations.update(refused=1),
+    e.BrokerRefused: lambda tally, _: tally.registrations.update(refused=1),
+    e.BrokerDown: lambda tally, event: tally.gone.update({str(event.cause): int(event.live)}),
+    e.BrokerDoubted: lambda tally, _: tally.changes.update(doubted=1),
+    e.TopicsPut: lambda tally, event: tally.entries.update(put=len(event.changes)),
+    e.TopicsDeleted: lambda tally, event: tally.entries.update(deleted=len(event.topics)),
+    e.KvChanged: lambda tally, _: tally.changes.update(kv=1),
+    e.ConfigChanged: lambda tally, _: tally.changes.update(config=1),
+    e.MinBrokerIdChanged: lambda tally, _: tally.changes.update(min_broker_id=1),
+    e.Stalled: lambda tally, event: tally.changes.update(stalls=1, stalled_ms=event.ms),
+    e.AdminRequested: lambda tally, event: tally.admin_requests.update({(event.code, event.result): event.count}),
+}
 
 
 def _is_heartbeat(event: e.Event) -> bool:

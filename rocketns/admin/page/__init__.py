@@ -1,19 +1,81 @@
-"""The status page at ``/``, and the stream that keeps it up to date."""
+"""The status page at ``/``, and the stream that keeps it up to date.
+
+Its files are read once at the start, and answered from memory under their own names only.
+"""
 
 from __future__ import annotations
+
+from functools import partial
+from importlib.resources import files
 
 from aiohttp import web
 
 from rocketns.admin.api import SOURCE
 from rocketns.admin.page import stream
-from rocketns.admin.page.files import PATHS as FILES
-from rocketns.admin.page.files import add_files
-from rocketns.admin.view import View
+from rocketns.admin.view import ControlView
+from rocketns.languages import CATALOGUES
+from rocketns.languages.choice import ENGLISH, LANGUAGES
 
-PATHS = (*FILES, stream.PATH)
+TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+# No script and no style in the page itself, nothing from anywhere else, and no text that becomes markup.
+POLICY = "; ".join([
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+    "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'", "trusted-types 'none'",
+])  # fmt: skip
+PAGE = "index.html"
+STATIC = [*files(__package__).joinpath("static").iterdir(), files("rocketns").joinpath("style.css")]
+FILES = {f"/page/{file.name}": file for file in STATIC if file.name != PAGE}
+# The page's script says all texts, by the language of the document. These are its Chinese ones: without a build none.
+CHINESE = "/page/zh.json"
+PATHS = ("/", CHINESE, *FILES, stream.PATH)
+
+# Browsers send about five. A header has 8 KiB at most.
+RANGES_MAX = 50
 
 
-def add(app: web.Application, _: View) -> None:
-    """Control only, after the API."""
-    add_files(app)
+def add(app: web.Application, _: ControlView) -> None:
+    """Control only, after the API, before the server starts."""
     stream.add_stream(app, app[SOURCE])
+    for path, file in FILES.items():
+        app.router.add_get(path, partial(_file, file.read_bytes(), TYPES[file.name.rpartition(".")[2]]))
+    made = CATALOGUES / LANGUAGES["zh"] / "LC_MESSAGES" / "page.json"
+    app.router.add_get(CHINESE, partial(_file, made.read_bytes() if made.is_file() else b"{}", "application/json"))
+    english = files(__package__).joinpath("static", PAGE).read_bytes()
+    pages = {"en": english, "zh": english.replace(b'<html lang="en">', b'<html lang="zh-CN">', 1)}
+    app.router.add_get("/", partial(_page, pages))
+
+
+async def _page(pages: dict[str, bytes], request: web.Request) -> web.Response:
+    language = chosen(request.query.get("lang"), request.headers.get("Accept-Language", ""))
+    answer = await _file(pages[language], TYPES["html"], request)
+    answer.headers["Vary"] = "Accept-Language"
+    return answer
+
+
+async def _file(content: bytes, content_type: str, _: web.Request) -> web.Response:
+    return web.Response(body=content, content_type=content_type, charset="utf-8",
+                        headers={"Content-Security-Policy": POLICY})  # fmt: skip
+
+
+def chosen(asked: str | None, accepted: str) -> str:
+    """One of LANGUAGES. ``asked``: the parameter ``lang``; ``accepted``: the header Accept-Language."""
+    if asked in LANGUAGES:
+        return asked
+    ranges = [_weighed(one) for one in accepted.split(",")[:RANGES_MAX]]
+    for weight, language in sorted(ranges, key=lambda one: -one[0]):
+        if weight > 0 and language in LANGUAGES:
+            return language
+    return ENGLISH
+
+
+def _weighed(one: str) -> tuple[float, str]:
+    """``zh-CN;q=0.8`` is (0.8, "zh"); what is no weight is 0."""
+    tag, _, quality = one.partition(";")
+    language = tag.strip().lower().partition("-")[0]
+    name, equals, value = quality.strip().partition("=")
+    if not equals:
+        return 1.0, language
+    digits = value.strip()
+    is_weight = name.strip() == "q" and digits.isascii() and digits.replace(".", "", 1).isdigit()
+    return (float(digits) if is_weight else 0.0), language

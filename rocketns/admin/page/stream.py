@@ -20,7 +20,7 @@ from rocketns.admin.answers import open_stream
 from rocketns.admin.api.openapi import ROOT
 from rocketns.admin.api.paging import dumps
 from rocketns.admin.api.status import read_status
-from rocketns.admin.api.tables import Source
+from rocketns.admin.api.tables import ApiSource
 from rocketns.admin.recent import BEATS_MAX, RecentChange, event_row
 from rocketns.admin.view import Busy
 
@@ -36,7 +36,7 @@ RETRY_MS = 2000
 class Broadcast:
     """Makes the messages and keeps the last ones."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ApiSource) -> None:
         self._source = source
         self._messages: deque[bytes] = deque(maxlen=KEPT_MAX)
         self._made = asyncio.Condition()
@@ -105,7 +105,7 @@ def _message(event: str, value: object) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (event.encode(), dumps(value))
 
 
-def add_stream(app: web.Application, source: Source) -> None:
+def add_stream(app: web.Application, source: ApiSource) -> None:
     """Before the server starts."""
     broadcast = Broadcast(source)
 

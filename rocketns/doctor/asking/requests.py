@@ -1,17 +1,14 @@
-"""How often each request may be sent to one address. What has no row is never sent.
-
-Never add 322, 904 or 103: a name server takes them as a sign of life of the broker that they name. Never add 224, which
-costs a Java name server more than a second where a cluster is large, nor anything that changes something.
-"""
+"""How often each request may be sent to one address. What has no row is never sent."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from enum import IntEnum
 
-from rocketns.doctor.facts.facts import Requests
-from rocketns.doctor.facts.options import Options
+from rocketns.doctor.facts import Options, Requests
 from rocketns.errors import RocketnsError
+from rocketns.protocol.bounds import FRAME_SIZE_MAX_BYTES
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
 
@@ -73,3 +70,58 @@ class Budget:
 
 def _name(kind: int | str) -> str:
     return getattr(kind, "name", str(kind))
+
+
+BROKERS_MAX = 32
+CONNECTS_MAX = 2  # to one address: the second one finds out whether it speaks TLS where the first one did not, or does
+AT_ONCE = 8
+TABLES_AT_ONCE = 2  # answers of up to 16 MiB
+BROKER_WITHIN_S = 30.0  # for all questions to one broker
+# An offset is told to the broker each five seconds (persistConsumerOffsetInterval of a client).
+LOOK_AGAIN_AFTER_S = 6.0
+
+
+class BrokerRequest(IntEnum):
+    """Names and numbers of Java's RequestCode."""
+
+    GET_ALL_TOPIC_CONFIG = 21
+    GET_BROKER_CONFIG = 26
+    GET_BROKER_RUNTIME_INFO = 28
+    GET_ALL_SUBSCRIPTIONGROUP_CONFIG = 201
+    GET_CONSUMER_CONNECTION_LIST = 203
+    GET_CONSUME_STATS = 208
+    GET_TOPIC_CONFIG = 351
+    GET_SUBSCRIPTIONGROUP_CONFIG = 352
+
+
+# Bytes of an answer that are read. A larger one ends the connection.
+BYTES_MAX = {
+    BrokerRequest.GET_ALL_TOPIC_CONFIG: FRAME_SIZE_MAX_BYTES,
+    BrokerRequest.GET_BROKER_CONFIG: 1 << 20,
+    BrokerRequest.GET_BROKER_RUNTIME_INFO: 1 << 18,
+    BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: FRAME_SIZE_MAX_BYTES,
+    BrokerRequest.GET_CONSUMER_CONNECTION_LIST: 4 << 20,
+    BrokerRequest.GET_CONSUME_STATS: 4 << 20,
+    BrokerRequest.GET_TOPIC_CONFIG: 1 << 18,
+    BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG: 1 << 18,
+}
+
+# Response codes
+SUBSCRIPTION_GROUP_NOT_EXIST = 26
+CONSUMER_NOT_ONLINE = 206
+
+
+def broker_budget(options: Options) -> Budget:
+    """What each broker may be asked."""
+    groups, topics = len(options.groups), len(options.topics)
+    return Budget({
+        "connect": CONNECTS_MAX,
+        BrokerRequest.GET_BROKER_RUNTIME_INFO: 2,  # one more to tell TLS from plain
+        BrokerRequest.GET_BROKER_CONFIG: 1,
+        BrokerRequest.GET_TOPIC_CONFIG: topics + groups,  # and the retry topic of each group
+        BrokerRequest.GET_CONSUMER_CONNECTION_LIST: groups,
+        BrokerRequest.GET_CONSUME_STATS: 2 * groups * max(1, topics),  # twice, to see whether offsets move
+        BrokerRequest.GET_SUBSCRIPTIONGROUP_CONFIG: groups,
+        BrokerRequest.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: min(1, groups),
+        BrokerRequest.GET_ALL_TOPIC_CONFIG: 1,
+    })  # fmt: skip

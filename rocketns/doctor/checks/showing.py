@@ -1,14 +1,13 @@
-"""How checks write lists and commands."""
+"""How checks write lists and commands, and how heavy a fault of some brokers is."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 
-from rocketns.doctor.facts.facts import Facts
-from rocketns.doctor.facts.name_servers import NameServerFacts
-from rocketns.doctor.facts.reach import Outcome, Place
+from rocketns.doctor.facts import Facts, NameServerFacts, Outcome, Place
+from rocketns.doctor.finding import Weight
 from rocketns.doctor.words import N_, _
 from rocketns.fleet.group_view import GroupView
 
@@ -27,7 +26,7 @@ def listed(names: Iterable[str], most: int = NAMES_MAX) -> str:
     return _.plural("%(names)s and %(n)d more", "%(names)s and %(n)d more", left) % {"names": shown, "n": left}
 
 
-def addrs(name_servers: Collection[NameServerFacts]) -> str:
+def addresses_of(name_servers: Collection[NameServerFacts]) -> str:
     """Their addresses, in the order of the command line."""
     return _(", ").join(one.addr for one in name_servers)
 
@@ -96,3 +95,13 @@ def outcome_text(outcome: Outcome) -> str:
 def place_text(place: Place) -> str:
     """For evidence."""
     return _(PLACES.get(place, place))
+
+
+def weight_of_brokers(facts: Facts, ill: Set[str]) -> Weight:
+    """Brokers by name. EXPLAINS where a topic that was asked for, or without one the fleet, has no other broker."""
+    topics = [names for topic in facts.options.topics if (names := facts.queues(topic).keys())]
+    if not facts.options.topics:
+        return Weight.EXPLAINS if facts.groups.keys() <= ill else Weight.PARTLY
+    if any(names <= ill for names in topics):
+        return Weight.EXPLAINS
+    return Weight.PARTLY if any(names & ill for names in topics) else Weight.ELSEWHERE

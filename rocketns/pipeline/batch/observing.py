@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.clocks import GIVEN, OBSERVED, VERSIONS
+from rocketns.pipeline.clocks.estimates import GIVEN, OBSERVED, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation

@@ -146,7 +146,7 @@ def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> tup
     journalled lookups."""
     request, stored = part.request, stored_in(part.request.out)
     tail = tail_after(spark, stored, part.texts, results.checkpoint)
-    files = results.checkpoint(read_files(spark, stored, since=part.since).unionByName(tail.files))
+    files = results.hold(read_files(spark, stored, since=part.since).unionByName(tail.files))
     known = extent(plain_rows(extents(files)))
     last_files = read_events(spark, stored, days=known.days)
     reached = plain_rows(reaches(last_files.unionByName(tail.events)))

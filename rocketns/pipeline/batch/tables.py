@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.jobs.access import admin_changes, new_addresses, refused_requests
 from rocketns.pipeline.jobs.brokers import broker_stats
-from rocketns.pipeline.jobs.clocks import clock_days, corrected, estimates
+from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.departures import departures
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
 from rocketns.pipeline.jobs.doubts import topic_doubts
@@ -74,8 +74,7 @@ def clocks_table(raw_events: DataFrame, seen: Observation, within: int | None, r
     """The table ``clock_days``. ``raw_events`` and ``seen`` are by each name server's own clock."""
     say(_("clocks"))
     inside = raw_events.where((F.col("ts") >= seen.t0) & (F.col("ts") < seen.t1))
-    found = results.hold(estimates(inside, results.checkpoint, results.hold))
-    return results.save("clock_days", clock_days(found, within))
+    return results.save("clock_days", clock_days(inside, within, results.hold))
 
 
 def other_tables(
@@ -102,16 +101,17 @@ def _state(raw_events: DataFrame, files: DataFrame, seen: Observation, results: 
     late = events.where(F.col("dt").isin(late_days(files, clocks, seen.t1)))
     events = with_repaired_times(events, suspects(late, seen.t1), seen.t1)
     lookups = results.checkpoint(events.where("ev = 'lookup'"))
-    known = base(events, seen, keep=results.hold)
+    known = base(events, seen)
     results.save("ns_uptime", known.uptime)
     together(
         lambda: results.save("broker_intervals", broker_intervals(events, known, seen)),
         lambda: results.save("topic_intervals", topic_intervals(events, known, seen)),
     )
     brokers, of_topics = results.frame("broker_intervals"), results.frame("topic_intervals")
+    doubts = topic_doubts(events, known, of_topics, seen)
     return State(
         events, lookups, known, brokers, of_topics,
-        doubts=results.checkpoint(topic_doubts(events, known, of_topics, seen)),
+        doubts=results.checkpoint(doubts) if any(boot.holes for boot in known.boots) else doubts,
         system_topics=results.hold(system_topics(brokers)),
         callers=results.hold(callers(lookups, seen)),
         clocks=clocks,

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from rocketns.languages import language, parsers
 from rocketns.languages.choice import ENGLISH
@@ -25,8 +24,6 @@ from rocketns.pipeline.cli.values import (
     setting,
 )
 from rocketns.pipeline.contract import defaults
-from rocketns.pipeline.contract.exits import EXIT_USAGE
-from rocketns.pipeline.saying import _
 
 WIDTH = 110  # columns of the help
 ABOUT = """\
@@ -62,15 +59,6 @@ Exit status:
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, but an error shows the usage of the command and how to get its help."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        more = _("'%(program)s --help' explains every option.") % {"program": self.prog}
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n{more}\n")
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options; ``command`` is the command's name. SystemExit: 0 after help, 2 after a usage error."""
     return parsers.parse(build, arguments, "audit")
@@ -78,8 +66,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def build() -> argparse.ArgumentParser:
     """The whole parser; tests compare the documentation with it."""
-    parser = Parser(prog="rocketns audit", description=ABOUT, epilog=EXAMPLES, formatter_class=_Format)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    parser = parsers.Parser(prog="rocketns audit", description=ABOUT, epilog=EXAMPLES, formatter_class=_Format)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=parsers.Parser)
     for name, (line, text, options) in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=text, formatter_class=_Format, allow_abbrev=False)
         for option, how in options:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from rocketns.pipeline.cli.arguments import parse
 from rocketns.pipeline.cli.collecting import Progress, collected, journal_of, with_unread
-from rocketns.pipeline.cli.spark import SMALL_BATCHES, check_extra, check_installed, is_here, is_short, session
+from rocketns.pipeline.cli.spark import SMALL_BATCHES, TINY, check_extra, check_installed, fitting, is_here, session
 from rocketns.pipeline.contract.exits import EXIT_FAILED, EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
 
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
     if options.name_servers is not None:
         check_installed(options)
         is_read = collected(options, options.journal, say)
-    spark = session(options, say, short=is_short(options.journal))
+    spark = session(options, say, *fitting(options.journal))
     from rocketns.pipeline.batch.run import Request, audit
 
     outcome = audit(spark, Request(**{name: getattr(options, name) for name in Request._fields}), say)
@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _ingest(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say, short=is_short(options.journal))
+    spark = session(options, say, *fitting(options.journal))
     from rocketns.pipeline.batch.run import ingest_only
 
     print(ingest_only(spark, options.journal, options.out, say))
@@ -112,7 +112,7 @@ def _verify(options: argparse.Namespace, say: Progress) -> int:
 
 
 def _demo(options: argparse.Namespace, say: Progress) -> int:
-    spark = session(options, say, short=True)
+    spark = session(options, say, TINY, short=True)
     from rocketns.pipeline.cli.demo import demo
 
     shown = demo(spark, options.out, say)

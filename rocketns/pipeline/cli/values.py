@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from rocketns.addresses import listed
-from rocketns.pipeline.cli.verify import Head
+from rocketns.journal.chain import HASH_CHARS
 from rocketns.pipeline.saying import _
 
 GROUP_MIN, GROUP_MAX = 2, 64  # one consumer always agrees with itself
@@ -16,6 +17,22 @@ TIMES_US = range(253_000_000_000 * 1_000_000)  # up to 9987: Python shows times 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|min|h|d)?")
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000,
            "d": 86_400_000_000}  # fmt: skip
+HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
+
+
+class Head(NamedTuple):
+    """The head of an earlier check. Without name server only the hash is known."""
+
+    ns: str | None
+    boot: int
+    seq: int
+    hash: str
+
+    @classmethod
+    def of(cls, text: str) -> Head | None:
+        """None if the text is no head."""
+        match = HEAD.fullmatch(text.strip())
+        return None if match is None else cls(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
 
 
 def instant(text: str) -> int:

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rocketns.journal.chain import HASH_CHARS
-from rocketns.journal.reading.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 from rocketns.languages import N_
 from rocketns.pipeline.cli.collecting import Progress
+from rocketns.pipeline.cli.values import Head
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
+from rocketns.pipeline.storage.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 
-HEAD = re.compile(rf"(?:([A-Za-z0-9._-]+):(\d{{1,18}}):(\d{{1,18}}):)?([0-9a-f]{{{HASH_CHARS}}})")
 PROGRESS_EVERY_S = 5.0
 CAVEAT = N_(
     "A chain shows changes of what it was made of. Whoever can write the files can make it anew up to its end, or cut "
     "its end off: keep heads where they cannot be changed, and check them with --head."
 )
 STRAY = N_("BROKEN: %(path)s is no file of a journal here, but the audit reads it")
-
-
-class Head(NamedTuple):
-    """The head of an earlier check. Without name server only the hash is known."""
-
-    ns: str | None
-    boot: int
-    seq: int
-    hash: str
-
-    @classmethod
-    def of(cls, text: str) -> Head | None:
-        """None if the text is no head."""
-        match = HEAD.fullmatch(text.strip())
-        return None if match is None else cls(match[1], int(match[2] or 0), int(match[3] or 0), match[4])
 
 
 class Verified(NamedTuple):

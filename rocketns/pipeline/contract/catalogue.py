@@ -1,4 +1,4 @@
-"""Every result table in one row. The stored tables, the page and docs/audit.md all go over these rows.
+"""Every result table in one row. The stored tables, the page and docs/audit-reference.md all go over these rows.
 
 Findings are listed in the order of the rows. To add a table: write its function below ``jobs``, a row here, its call in
 ``batch/tables.py``, and a test on a few rows in tests/pipeline/jobs.

@@ -1,6 +1,6 @@
 """What each result means, and what it does not say. The page prints these texts beside the figures.
 
-docs/audit.md explains the same at more length.
+docs/audit-reference.md explains the same at more length.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Times are UTC epoch microseconds (long) unless a name ends in ``_ms`` or ``_s``.
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructType
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
 from rocketns.journal import record
 from rocketns.pipeline.contract.frames import columns
@@ -31,7 +31,6 @@ FILES = columns(
     "dt:string ns:string segment:string bytes:long lines:long corrupt:long first:long last:long open:boolean"
 )
 
-LONGS = ArrayType(LongType())
 
 # Of each UTC day of the journal's folders (day: "2025-01-31"). offset: a name server's clock minus the reference's, us.
 # method: reference (offset 0) | versions | heartbeats | observed (the clock of the observer, which all observed ones

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from rocketns.journal.reading.clocks import HEARTBEATS, NONE, OBSERVED
+from rocketns.pipeline.clocks.estimates import HEARTBEATS, NONE, OBSERVED
 from rocketns.pipeline.contract.causes import NAME_SERVER_ENDED, STILL_OPEN
 from rocketns.pipeline.contract.tables import Row, Table
 from rocketns.pipeline.contract.times import DAY_US, day

@@ -1,6 +1,6 @@
 """Who changed what, whose requests were refused, and which brokers came from new addresses.
 
-docs/audit-definitions.md defines each column.
+docs/audit-reference.md defines each column.
 """
 
 from __future__ import annotations

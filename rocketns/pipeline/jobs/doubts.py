@@ -19,10 +19,10 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.clocks import HEARTBEATS, OBSERVED
-from rocketns.journal.reading.looks import FAR_US
+from rocketns.pipeline.clocks.estimates import HEARTBEATS, OBSERVED
+from rocketns.pipeline.clocks.looks import FAR_US
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
-from rocketns.pipeline.contract.frames import Observation, conform
+from rocketns.pipeline.contract.frames import Observation, conform, frame_of
 from rocketns.pipeline.contract.schema import TOPIC_DOUBTS
 from rocketns.pipeline.contract.times import DAY_US, HOUR_US
 from rocketns.pipeline.jobs.state import FOUND_GONE, TOPIC, Base, counted, topic_changes
@@ -32,6 +32,8 @@ BOOT = ("ns", "boot")
 
 def topic_doubts(events: DataFrame, base: Base, topic_intervals: DataFrame, observation: Observation) -> DataFrame:
     """TOPIC_DOUBTS of the topics and brokers that any name server had (TOPIC_INTERVALS)."""
+    if not any(boot.holes for boot in base.boots):
+        return frame_of(events.sparkSession, [], TOPIC_DOUBTS)
     lost = base.holes.groupBy(*BOOT).agg(
         F.sort_array(F.collect_list(F.struct("after", "until", F.col("t1").alias("t")))).alias("holes")
     )

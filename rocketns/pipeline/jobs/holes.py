@@ -1,146 +1,109 @@
-"""Missing records: holes in the sequence numbers of a boot, and the snapshots that restore the state after them."""
+"""What tells which records are missing: for ``pipeline.boots``, from any number of records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.frames import columns, conform, each
-from rocketns.pipeline.contract.schema import HOLES, SNAPSHOTS
+from rocketns.pipeline.boots import Boot, Part, Run, Said, boot_of
+from rocketns.pipeline.contract.frames import columns, frame_of
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
 # hole, so only the other stretches are sorted.
 STRETCH = 4096
-# A stretch of one boot's records without a missing number, as far as one day's folder holds them: first and last
-# number, their times, and the smallest and largest time; start and stop records in it (of an observer's stop its last
-# look); observed: it is an observer's; no_topics: one that could not know topics.
-RUNS = columns(
-    "ns:string boot:long dt:string low:long high:long low_ts:long high_ts:long min_ts:long max_ts:long start_ts:long "
-    "stop_ts:long restored:boolean observed:boolean no_topics:boolean"
-)
-# What one day's folder holds of a snapshot.
-SNAPSHOT_PARTS = columns("ns:string boot:long dt:string snap:long first_part:int end_seq:long end_ts:long")
 BOOT = ("ns", "boot")
 PIECE = (*BOOT, "dt", "stretch")
+PIECES = columns("ns:string boot:long dt:string stretch:long")
+
+Row = Mapping[str, Any]
 
 
-def stretches(events: DataFrame) -> DataFrame:
-    """The only pass over all events: one row per STRETCH of a boot's sequence numbers in the folder of a day, with
-    count, sum and times."""
-    return events.groupBy(*BOOT, "dt", _stretch()).agg(*_summed())
+def boots(events: DataFrame) -> list[Boot]:
+    """Each start of a name server, in order."""
+    stretches = events.groupBy(*PIECE[:3], _stretch()).agg(*_counted(), *_said()).toArrow().to_pylist()
+    odd = [tuple(row[name] for name in PIECE) for row in stretches if not _is_whole(row)]
+    pieces = [row for row in stretches if _is_whole(row)] + (_pieces(events, odd) if odd else [])
+    said, runs, parts = _by_boot(stretches), _by_boot(pieces), _by_boot(_snapshot_parts(events))
+    found = [_boot(key, runs[key], said[key], parts[key]) for key in sorted(said)]
+    following = [one.ns for one in found[1:]]
+    return [boot._replace(again=boot.ns == after) for boot, after in zip(found, [*following, None], strict=True)]
 
 
-def runs(events: DataFrame, stretches: DataFrame) -> DataFrame:
-    """RUNS: the stretches without a hole, and what lies between the holes of the others."""
-    whole = "count = high - low + 1 and sum * 2 = (low + high) * count"
-    odd = stretches.where(f"not ({whole})").select(*PIECE)
+def _boot(key: tuple[str, int], runs: Sequence[Row], said: Sequence[Row], parts: Sequence[Row]) -> Boot:
+    return boot_of(
+        *key,
+        [Run(*(row[name] for name in Run._fields)) for row in runs],
+        reduce(Said.united, (Said(*(row[name] for name in Said._fields)) for row in said)),
+        [Part(*(row[name] for name in Part._fields)) for row in parts],
+    )
+
+
+def _by_boot(rows: Iterable[Row]) -> Mapping[tuple[str, int], Sequence[Row]]:
+    in_order = sorted(rows, key=itemgetter(*BOOT))
+    return defaultdict(list, {key: list(same) for key, same in groupby(in_order, itemgetter(*BOOT))})
+
+
+def _is_whole(row: Row) -> bool:
+    low, high, count = row["low"], row["high"], row["count"]
+    return bool(count == high - low + 1 and row["sum"] * 2 == (low + high) * count)
+
+
+def _pieces(events: DataFrame, odd: Sequence[tuple[Any, ...]]) -> list[Row]:
+    """What lies between the holes of these stretches."""
     in_order = Window.partitionBy(*PIECE).orderBy("seq")
     begins = F.coalesce(F.col("seq") > F.lag("seq").over(in_order) + 1, F.lit(True)).cast("int")
-    pieces = (
-        events.select(*BOOT, "dt", _stretch(), "seq", "ts", "ev", "restored", "since", "observed", "no_topics")
-        .join(F.broadcast(odd), [*PIECE], "left_semi")
+    numbered = (
+        events.select(*PIECE[:3], _stretch(), "seq", "ts")
+        .join(F.broadcast(frame_of(events.sparkSession, odd, PIECES)), [*PIECE], "left_semi")
         .withColumn("begins", begins)
         .withColumn("piece", F.sum("begins").over(in_order))
-        .groupBy(*PIECE, "piece")
-        .agg(*_summed())
     )
-    return conform(stretches.where(whole).select(*RUNS.names).unionByName(pieces.select(*RUNS.names)), RUNS)
+    rows: list[Row] = numbered.groupBy(*PIECE, "piece").agg(*_counted()).toArrow().to_pylist()
+    return rows
 
 
 def _stretch() -> Column:
     return F.expr(f"seq div {STRETCH}").alias("stretch")
 
 
-def _summed() -> Sequence[Column]:
-    started, watched = F.col("ev") == "start", F.coalesce("observed", F.lit(False))
+def _counted() -> Sequence[Column]:
     return (
         F.count("*").alias("count"), F.sum("seq").alias("sum"), F.min("seq").alias("low"), F.max("seq").alias("high"),
         F.min_by("ts", "seq").alias("low_ts"), F.max_by("ts", "seq").alias("high_ts"),
         F.min("ts").alias("min_ts"), F.max("ts").alias("max_ts"),
-        F.min(F.when(started, F.col("ts"))).alias("start_ts"),
-        F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stop_ts"),
-        F.max(F.when(started, F.coalesce("restored", F.lit(False)) | watched)).alias("restored"),
-        F.max(watched | F.col("since").isNotNull()).alias("observed"),
-        F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
     )  # fmt: skip
 
 
-def boots(runs: DataFrame) -> DataFrame:
-    """One row per start of a name server: ns, boot, first_ts, last_ts, start_ts, stop_ts, begun (its first record is
-    there, and it began with empty tables), observed, no_topics, next_boot. An observer's
-    boot begins with what it had read."""
-    in_order = Window.partitionBy("ns").orderBy("boot")
+def _said() -> Sequence[Column]:
+    started, watched = F.col("ev") == "start", F.coalesce("observed", F.lit(False))
+    with_routes = F.coalesce("restored", F.lit(False)) | watched
     return (
-        runs.groupBy(*BOOT)
-        .agg(
-            F.min("low").alias("first_seq"),
-            F.min("min_ts").alias("first_ts"),
-            F.max("max_ts").alias("last_ts"),
-            *each(F.min, "start_ts"),
-            *each(F.max, "stop_ts"),
-            *[F.coalesce(F.max(name), F.lit(False)).alias(name) for name in ("restored", "observed", "no_topics")],
-        )
-        .withColumn("begun", ((F.col("first_seq") == 1) | F.col("start_ts").isNotNull()) & ~F.col("restored"))
-        .drop("restored")
-        .withColumn("next_boot", F.lead("boot").over(in_order))
+        F.min(F.when(started, F.col("ts"))).alias("start_ts"),
+        F.max(F.when(F.col("ev") == "stop", F.coalesce("since", "ts"))).alias("stop_ts"),
+        F.max(started & with_routes).alias("restored"),
+        F.max(watched | F.col("since").isNotNull()).alias("observed"),
+        F.max(F.coalesce("no_topics", F.lit(False))).alias("no_topics"),
     )
 
 
-def holes(runs: DataFrame) -> DataFrame:
-    """HOLES: the records between ``after`` and ``until`` of one boot are missing. Nothing is reported before a boot's
-    first record."""
-    earlier = Window.partitionBy(*BOOT).orderBy("low", "high").rowsBetween(Window.unboundedPreceding, -1)
-    found = runs.withColumn("reached", F.max(F.struct("high", "high_ts")).over(earlier)).where("low > reached.high + 1")
-    return conform(
-        found.select(
-            *BOOT, F.col("reached.high").alias("after"), F.col("low").alias("until"),
-            F.col("reached.high_ts").alias("t1"), F.col("low_ts").alias("t2"),
-        ),
-        HOLES,
-    )  # fmt: skip
-
-
-def snapshot_parts(events: DataFrame) -> DataFrame:
-    """SNAPSHOT_PARTS."""
+def _snapshot_parts(events: DataFrame) -> list[Row]:
+    """Of each day's folder."""
     of_end = F.coalesce("end", F.lit(False))
-    parts = (
-        events.where("ev = 'snap'")
-        .groupBy(*BOOT, "dt", "snap")
-        .agg(
-            F.min("part").alias("first_part"),
+    parts = events.where("ev = 'snap' and snap is not null").groupBy(*BOOT, "dt", "snap")
+    rows: list[Row] = (
+        parts.agg(
+            F.coalesce(F.min("part") == 0, F.lit(False)).alias("first"),
             F.max(F.when(of_end, F.col("seq"))).alias("end_seq"),
             F.max(F.when(of_end, F.col("ts"))).alias("end_ts"),
         )
+        .toArrow()
+        .to_pylist()
     )
-    return conform(parts, SNAPSHOT_PARTS)
-
-
-def whole_snapshots(snapshot_parts: DataFrame, holes: DataFrame) -> DataFrame:
-    """SNAPSHOTS with their first part and their end, and without a hole between."""
-    parts = (
-        snapshot_parts.groupBy(*BOOT, "snap")
-        .agg(*each(F.min, "first_part"), *each(F.max, "end_seq", "end_ts"))
-        .where("first_part = 0 and end_seq is not null")
-    )
-    torn = (
-        parts.join(F.broadcast(holes.select("ns", "boot", "after", "until")), ["ns", "boot"], "inner")
-        .where("after < end_seq and until > snap")
-        .select("ns", "boot", "snap")
-    )
-    return conform(parts.join(F.broadcast(torn), ["ns", "boot", "snap"], "left_anti"), SNAPSHOTS)
-
-
-def needed_snapshots(boots: DataFrame, snapshots: DataFrame, holes: DataFrame) -> DataFrame:
-    """The SNAPSHOTS at which state begins: the first of a boot whose start is missing, and the first after each hole.
-    ``boots`` has ns, boot and begun (its start is there)."""
-    lost = holes.select("ns", "boot", F.col("until").alias("from_seq"))
-    unbegun = boots.where("not begun").select("ns", "boot", F.lit(0).cast("long").alias("from_seq"))
-    first = (
-        snapshots.join(F.broadcast(lost.unionByName(unbegun)), ["ns", "boot"], "inner")
-        .where("snap >= from_seq")
-        .groupBy("ns", "boot", "from_seq")
-        .agg(F.min("snap").alias("snap"))
-    )
-    return snapshots.join(F.broadcast(first), ["ns", "boot", "snap"], "left_semi")
+    return rows

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from rocketns.pipeline.boots import Boot
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation, conform, each
+from rocketns.pipeline.contract.frames import Observation, conform, each, frame_of
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES
 from rocketns.pipeline.jobs.state import Base
 
+UNKNOWN = "not known: neither the start nor a whole snapshot is in the journal before"
 LAST = ("last", "observed", "members_early", "topics_early")
 
 
@@ -24,9 +28,7 @@ def quality(events: DataFrame, files: DataFrame, base: Base, observation: Observ
     parts = [
         _corrupt(files, observation),
         _dropped(observed),
-        _holes(base.holes, observation),
-        _silent(base.boots, observation),
-        _unknown(base, observation),
+        frame_of(events.sparkSession, list(_of_boots(base.boots, observation)), QUALITY),
     ]
     return reduce(DataFrame.unionByName, parts)
 
@@ -78,46 +80,26 @@ def _dropped(events: DataFrame) -> DataFrame:
     )
 
 
-def _holes(holes: DataFrame, observation: Observation) -> DataFrame:
-    return conform(
-        holes.where((F.col("t1") < observation.t1) & (F.col("t2") >= observation.t0))
-        .withColumn("n", F.col("until") - F.col("after") - 1)
-        .withColumn("kind", F.lit("hole"))
-        .withColumn("detail", F.concat(F.lit("no record between seq "), "after", F.lit(" and "), "until")),
-        QUALITY,
-    )
+def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple[Any, ...]]:
+    """Holes; a last boot without a stop record that wrote nothing for a long time before the end (it may have been
+    killed; of an observed name server it was the observer); and a state that is not known at first."""
+    t0, t1 = observation
+    for boot in boots:
+        about = boot.ns, boot.boot
+        for hole in boot.holes:
+            if hole.t1 < t1 and hole.t2 >= t0:
+                detail = f"no record between seq {hole.after} and {hole.until}"
+                yield ("hole", *about, hole.t1, hole.t2, hole.until - hole.after - 1, detail)
+        quiet = t1 - boot.last
+        if not boot.again and boot.said.stop_ts is None and quiet > SILENT_AFTER_US:
+            kind = "unwatched" if boot.said.observed else "silent"
+            yield (kind, *about, max(boot.last, t0), t1, quiet, "no record until the end, and no stop record")
+        if not boot.begun and _is_unknown(boot, t0):
+            begin, end = max(boot.first, t0), boot.last if boot.known_from is None else boot.known_from
+            if begin < end:
+                yield ("unknown", *about, begin, end, 1, UNKNOWN)
 
 
-def _silent(boots: DataFrame, observation: Observation) -> DataFrame:
-    """A last boot without a stop record that wrote nothing for a long time before the end. It may have been killed; of
-    an observed name server it was the observer."""
-    quiet = F.lit(observation.t1) - F.col("last_ts")
-    return conform(
-        boots.where(F.col("next_boot").isNull() & F.col("stop_ts").isNull())
-        .where(quiet > SILENT_AFTER_US)
-        .select(
-            F.when(F.col("observed"), "unwatched").otherwise("silent").alias("kind"), "ns", "boot",
-            F.greatest("last_ts", F.lit(observation.t0)).alias("t1"),
-            F.lit(observation.t1).alias("t2"), quiet.alias("n"),
-            F.lit("no record until the end, and no stop record").alias("detail"),
-        ),
-        QUALITY,
-    )  # fmt: skip
-
-
-def _unknown(base: Base, observation: Observation) -> DataFrame:
-    begun = F.col("observed") & F.col("start_ts").isNotNull()  # an observer's snapshot follows its start
-    known = base.snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
-    return conform(
-        base.boots.where("not begun")
-        .where(F.col("last_ts") >= observation.t0)
-        .join(F.broadcast(known), ["ns", "boot"], "left")
-        .where(F.col("known_ts").isNull() | ((F.col("known_ts") > observation.t0) & ~begun))
-        .select(
-            F.lit("unknown").alias("kind"), "ns", "boot", F.greatest("first_ts", F.lit(observation.t0)).alias("t1"),
-            F.coalesce("known_ts", "last_ts").alias("t2"), F.lit(1).alias("n"),
-            F.lit("not known: neither the start nor a whole snapshot is in the journal before").alias("detail"),
-        )
-        .where("t1 < t2"),
-        QUALITY,
-    )  # fmt: skip
+def _is_unknown(boot: Boot, t0: int) -> bool:
+    begun = boot.said.observed and boot.said.start_ts is not None  # an observer's snapshot follows its start
+    return boot.last >= t0 and (boot.known_from is None or (boot.known_from > t0 and not begun))

@@ -1,9 +1,8 @@
 """When each name server was up, and which brokers and topics it had, as intervals.
 
-The journal states effects, so the last record of a key is its state. There are three complications. A killed name
-server wrote no stop record: its state is unknown from its last record on. If a journal begins in the middle, the state
-is unknown until the end of the first whole snapshot. After lost records the next whole snapshot corrects the state;
-until then the remaining records are believed, and the data quality table says that some are lost.
+The journal states effects, so the last record of a key is its state, while that of its boot is known
+(``pipeline.boots``). After lost records the next whole snapshot corrects the state; until then the remaining records
+are believed, and the data quality table says that some are lost.
 
 From changes to intervals, for the whole run and for the stream.
 """
@@ -17,19 +16,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.causes import UNWATCHED
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, conform
-from rocketns.pipeline.contract.schema import BROKER_INTERVALS, NS_UPTIME, TOPIC_INTERVALS
-from rocketns.pipeline.jobs.holes import (
-    boots,
-    holes,
-    needed_snapshots,
-    runs,
-    snapshot_parts,
-    stretches,
-    whole_snapshots,
-)
+from rocketns.pipeline.boots import Boot, uptime
+from rocketns.pipeline.contract.frames import Observation, conform, frame_of
+from rocketns.pipeline.contract.schema import BROKER_INTERVALS, HOLES, NS_UPTIME, SNAPSHOTS, TOPIC_INTERVALS
+from rocketns.pipeline.jobs.holes import boots
 
 TOPIC = ("topic", "broker")
 VALUE = ("r", "w", "p")
@@ -37,32 +27,23 @@ ACTIVITY = ("reg", "hb", "down", "tput", "tdel")
 
 
 class Base(NamedTuple):
-    """The small frames that all state is built on: NS_UPTIME; the SNAPSHOTS at which state begins; HOLES; the frame of
-    ``holes.boots``."""
+    """What all state is built on: each boot, and of it NS_UPTIME, the SNAPSHOTS at which state begins, and HOLES."""
 
+    boots: Sequence[Boot]
     uptime: DataFrame
     snapshots: DataFrame
     holes: DataFrame
-    boots: DataFrame
 
 
-def base(events: DataFrame, observation: Observation, keep: Keep = as_it_is) -> Base:
-    """From all events before the end of the observation. Those before its beginning give the state at the beginning.
-
-    ``keep`` is called on each small frame that others are built on.
-    """
-    before_end = events.where(F.col("ts") < observation.t1)
-    pieces = keep(runs(before_end, keep(stretches(before_end))))
-    parts = keep(snapshot_parts(before_end))
-    lost, started = keep(holes(pieces)), keep(boots(pieces))
-    snapshots = keep(needed_snapshots(started, whole_snapshots(parts, lost), lost))
-    uptime = keep(_uptime(started, snapshots, observation))
-    return Base(uptime, snapshots, lost, started)
-
-
-def ns_uptime(base: Base) -> DataFrame:
-    """NS_UPTIME."""
-    return base.uptime
+def base(events: DataFrame, observation: Observation) -> Base:
+    """From all events before the end of the observation. Those before its beginning give the state at the beginning."""
+    spark, found = events.sparkSession, boots(events.where(F.col("ts") < observation.t1))
+    return Base(
+        found,
+        frame_of(spark, [row for boot in found if (row := uptime(boot, observation))], NS_UPTIME),
+        frame_of(spark, [(boot.ns, boot.boot, *one) for boot in found for one in boot.snapshots], SNAPSHOTS),
+        frame_of(spark, [(boot.ns, boot.boot, *one) for boot in found for one in boot.holes], HOLES),
+    )
 
 
 def broker_intervals(events: DataFrame, base: Base, observation: Observation) -> DataFrame:
@@ -134,32 +115,6 @@ def counted(events: DataFrame, base: Base, observation: Observation) -> DataFram
     shown = events.where((F.col("ts") < observation.t1) & F.col("ev").isin(*ACTIVITY, "snap"))
     counts = (F.col("ev") != "snap") | F.col("begins")
     return shown.join(F.broadcast(begins), ["ns", "boot", "snap"], "left").where(counts).drop("begins")
-
-
-def _uptime(boots: DataFrame, snapshots: DataFrame, observation: Observation) -> DataFrame:
-    """How an observer's boot ended says nothing about the name server: it was watched up to the last look."""
-    first_known = snapshots.groupBy("ns", "boot").agg(F.min("end_ts").alias("known_ts"))
-    begin = F.when(F.col("begun"), F.coalesce("start_ts", "first_ts")).otherwise(F.col("known_ts"))
-    silent = F.lit(observation.t1) - F.col("last_ts") > SILENT_AFTER_US
-    ended = F.col("stop_ts").isNotNull() | F.col("next_boot").isNotNull() | silent
-    end_cause = (
-        F.when(F.col("observed") & ended, UNWATCHED)
-        .when(F.col("stop_ts").isNotNull(), "stop")
-        .when(F.col("next_boot").isNotNull(), "lost")
-        .when(silent, "silent")
-        .otherwise("open")
-    )
-    end = F.coalesce("stop_ts", F.when(F.col("end_cause") == "open", F.lit(observation.t1)).otherwise(F.col("last_ts")))
-    return conform(
-        boots.join(F.broadcast(first_known), ["ns", "boot"], "left")
-        .withColumn("end_cause", end_cause)
-        .withColumn("begin", begin)
-        .where("begin is not null")  # greatest() skips nulls
-        .withColumn("t1", F.greatest("begin", F.lit(observation.t0)))
-        .withColumn("t2", end)
-        .where("t1 < t2"),
-        NS_UPTIME,
-    )
 
 
 FOUND_GONE = "snapshot"

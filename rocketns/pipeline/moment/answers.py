@@ -7,9 +7,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from rocketns.journal.reading.clockbounds import bounded_days
-from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import GIVEN, NONE, OBSERVED, REFERENCE, estimates
+from rocketns.pipeline.clocks.bounds import bounded_days
+from rocketns.pipeline.clocks.days import Clocks, chained
+from rocketns.pipeline.clocks.estimates import GIVEN, NONE, OBSERVED, REFERENCE, estimates
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
 from rocketns.pipeline.contract.times import exact_text
@@ -39,7 +39,7 @@ def explained_route(
     clocks = _clocks_of(spark, folder, found.recorded, within)
     recorded = found.recorded.corrected(_offsets_of(clocks, found.recorded.days))
     since, lost, maybe = causes(recorded, at), lost_before(recorded, at), maybe_already(recorded, at)
-    watched = {boot.ns for boot in recorded.boots() if boot.observed}
+    watched = {boot.ns for boot in recorded.boots() if boot.said.observed}
     offsets = {row["ns"]: row for row in clocks if row["day"] <= exact_text(at)[:10]}
     head = _("%(topic)s at %(at)s, from %(source)s")
     lines = [head % {"topic": topic, "at": exact_text(at), "source": found.source}, *_clocks(offsets.values())]

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.lines import Record, record_of, records_of
-from rocketns.journal.reading.looks import FAR_US
+from rocketns.journal.lines import Record, record_of, records_of
+from rocketns.pipeline.clocks.looks import FAR_US
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
@@ -140,7 +140,7 @@ def lost_before(recorded: Recorded, at: int) -> dict[str, int]:
     last = {boot.ns: boot for boot in recorded.until(at).boots()}  # the last boot is the last one of its name server
     since: dict[str, int] = {}
     for ns, boot in last.items():
-        open_holes = [h.t for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]
+        open_holes = [h.t1 for h in boot.holes if not any(one.snap >= h.until for one in boot.snapshots)]
         if open_holes:
             since[ns] = min(open_holes)
     return since

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from rocketns.journal.reading.boots import Known, Mark, known
-from rocketns.journal.reading.lines import Record
-from rocketns.journal.reading.looks import is_short
-from rocketns.journal.reading.replay import Replay
+from rocketns.journal.lines import Record
 from rocketns.journal.record import KINDS, MEMBER
+from rocketns.journal.replay import Replay
+from rocketns.pipeline import boots
+from rocketns.pipeline.boots import Mark
+from rocketns.pipeline.clocks.looks import is_short
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 
 # Of these kinds and of heartbeats that state attributes, the whole record.
@@ -76,9 +77,12 @@ class Recorded:
         records = {boot: sorted(found, key=itemgetter("seq")) for boot, found in self.records.items()}
         return Recorded(marks, records, self.heard, self.days, self.last)
 
-    def boots(self) -> list[Known]:
+    def boots(self) -> list[boots.Boot]:
         """Each boot, in the order of name server and boot. It must be sorted."""
-        return [known(*boot, [*self.marks[boot].values()], self.records.get(boot, [])) for boot in sorted(self.marks)]
+        return [
+            boots.of_records(*boot, [*self.marks[boot].values()], self.records.get(boot, []))
+            for boot in sorted(self.marks)
+        ]
 
     def shown(self) -> list[Record]:
         """The records that show state, of all boots."""
@@ -160,20 +164,21 @@ class Route(NamedTuple):
 def routes_at(recorded: Recorded, topic: str, at: int, *, acting_masters: bool = False) -> list[Route]:
     """The routes at ``at`` (epoch us), one for each name server with any record, by name. Later records show whether a
     name server that was quiet at that moment was still up. ``recorded`` is in order, and has no other topic."""
-    by_server: dict[str, list[Known]] = {}
+    by_server: dict[str, list[boots.Boot]] = {}
     for boot in recorded.boots():
         by_server.setdefault(boot.ns, []).append(boot)
     acting = acting_masters and not topic.startswith(MEMBER_LIST_PREFIX)
-    return [_route(ns, found, topic, at, acting) for ns, found in sorted(by_server.items())]
+    return [_route(found, recorded, topic, at, acting) for _, found in sorted(by_server.items())]
 
 
-def _route(ns: str, boots: Sequence[Known], topic: str, at: int, acting_masters: bool) -> Route:
-    running = next((boot for boot in reversed(boots) if _is_up(boot, at, boot is boots[-1])), None)
+def _route(found: Sequence[boots.Boot], recorded: Recorded, topic: str, at: int, acting_masters: bool) -> Route:
+    ns = found[0].ns
+    running = next((boot for boot in reversed(found) if _is_up(boot, at, boot is found[-1])), None)
     if running is None:
         return Route(ns, False, [], [])
-    if running.no_topics:
+    if running.said.no_topics:
         return Route(ns, False, [], [], no_topics=True)
-    replayed = _replayed(running, at)
+    replayed = _replayed(running, recorded.records.get((ns, running.boot), []), at)
     queues = sorted(Queues(broker, *data) for broker, data in replayed.routes.topics.get(topic, {}).items())
     groups = [_group(one.broker, replayed) for one in queues]
     if acting_masters:
@@ -181,19 +186,20 @@ def _route(ns: str, boots: Sequence[Known], topic: str, at: int, acting_masters:
     return Route(ns, True, queues, groups)
 
 
-def _is_up(boot: Known, at: int, is_last: bool) -> bool:
+def _is_up(boot: boots.Boot, at: int, is_last: bool) -> bool:
     """A name server without a stop record is taken to be up for a while after its last record."""
-    until = boot.t2 + (SILENT_AFTER_US if is_last and not boot.stopped else 0)
-    return boot.t1 is not None and boot.t1 <= at < until
+    stopped, begin = boot.said.stop_ts is not None, boot.known_from
+    until = boot.until + (SILENT_AFTER_US if is_last and not stopped else 0)
+    return begin is not None and begin < boot.until and begin <= at < until
 
 
-def _replayed(boot: Known, at: int) -> Replay:
+def _replayed(boot: boots.Boot, records: Sequence[Record], at: int) -> Replay:
     """The routes of the boot at the moment. Only snapshots count at which state begins. If neither such a snapshot nor
     a record after its begin names a thing, its removal was lost: it is removed at the end of the snapshot."""
     begins = {snapshot.snap for snapshot in boot.snapshots}
     ends = {(snapshot.snap, snapshot.end_seq) for snapshot in boot.snapshots}
     replays, latest = [Replay()], dict[tuple[Any, ...], int]()
-    for record in boot.records:
+    for record in records:
         subject, snap = tuple(record.get(name) for name in MEMBER), record.get("snap")
         latest[subject] = max(latest.get(subject, 0), record["ts"])  # the clock may have been set back
         if latest[subject] > at or (record["ev"] == "snap" and snap not in begins):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def render(data: ReportInput) -> str:
         lang=LANGS[language()],
         gap=_("%(before)s %(after)s") % {"before": "", "after": ""},
         texts=spoken(),
+        shared_style=Markup(files("rocketns").joinpath("style.css").read_text("utf-8")),
         script=Markup(script()),
         script_hash=Markup(b64encode(sha256(script().encode()).digest()).decode()),
     )

@@ -14,8 +14,11 @@ CACHED_CLASSES = 2000
 # Code that Spark generates twice is compiled once if there is no number in its name, and if CACHED_CLASSES holds it.
 # Dynamic pruning of partitions fails where stored events and those of open files are one frame: Spark applies the
 # filter to both, but computes it for the partitioned one only. It would save little, since most jobs read every name
-# server.
+# server. Plans are neither checked after each rule nor written as long texts for a page that nobody opens.
 RUN_SETTINGS = {
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.maxPlanStringLength": "100",
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.codegen.useIdInClassName": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -33,8 +36,16 @@ JAVA_OPTIONS = (
     "-XX:Tier4BackEdgeThreshold=800000",
 )
 # For a short run: without the optimising compiler, which takes a third of its CPU and saves less. The quick
-# compiler alone has 48 MB for its code by default, which a whole run fills.
-SHORT_JAVA_OPTIONS = (COLLECTOR, "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+# compiler alone has 48 MB for its code by default, which a whole run fills. Java looks for garbage in the whole heap
+# whenever it has loaded half as many classes more, up to this size. Hadoop runs chmod for each file and folder, for
+# which Java would start a program that starts it.
+SHORT_JAVA_OPTIONS = (
+    COLLECTOR,
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
+    "-XX:MetaspaceSize=256m",
+    "-Djdk.lang.Process.launchMechanism=VFORK",
+)
 # Rows that are part of a plan become one task, and not one for each core.
 SHORT_SETTINGS = {"spark.sql.leafNodeDefaultParallelism": "1"}
 # For the start; without effect on a session that already exists. For its errors pyspark would note which line made each

@@ -70,9 +70,26 @@ def divergence(found: Row) -> Condition:
     else:
         text = _("name servers disagree about %(topics)s of %(broker)s (%(cause)s): %(some)s") % shown
     over = None if found["open"] else (found["t2"], _("the name servers agree again"))
-    names = ("broker", "cause", "topics", "user_topics", "topic_sample", "ns_without", "opened_by")
-    key = f"{found['broker']}|{found['cause']}|{found['t1']}"
-    return Condition("divergence", key, found["t1"], text, {name: found[name] for name in names}, over)
+    names = ("broker", "cause", "topics", "user_topics", "topic_sample", "ns_without", "opened_by", "orphaned", "twice")
+    details = {name: found[name] for name in names if name in found}
+    return Condition("divergence", divergence_key(found), found["t1"], text + _of_queues(details), details, over)
+
+
+def divergence_key(found: Row) -> str:
+    """Of a row of INCIDENTS, which stays the same while the incident goes on."""
+    return f"{found['broker']}|{found['cause']}|{found['t1']}"
+
+
+def _of_queues(details: Row) -> str:
+    """What consumers do meanwhile, if that is known and anything."""
+    none, two = details.get("orphaned", 0), details.get("twice", 0)
+    if not none and not two:
+        return ""
+    shown = {
+        "none": _.plural("%(n)s queue has no consumer", "%(n)s queues have no consumer", none) % {"n": number(none)},
+        "two": _.plural("%(n)s is consumed twice", "%(n)s are consumed twice", two) % {"n": number(two)},
+    }
+    return _(". At worst %(none)s, and %(two)s") % shown
 
 
 def _topics(found: Row) -> str:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.clocks import OBSERVED
+from rocketns.pipeline.clocks.estimates import OBSERVED
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.jobs.doubts import may_be_off
 from rocketns.pipeline.report.words.sources import known_to

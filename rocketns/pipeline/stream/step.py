@@ -12,10 +12,11 @@ from pyspark.sql.types import StructType
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import frames
 from rocketns.pipeline.contract.alert import Alert
-from rocketns.pipeline.contract.defaults import GRACE_US, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
+from rocketns.pipeline.contract.defaults import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.jobs.doubts import apart, unknown
+from rocketns.pipeline.jobs.impact import impact
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind
 from rocketns.pipeline.stream import conditions
@@ -44,6 +45,8 @@ from rocketns.pipeline.stream.servers import (
 
 # waiting: events after the watermark.
 SCHEMAS: dict[str, StructType] = {"waiting": EVENTS, "members": MEMBERS, "routes": ROUTES, "windows": WINDOWS}
+# A divergence without an alert, by the key of its condition.
+NEW = frames.columns("key:string broker:string cause:string t1:long t2:long")
 WATERMARK = "cut"  # in checkpoints, as earlier versions wrote it
 Line = dict[str, Any]
 Keep = Callable[[str, DataFrame], DataFrame]
@@ -134,7 +137,7 @@ def step(
     }
     current = [
         *map(conditions.partition, plain_rows(partitions(tables["members"], now, limits.grace))),
-        *map(conditions.divergence, _incidents(tables, now, limits) if moved or memory.windows else []),
+        *map(conditions.divergence, _divergences(memory, tables, now, limits) if moved or memory.windows else []),
         *conditions.silences(now),
         *conditions.kills(now, memory.boots),
         *conditions.losses(_losses(events), now),
@@ -182,6 +185,52 @@ def _incidents(tables: Mapping[str, DataFrame], now: Servers, limits: Limits) ->
     with_kinds = with_kind(long_enough, system_topics(tables["members"]))
     lately = incidents(with_kinds).withColumn("open", ~ended).where(~ended | (F.col("t2") >= now.before))
     return plain_rows(lately)
+
+
+def _divergences(memory: Memory, tables: Mapping[str, DataFrame], now: Servers, limits: Limits) -> list[Line]:
+    """Rows of INCIDENTS; those that go on, and have no alert yet, with ``orphaned`` and ``twice``: how many queues of
+    user topics no consumer takes, and more than one, by the batch's model and the routes at the watermark."""
+    known = {alert.key for alert in memory.alerts if alert.kind == "divergence"}
+    found = _incidents(tables, now, limits)
+    new = {key: row for row in found if row["open"] and (key := conditions.divergence_key(row)) not in known}
+    harm = {row["key"]: row for row in plain_rows(_harm(new, tables, now))} if new else {}
+    nothing = {"orphaned": 0, "twice": 0}
+    for key, row in new.items():
+        row |= {name: round(harm.get(key, nothing)[name]) for name in nothing}
+    return found
+
+
+def _harm(new: Mapping[str, Line], tables: Mapping[str, DataFrame], now: Servers) -> DataFrame:
+    """key, orphaned, twice: of each user topic the worst group size and strategy."""
+    windows = tables["windows"].where("t2 is null").drop("kind")
+    names = ("broker", "cause", "t1", "t2")
+    rows = frames.frame_of(windows.sparkSession, [(key, *(row[n] for n in names)) for key, row in new.items()], NEW)
+    same = (
+        (F.col("w.broker") == F.col("n.broker"))
+        & F.col("w.cause").eqNullSafe(F.col("n.cause"))
+        & F.col("w.t1").between(F.col("n.t1"), F.col("n.t2"))
+    )
+    users = with_kind(windows, system_topics(tables["members"])).where("kind = 'user'")
+    topics = users.alias("w").join(F.broadcast(rows).alias("n"), same).select("key", "topic").distinct()
+    view = F.sort_array(F.collect_list(F.struct("broker", "r", "w", "p"))).alias("view")
+    compared = any_of([(F.col("ns") == ns) & (F.col("boot") == boot) for ns, boot in sorted(now.compared())])
+    views = (
+        tables["routes"]
+        .where(compared)
+        .join(topics.select("topic").distinct(), "topic", "left_semi")
+        .groupBy("topic", "ns")
+        .agg(view)
+        .groupBy("topic")
+        .agg(F.sort_array(F.collect_list(F.struct("ns", "view"))).alias("views"))
+    )
+    times = {"t1": F.lit(now.before), "t2": F.lit(now.watermark)}
+    worst = (
+        impact(views.withColumns(times), GROUP_SIZES)
+        .groupBy("topic")
+        .agg(F.max("orphaned_max").alias("orphaned"), F.max("dup_max").alias("twice"))
+    )
+    sums = frames.each(F.sum, "orphaned", "twice")
+    return topics.join(worst, "topic", "inner").groupBy("key").agg(*sums)
 
 
 def _losses(events: DataFrame) -> list[Line]:

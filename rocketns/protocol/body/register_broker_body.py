@@ -1,7 +1,7 @@
 """What a broker registers: RegisterBrokerBody in all its forms, and how a repeated one is recognised.
 
-Brokers send JSON, of which the form without blanks and escapes is read by a compiled parser; or, compressed, blocks of
-the version, the topics and the filter servers. From 5.0 on a section of static topics follows them.
+Brokers send JSON, of which the form without escapes is read by a compiled parser; or, compressed, blocks of the
+version, the topics and the filter servers. From 5.0 on a section of static topics follows them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from isal import isal_zlib
 
-from rocketns._fast.codec import json_beans, register_body, registration_blocks
+from rocketns._fast.codec import json_beans, json_shape, register_body, registration_blocks
 from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
 from rocketns._fast.codec.register_body import KnownTopics
 from rocketns.errors import BodyDecodeError, NullRefused
@@ -42,6 +42,7 @@ from rocketns.protocol.names import check_keys, check_name, check_repeated
 DEFAULT_QUEUE_NUMS = 16  # TopicConfig.defaultReadQueueNums, defaultWriteQueueNums
 DEFAULT_PERM = PERM_READ | PERM_WRITE
 NO_VERSION = DataVersion(0, 0, 0)
+REGISTER_IN_PARTS = "let the broker send fewer topics at once (enableSplitRegistration=true, splitRegistrationSize)"
 INFLATED_AT_FIRST_BYTES = 64 * 1024
 BLOCK_LIMITS = BlockBounds()
 _ZLIB_MAGIC = b"\x78"
@@ -103,23 +104,21 @@ def decode_register_broker_body(
         return RegisterBrokerBody(TopicConfigWrapper(NO_VERSION), [])
     mappings = version >= V5_0_0
     try:
-        compressed = compressed or _is_deflated(body, version)
+        # 5.x brokers with compressedRegister=true deflate the body, and their flag is always false. No JSON begins as a
+        # zlib stream does. Java refuses such bodies, so these brokers can never register with it.
+        compressed = compressed or (mappings and body[:1] == _ZLIB_MAGIC)
         data = inflate(body, mappings) if compressed else body
         read = shortcut(data, compressed, mappings)
+        if read is None and not compressed:  # the parser takes no blanks
+            compact = json_shape.without_blanks(data)
+            read = None if compact is None else shortcut(compact, compressed, mappings)
         if read is not None:
             return read
         return decode_blocks(data, mappings, now_ms) if compressed else decode_plain(bytes(data), now_ms)
+    except fastjson.TooManyValues as error:
+        raise refusal(BodyDecodeError(f"{error.remark}: {REGISTER_IN_PARTS}")) from error
     except BodyDecodeError as error:
         raise refusal(error) from error
-
-
-def _is_deflated(body: Body, version: int) -> bool:
-    """Whether a body that is marked as plain is a zlib stream, whose first byte begins no JSON.
-
-    5.x brokers with compressedRegister=true send such bodies: they deflate the body, but their flag is always false.
-    Java refuses them, so these brokers can never register with it.
-    """
-    return version >= V5_0_0 and body[:1] == _ZLIB_MAGIC
 
 
 def refusal(error: BodyDecodeError) -> BodyDecodeError:
@@ -281,27 +280,17 @@ def check_registration(body: RegisterBrokerBody, repeated: Iterable[str | None],
     for server in body.filter_server_list or ():
         check_name(server, most, "a filter server")
     wrapper = body.topic_config_wrapper
-    if wrapper is not None:
-        mappings = wrapper.topic_queue_mapping_info_map or {}
-        _check_mappings(mappings, most)
-        check_repeated(repeated, _check_topics(wrapper, most) + len(mappings))
-
-
-def _check_topics(wrapper: TopicConfigWrapper, most: int) -> int:
-    """Returns how many there are."""
-    table = wrapper.topic_config_table
-    if table is None:
-        return 0
-    check_keys(table.queues, most, "a topic")
-    for name in table.renamed.values():
-        check_name(name, most, "a topic")
-    return table.topics
-
-
-def _check_mappings(mappings: dict[str, TopicQueueMappingInfo], most: int) -> None:
+    if wrapper is None:
+        return
+    mappings, table = wrapper.topic_queue_mapping_info_map or {}, wrapper.topic_config_table
     for topic, info in mappings.items():
         for text in (topic, info.topic, info.bname, info.scope):
             check_name(text, most, "a text of a static-topic mapping")
+    if table is not None:
+        check_keys(table.queues, most, "a topic")
+        for name in table.renamed.values():
+            check_name(name, most, "a topic")
+    check_repeated(repeated, len(mappings) + (0 if table is None else table.topics))
 
 
 @dataclass(slots=True, frozen=True)

@@ -147,6 +147,10 @@ class JsonSyntaxError(BodyDecodeError):
     """Text that fastjson2 refuses."""
 
 
+class TooManyValues(BodyDecodeError):
+    """JSON of more values than one body may have."""
+
+
 class InexactNumber(BodyDecodeError):
     """The text of a number is needed as it was written, and orjson does not keep it."""
 
@@ -205,7 +209,7 @@ def _take_values(data: bytes, allowance: Allowance) -> None:
     """Counts values before they become objects: an object takes time, and about 20 times the bytes of its text."""
     values = json_shape.count_values(data, allowance.values)
     if values > allowance.values:
-        raise JsonSyntaxError(f"more than {allowance.values} JSON values")
+        raise TooManyValues(f"more than {allowance.values} JSON values")
     allowance.values -= values
 
 

@@ -176,7 +176,8 @@ class Answering:
             self._answer(connection, request, from_product or reply)
             connection.flush()
 
-        self._product.ask(request, connection.host, answer)
+        seen = self._context.view_of(request, connection)
+        self._product.ask(request, connection.host, answer, None if seen is None else seen.show)
 
     def _answer(self, connection: Connection, request: RemotingCommand, reply: Reply) -> None:
         connection.end_request()

@@ -10,6 +10,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from rocketns.logtext import LogLimiter
 from rocketns.routeinfo.connection import Connection
 from rocketns.server.requests.inbox import Waiting
 from rocketns.server.requests.peek import request_code
@@ -24,7 +25,7 @@ BOUNDS_S = (
 # A registration of 10,000 topics takes 10 ms. While control is busy, requests of other peers wait.
 SLOW_NS = 100_000_000
 # A peer that makes control slow must not fill the log.
-LOG_INTERVAL_NS = 1_000_000_000
+LOG_EVERY_NS = 1_000_000_000
 
 
 class Histogram:
@@ -66,8 +67,7 @@ class SlowTurns:
         self._slowest = ""
         self._columns: dict[str, object] = {}
         self._requests = 0
-        self._logged_ns = -LOG_INTERVAL_NS
-        self._unlogged = 0
+        self._lines = LogLimiter(LOG_EVERY_NS)
 
     def note(self, connection: Connection, waiting: Waiting, took_ns: int) -> None:
         """A request was served. Only one that took the most so far, and longer than a whole slow turn may, is kept."""
@@ -87,11 +87,10 @@ class SlowTurns:
         if took_ns < SLOW_NS:
             return
         self.count += 1
-        if now_ns - self._logged_ns < LOG_INTERVAL_NS:
-            self._unlogged += 1
+        turns = self._lines.due(now_ns)
+        if turns is None:
             return
-        others = f" ({self._unlogged} more since the last such line)" if self._unlogged else ""
-        self._logged_ns, self._unlogged = now_ns, 0
+        others = f" ({turns - 1} more since the last such line)" if turns > 1 else ""
         log.warning(
             "control was busy for %d ms in one turn: %d requests, %s; %d ms for unregistrations%s",
             took_ns // 1_000_000, requests, slowest or "none of them long", after_ns // 1_000_000, others,

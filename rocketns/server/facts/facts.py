@@ -22,6 +22,7 @@ from rocketns.server.missing.asked import Asked
 from rocketns.server.publishing.delivery import Watcher
 from rocketns.server.reactors.reactor_transport import ReactorTransport
 from rocketns.server.tls.contexts import TlsContexts
+from rocketns.views.views import Views
 
 
 class JournalFacts(NamedTuple):
@@ -109,6 +110,22 @@ class Facts:
     def fleet(self) -> FleetState:
         """The differences to the name servers of `rocketns.peers`."""
         return self._fleet.state
+
+    @property
+    def views(self) -> Views:
+        """Those in force. Any thread."""
+        return self._core.context.views
+
+    @property
+    def lookups_of_views(self) -> dict[str, int]:
+        """Lookups that reactors answered since the start, by the view of the client. Any thread."""
+        return self._core.view_counts.totals(self.views)
+
+    @property
+    def bytes_of_views(self) -> dict[str, int]:
+        """Memory at the reactors, by view."""
+        sizes = self._core.publisher.slots.mapped_bytes()
+        return {view.name: size for view, size in zip(self.views, sizes, strict=False)}
 
     @property
     def is_draining(self) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rocketns.client.connection import OutgoingConnection
 from rocketns.client.name_server import NameServer
-from rocketns.client.own import others_and_own
 from rocketns.client.remoting_client import MakeConnection, RemotingClient
+from rocketns.client.resolving import others_and_own
 from rocketns.config import Configuration
 from rocketns.fleet.comparing import FactKind, Item
 from rocketns.fleet.state import OWN, Disagreement, FleetState, Member

@@ -11,8 +11,10 @@ from typing import Generic, TypeVar
 
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.errors import RocketnsError
+from rocketns.logtext import LogLimiter
 from rocketns.processor.client import route_reply
 from rocketns.protocol.body.decoding import decode_topic_route_data
+from rocketns.protocol.body.route import TopicRouteData
 from rocketns.protocol.codes import V5_5_0, RequestCode, ResponseCode, SerializeType
 from rocketns.protocol.command import RemotingCommand, Reply
 from rocketns.protocol.encoding import encode_request
@@ -27,9 +29,10 @@ SENT_MAX = 32
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 # Of the ext fields of a lookup, which wait with it. A larger lookup is answered as if there were no route.
 LOOKUP_CHARACTERS_MAX = 8 * 1024
-LOG_INTERVAL_S = 1.0  # peers choose how many lookups fail
+LOG_EVERY_S = 1.0  # peers choose how many lookups fail
 
 Answer = Callable[[Reply | None], None]
+Show = Callable[[TopicRouteData], None]
 
 Item = TypeVar("Item")
 
@@ -39,6 +42,7 @@ class _Lookup:
     topic: str
     command: RemotingCommand
     answer: Answer
+    show: Show | None
 
 
 class ProductEnvironment:
@@ -53,16 +57,18 @@ class ProductEnvironment:
         self._version = version
         self._waiting: HostQueue[_Lookup] = HostQueue(LOOKUPS_MAX)
         self._sent: set[asyncio.Task[None]] = set()
-        self._logged_s: float | None = None
-        self._unlogged = 0
+        self._lines = LogLimiter(LOG_EVERY_S)
 
-    def ask(self, command: RemotingCommand, host: str, answer: Answer) -> None:
-        """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later."""
+    def ask(self, command: RemotingCommand, host: str, answer: Answer, show: Show | None = None) -> None:
+        """Call ``answer`` with the route as a reply, or with None if it cannot be found. Mostly later.
+
+        ``show`` changes the addresses of the route to those that the asker gets.
+        """
         topic = command.ext("topic")
         if topic is None or not self._addresses or _is_too_large(command):
             answer(None)
             return
-        given_up = self._waiting.put(host, _Lookup(topic, command, answer))
+        given_up = self._waiting.put(host, _Lookup(topic, command, answer, show))
         if given_up is not None:
             given_up.answer(None)
         self._send()
@@ -81,38 +87,38 @@ class ProductEnvironment:
     async def _ask(self, lookup: _Lookup) -> None:
         found = None
         try:
-            found = await self._first_answer(lookup.topic, lookup.command)
+            found = await self._first_answer(lookup)
         except Exception:
             log.exception("the product environment's answer cannot be used")
         lookup.answer(found)
 
-    async def _first_answer(self, topic: str, command: RemotingCommand) -> Reply | None:
+    async def _first_answer(self, lookup: _Lookup) -> Reply | None:
         """The reply of the first name server that answers."""
         for addr in self._addresses:
             try:
-                return await self._ask_one(addr, topic, command)
+                return await self._ask_one(addr, lookup)
             except RocketnsError as error:
                 self._log_failure(error)
         return None
 
     def _log_failure(self, error: RocketnsError) -> None:
-        now_s = asyncio.get_running_loop().time()
-        if self._logged_s is not None and now_s - self._logged_s < LOG_INTERVAL_S:
-            self._unlogged += 1
-            return
-        others = f" ({self._unlogged} more failed since the last such line)" if self._unlogged else ""
-        self._logged_s, self._unlogged = now_s, 0
-        log.info("get route info by topic from product environment failed: %s%s", error, others)
+        failures = self._lines.due(asyncio.get_running_loop().time())
+        if failures is not None:
+            others = f" ({failures - 1} more failed since the last such line)" if failures > 1 else ""
+            log.info("get route info by topic from product environment failed: %s%s", error, others)
 
-    async def _ask_one(self, addr: str, topic: str, command: RemotingCommand) -> Reply | None:
-        fields: dict[str, str | None] = {"topic": topic, "acceptStandardJsonOnly": "true"}
+    async def _ask_one(self, addr: str, lookup: _Lookup) -> Reply | None:
+        fields: dict[str, str | None] = {"topic": lookup.topic, "acceptStandardJsonOnly": "true"}
         code = RequestCode.GET_ROUTEINFO_BY_TOPIC
         opaque, frame = encode_request(code, fields, self._serialize_type, version=self._version)
 
         def read(response: RemotingCommand) -> Reply | None:
             if response.code != ResponseCode.SUCCESS or response.body is None:
                 return None
-            return route_reply(command, decode_topic_route_data(response.body), standard=False)
+            route = decode_topic_route_data(response.body)
+            if lookup.show is not None:
+                lookup.show(route)
+            return route_reply(lookup.command, route, standard=False)
 
         return await self._client.invoke_reading(addr, opaque, frame, TIMEOUT_S, read, ANSWER_BYTES_MAX)
 

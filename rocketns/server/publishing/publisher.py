@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, assert_never
 
+from rocketns._fast.access.networks import Networks
 from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.protocol.body import bodies
@@ -11,6 +13,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.views.views import Views
 
 
 class _Shown(NamedTuple):
@@ -33,7 +36,14 @@ class Publisher:
         self.slots = RouteSlots(bodies.queue_data)
         self.digests = SlotDigests(self.slots)
         self._tables = tables
+        self._views = Views()
         self._shown: dict[str, _Shown] = {}
+
+    def use_views(self, views: Views) -> None:
+        """Show each client the addresses of its view, from the next lookup on. What can fail comes first."""
+        mapped = {name: views.fragments(self._tables.broker_addr_table[name]) for name in self._shown} if views else {}
+        self.slots.change_views(Networks(views.networks), views.of_listeners, len(views), mapped)
+        self._views = views
 
     def publish(self, events: list[e.Event]) -> None:
         """New groups are published before their topics, and removed groups after them. So no published route names a
@@ -104,7 +114,7 @@ class Publisher:
         if self._shown.get(broker_name) == shown:
             return
         default, standard = (bodies.broker_data(group, standard=mode) for mode in (False, True))
-        self.slots.put_broker(broker_name, default, standard, shown.handed_over)
+        self.slots.put_broker(broker_name, default, standard, shown.handed_over, self._views.fragments(group))
         self._shown[broker_name] = shown
 
     def _is_handed_over(self, group: BrokerData) -> bool:
@@ -118,6 +128,24 @@ class Publisher:
             and cluster is not None
             and any(BrokerAddrInfo(cluster, addr) in filters for addr in addrs.values())
         )
+
+
+class ViewCounts:
+    """Lookups by view. Reactors count by its number, which another file may change."""
+
+    def __init__(self, read: Callable[[], list[int]]) -> None:
+        self._read = read
+        self._since: tuple[dict[str, int], list[int]] = {}, read()  # totals by name, and the counts of that moment
+
+    def totals(self, views: Views) -> dict[str, int]:
+        """Since the start, by the name of the view. Any thread."""
+        before, base = self._since
+        counted = zip(views, self._read(), base, strict=False)
+        return {view.name: before.get(view.name, 0) + now - then for view, now, then in counted}
+
+    def renumber(self, former: Views) -> None:
+        """Control only. Other views are in force from now on; ``former`` were before."""
+        self._since = self.totals(former), self._read()
 
 
 class SlotDigests:

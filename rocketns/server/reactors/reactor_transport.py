@@ -16,6 +16,7 @@ from rocketns._fast.connections.messages import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.config import Configuration
+from rocketns.logtext import LogLimiter
 from rocketns.protocol.codes import LanguageCode
 from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
@@ -44,18 +45,15 @@ class RefusedProxies:
 
     def __init__(self) -> None:
         self.refused = 0
-        self._logged = 0
-        self._next_line_ms: int | None = None
+        self._lines = LogLimiter(PROXIES_LOGGED_EVERY_MS)
 
     def note(self, address: str, now_ms: int) -> None:
         """A header of the peer at ``address`` was refused."""
         self.refused += 1
-        if self._next_line_ms is not None and now_ms < self._next_line_ms:
-            return
-        log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
-                    "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load balancer, "
-                    "add its address", address, self.refused - self._logged)  # fmt: skip
-        self._logged, self._next_line_ms = self.refused, now_ms + PROXIES_LOGGED_EVERY_MS
+        if count := self._lines.due(now_ms):
+            log.warning("closed the connection of %s: it began with a PROXY header, and its address is not in "
+                        "rocketns.trustedProxies. Closed for that since the last such line: %d. If it is a load "
+                        "balancer, add its address", address, count)  # fmt: skip
 
 
 def _gone(packed: bytes) -> Peer:
@@ -93,7 +91,7 @@ class ReactorTransport:
             for number in range(reactors.count)
         ]
         self._threads.append(threading.Thread(target=self._shake_hands, name=HANDSHAKES, daemon=True))
-        self._listening: socket.socket | None = None
+        self._listening: tuple[socket.socket, ...] = ()
         self._goes_on = False
         self._allowance = IdleAllowance()
         self._rounds_wanted: list[int] = []
@@ -113,11 +111,14 @@ class ReactorTransport:
         """The open connections. Control only."""
         return self._connections.values()
 
-    def accept(self, listening: socket.socket) -> None:
-        """Accept all connections of a listening socket, which is this transport's from now on."""
+    def accept(self, *listening: socket.socket) -> None:
+        """Accept all connections of the listening sockets, which are this transport's from now on: the first is that of
+        listenPort, the others are numbered as listeners from 1.
+        """
         self._listening = listening
-        listening.setblocking(False)
-        self._reactors.listen(listening.fileno())
+        for one in listening:
+            one.setblocking(False)
+            self._reactors.listen(one.fileno())
         asyncio.get_running_loop().add_reader(self._reactors.fileno(), self._take)
         for thread in self._threads:
             thread.start()
@@ -134,7 +135,7 @@ class ReactorTransport:
 
     def _go_on(self) -> None:
         self._goes_on = False
-        if self._listening is not None:
+        if self._listening:
             self._take()
 
     def frame(self, number: int, frame: bytes | memoryview, is_beyond_rate: bool, epoch: int) -> None:
@@ -153,8 +154,8 @@ class ReactorTransport:
         if not connection.is_full:
             self._control.resume(connection)
 
-    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes]) -> None:
-        address, socket_host, certificate = peer
+    def opened(self, number: int, host: int, is_tls: bool, peer: tuple[str, str | None, bytes, int]) -> None:
+        address, socket_host, certificate, listener = peer
         self.opened_total += 1
         self.opened_with_tls += is_tls
         self.open_with_tls += is_tls
@@ -162,6 +163,7 @@ class ReactorTransport:
             self._reactors, number, host, address, self._high_water_bytes, self._clock.now().epoch_ms,
             None if self._trusts_announced else socket_host, is_tls=is_tls, is_announced=socket_host is not None,
         )  # fmt: skip
+        connection.listener = listener
         connection.peer_names = names_in(certificate) if certificate else ()
         log.info("NETTY SERVER PIPELINE: channelActive, the channel[%s]", address)
 
@@ -217,13 +219,14 @@ class ReactorTransport:
 
     def stop(self) -> None:
         """End every connection. Control receives nothing more."""
-        if self._listening is None:
+        if not self._listening:
             return
         asyncio.get_running_loop().remove_reader(self._reactors.fileno())
         self._reactors.stop()
         for thread in self._threads:
             thread.join()
-        self._listening.close()
-        self._listening = None
+        for one in self._listening:
+            one.close()
+        self._listening = ()
         log.info("route lookups: %d answered by reactors, %d handed over",
                  sum(self._reactors.lookups), self.lookups_handed_over)  # fmt: skip

@@ -7,14 +7,15 @@ class Traffic:
     """A part of each `rocketns.routeinfo.connection.Connection`. Control only."""
 
     __slots__ = (
-        "host", "in_flight", "is_announced", "is_known", "language", "peer_names", "received", "since_epoch_ms",
-        "standing", "version",
+        "host", "in_flight", "is_announced", "is_known", "language", "listener", "peer_names", "received",
+        "since_epoch_ms", "standing", "version",
     )  # fmt: skip
 
     def __init__(self, since_epoch_ms: int, host: str, *, is_announced: bool = False) -> None:
         """``host``: whose bytes, turns and rates the connection's are."""
         self.host = host
         self.is_announced = is_announced
+        self.listener = 0
         self.since_epoch_ms = since_epoch_ms
         self.in_flight = 0
         self.is_known = False

@@ -8,6 +8,7 @@ from pathlib import Path
 from rocketns.access.policy import Policy
 from rocketns.access.policy_file import FILE_BYTES_MAX, read_policy
 from rocketns.access.policy_values import PolicyError
+from rocketns.extras import install_command
 from rocketns.files import read_text
 from rocketns.tools.access.explanation import explained
 from rocketns.tools.access.notices import summary
@@ -23,8 +24,6 @@ from rocketns.tools.output import (
     print_report,
     print_text,
 )
-
-NO_LIBRARY = "tomli_w is needed to write TOML: pip install 'rocketns[tools]'"
 
 
 def run(options: Namespace) -> int:
@@ -83,7 +82,7 @@ def suggest(options: Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "tomli_w":
             raise
-        complain(f"rocketns access suggest: {NO_LIBRARY}")
+        complain(f"rocketns access suggest: tomli_w is needed to write TOML: {install_command('tools')}")
         return EXIT_UNREADABLE
     since_us = 0 if options.since is None else int(options.since.timestamp() * 1_000_000)
     journals, sightings = Journals(options.journal, since_us), Sightings(options.networks)

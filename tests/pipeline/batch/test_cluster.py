@@ -31,7 +31,7 @@ from tests.pipeline.synthetic.audited import compared, result_tables
 from tests.pipeline.synthetic.truth import compare
 from tests.pipeline.synthetic.verdicts import FaultOutcome
 from tests.pipeline.tables import rounded, tables_in
-from tests.support.spark import FEWER_PROCESSES, LESS_PLANNING
+from tests.support.spark import FEWER_PROCESSES
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("java"), pytest.mark.timeout(3_000)]
 
@@ -120,7 +120,7 @@ def _start(folder: Path, name: str, main: str, *words: str) -> Process:
 
 OTHER_VERSION = "1 file of version 2 of the journal was not read: this audit reads version 1."
 # Small plans of small tables: planning them twice and compiling them takes longer than running them.
-QUICK = SMALL_BATCHES | SHORT_SETTINGS | LESS_PLANNING | {"spark.sql.shuffle.partitions": "2"}
+QUICK = SMALL_BATCHES | SHORT_SETTINGS | {"spark.sql.shuffle.partitions": "2"}
 SETTINGS = QUICK | {
     "spark.driver.memory": "768m",
     "spark.executor.memory": "640m",

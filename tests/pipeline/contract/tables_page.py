@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "tables.md"
 INTRODUCTION = """# Tables and files of the audit
 
 Made from the code by `python -m tests.pipeline.contract.tables_page`; a test compares.
-[audit.md](audit.md) explains the results.
+[audit-reference.md](audit-reference.md) explains the results.
 
 Times are UTC, epoch microseconds (`bigint`), unless a name ends in `_ms` or `_s`. Intervals include their beginning and
 exclude their end. Any column may be null.

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.journal.reading.clockbounds import bounded_days
-from rocketns.journal.reading.clockdays import Clocks, chained
-from rocketns.journal.reading.clocks import estimates as plain_estimates
+from rocketns.pipeline.clocks.bounds import bounded_days
+from rocketns.pipeline.clocks.days import Clocks, chained
+from rocketns.pipeline.clocks.estimates import estimates
 from rocketns.pipeline.contract.schema import EVENTS
-from rocketns.pipeline.jobs.clocks import clock_days, corrected, estimates
+from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from tests.pipeline.frames import cut, rows
 from tests.pipeline.journals import (
     DAY_START,
@@ -151,7 +151,7 @@ GIVEN: dict[str, tuple[Callable[[], Journals], dict[str, Clock]]] = {
 def days_of(journals: Journals, within: int | None = None) -> list[tuple[Any, ...]]:
     """CLOCK_DAYS by the plain reader. ``within``: --clocks, us."""
     told = told_of(journals, "T")
-    days = bounded_days(chained(plain_estimates(told.days, told.shown(), told.heard), Clocks()).days, within)
+    days = bounded_days(chained(estimates(told.days, told.shown(), told.heard), Clocks()).days, within)
     return sorted((tuple(day) for day in days), key=repr)
 
 
@@ -179,9 +179,8 @@ def test_the_jobs_find_the_clocks_of_the_plain_reader_and_correct_times_by_them(
         for ns, records in moved(journals(), day).items():
             together.setdefault(ns, []).extend(records)
     events = cut(events_frame(spark, together))
-    made = estimates(events, cut)
     for within in (SECOND, None):
-        days = cut(clock_days(made, clocks_within_us=within))
+        days = clock_days(events, within, cut)
         assert rows(days) == days_of(together, within)
 
     shifted = cut(corrected(events, days))

@@ -58,7 +58,7 @@ def test_every_fault_is_told_with_its_place_and_size(spark: SparkSession) -> Non
         {"ns": "empty", "segment": "0-000002", "corrupt": 1},
     ])  # fmt: skip
     events, observation = cut(events_frame(spark, journals)), Observation(0, END * SECOND)
-    found = quality(events, files, state.base(events, observation, keep=cut), observation)
+    found = quality(events, files, state.base(events, observation), observation)
     assert found.schema.simpleString() == QUALITY.simpleString()
     assert [(*r[:3], r[3] and r[3] // SECOND, r[4] and r[4] // SECOND, r[5]) for r in rows(found)] == [
         ("corrupt", "empty", 0, None, None, 1),

@@ -75,10 +75,10 @@ def test_state(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     start, end = observed(journals)
     seen = Observation(start + (end - start) // 5, end)
     events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
-    base = state.base(events, seen, keep=cut)
+    base = state.base(events, seen)
     members, topics = state.broker_intervals(events, base, seen), cut(state.topic_intervals(events, base, seen))
     for found, schema, twin in (
-        (state.ns_uptime(base), NS_UPTIME, "uptime"), (members, BROKER_INTERVALS, "broker_intervals"),
+        (base.uptime, NS_UPTIME, "uptime"), (members, BROKER_INTERVALS, "broker_intervals"),
         (topics, TOPIC_INTERVALS, "topic_intervals"),
     ):  # fmt: skip
         assert found.schema.simpleString() == schema.simpleString()
@@ -100,7 +100,7 @@ def test_windows_segments_and_incidents(spark: SparkSession, seed: int) -> None:
     chance, journals = random.Random(seed), harmed(random_journals(seed, seconds=2 * 3600), seed)
     seen = Observation(*observed(journals))
     events, db = cut(events_frame(spark, journals)), duck_of(journals, seen)
-    base = state.base(events, seen, keep=cut)
+    base = state.base(events, seen)
     members = cut(state.broker_intervals(events, base, seen))
     topics = cut(state.topic_intervals(events, base, seen))
     doubts = cut(topic_doubts(events, base, topics, seen))

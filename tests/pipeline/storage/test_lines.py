@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.lines import records_of
+from rocketns.journal.lines import records_of
 from rocketns.journal.record import COLUMNS
 from rocketns.pipeline.contract.schema import EVENTS, RECORD
 from rocketns.pipeline.storage.events.arrow import FILE_ROWS_MAX, rows_of

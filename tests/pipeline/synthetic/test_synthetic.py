@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from rocketns.journal.record import DOWN_CAUSES, KINDS, TDEL_CAUSES, TPUT_CAUSES
+from rocketns.journal.record import KINDS
+from tests.journal.replay import CAUSES
 from tests.pipeline.journals import utc_date
 from tests.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet
 
@@ -53,12 +54,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Journals:
 
 
 def test_each_record_has_the_columns_of_its_kind_and_causes_that_the_contract_knows(small: Journals) -> None:
-    causes = {"down": DOWN_CAUSES, "tput": TPUT_CAUSES, "tdel": TDEL_CAUSES}
     for records in small.records.values():
         for record in records:
             assert HEAD <= record.keys() <= HEAD | set(KINDS[record["ev"]].columns)
-            if record["ev"] in causes:
-                assert record["cause"] in causes[record["ev"]]
+            if record["ev"] in CAUSES:
+                assert record["cause"] in CAUSES[record["ev"]]
 
 
 def test_files_begin_with_open_and_boots_with_start_and_a_snapshot(small: Journals) -> None:

@@ -1,8 +1,9 @@
 // Brokers: a cell for each with its heartbeats as they come, and a table of those in trouble, or of a chosen state.
 
-import {N_, _, age, byId, count, make, plural, row, setText} from "./dom.js";
+import {
+  N_, _, age, byId, count, linked, make, makePager, makeSortable, member, plural, roleOf, row, seen, setText, whole,
+} from "./dom.js";
 import {read} from "./asking.js";
-import {whyDoubted, whyGone} from "./changes.js";
 
 const READ_AT_ONCE = 500;
 const BROKERS_MAX = 3000;
@@ -15,7 +16,6 @@ let cells = new Map();
 let lost = [];
 let wiped = new Set();
 let masterless = new Set();
-let total = 0;
 let skewMs = 0; // of the server's clock against the browser's
 
 const key = (broker) => `${broker.broker}\n${broker.id}`;
@@ -38,6 +38,7 @@ function stateOf(broker) {
 
 export async function readBrokers() {
   const found = [];
+  let total = 0;
   do {
     const page = await read("brokers", {limit: READ_AT_ONCE, offset: found.length});
     found.push(...page.items);
@@ -53,7 +54,6 @@ export async function readBrokers() {
   const withMaster = new Set(found.filter((broker) => broker.id === 0).map((broker) => broker.broker));
   masterless = new Set(found.map((broker) => broker.broker).filter((name) => !withMaster.has(name)));
   if (found.length < total) masterless = new Set(); // the master may be among those that were not read
-  makeCells();
   showBrokers();
 }
 
@@ -63,8 +63,14 @@ export function onTroubles(status) {
   wiped = new Set(status.wiped);
 }
 
+// By name and id. A lost broker keeps its cell.
 function makeCells() {
-  cells = new Map([...brokers].slice(0, CELLS_MAX).map(([name]) => [name, make("i", "cell")]));
+  const members = new Map([...lost, ...brokers.values()].map((broker) => [key(broker), broker]));
+  const names = [...members].sort(([, one], [, other]) => compared(one.broker, other.broker) || one.id - other.id)
+    .map(([name]) => name).slice(0, CELLS_MAX);
+  if (names.join() === [...cells.keys()].join()) return;
+  cells = new Map(names.map((name) => [name, cells.get(name) ?? make("i", "cell")]));
+  for (const [name, cell] of cells) cell.title = member(members.get(name).broker, members.get(name).id);
   byId("cells").replaceChildren(...cells.values());
 }
 
@@ -86,17 +92,19 @@ function flash(cell) {
 }
 
 export function showBrokers() {
-  const all = [...lost, ...brokers.values()].map((broker) => [stateOf(broker), broker]);
+  makeCells();
+  const isLost = new Set(lost.map(key));
+  all = [...lost, ...[...brokers.values()].filter((broker) => !isLost.has(key(broker)))].map((broker) => [stateOf(broker), broker]);
   for (const [state, broker] of all) {
     const cell = cells.get(key(broker));
-    if (cell && broker.state !== "lost" && cell.dataset.state !== state) {
-      cell.dataset.state = state;
-      cell.className = `cell ${state}`;
-    }
+    if (!cell || cell.dataset.state === state) continue;
+    cell.dataset.state = state;
+    cell.className = `cell ${state}`;
   }
-  byId("cells-text").hidden = total <= cells.size;
+  const more = all.length - cells.size;
+  byId("cells-text").hidden = more <= 0;
   byId("cells-text").textContent = _("The first %(n)s have a cell.", {n: count(cells.size)});
-  showTable(all);
+  showTable();
 }
 
 const ROWS = innerWidth < 600 ? 10 : 25;
@@ -115,12 +123,13 @@ const ORDER = Object.keys(STATES);
 let all = [];
 let chosen = ""; // the state whose button is pressed; empty: all that are in trouble
 let at = 0;
+let pager = null;
+const order = {column: "state", down: false};
 
-function showTable(brokers) {
-  all = brokers;
+function showTable() {
   const numbers = new Map(ORDER.map((state) => [state, 0]));
   for (const [state] of all) numbers.set(state, numbers.get(state) + 1);
-  if (chosen && !numbers.get(chosen)) chosen = "";
+  if (chosen && brokers.size && !numbers.get(chosen)) chosen = ""; // a link may choose before they are read
   showButtons(numbers);
   showRows();
 }
@@ -139,9 +148,28 @@ function showButtons(numbers) {
 function made(state, id) {
   const button = make("button", `chip ${state}`, make("span", "", _(STATES[state])), " ", make("b"));
   Object.assign(button, {id, type: "button"});
-  button.addEventListener("click", () => { chosen = chosen === state ? "" : state; at = 0; showTable(all); });
+  button.addEventListener("click", () => choose(chosen === state ? "" : state));
   byId("states").append(button);
   return button;
+}
+
+function choose(state) {
+  [chosen, at] = [state, 0];
+  byId("brokers-find").value = "";
+  showTable();
+}
+
+export function showState(state) {
+  if (!Object.hasOwn(STATES, state)) return;
+  choose(state);
+  seen(byId("of-brokers"));
+}
+
+export function showBroker(name) {
+  choose("");
+  byId("brokers-find").value = name;
+  showTable();
+  seen(byId("of-brokers"));
 }
 
 function matching() {
@@ -153,39 +181,47 @@ function matching() {
   return troubled.length ? troubled : all;
 }
 
-// By trouble, then by the share of the time-out that is used up.
-const urgency = (broker) => broker.timeoutMs ? silentMs(broker) / broker.timeoutMs : 0;
+const compared = (one, other) => one < other ? -1 : one > other ? 1 : 0;
+
+// What a column is ordered by. Brokers with the same stand by name.
+const KEYS = {
+  broker: () => "",
+  state: (state) => ORDER.indexOf(state),
+  heard: (_state, broker) => silentMs(broker) ?? Infinity,
+  address: (_state, broker) => broker.address ?? "",
+  cluster: (_state, broker) => `${broker.cluster ?? ""}/${broker.zone ?? ""}`,
+  version: (_state, broker) => broker.version ?? 0,
+};
 
 function showRows() {
-  const found = matching().map(([state, broker]) => [ORDER.indexOf(state), -urgency(broker), broker])
-    .sort((one, other) => one[0] - other[0] || one[1] - other[1]).map(([, , broker]) => broker);
+  const by = KEYS[order.column];
+  const found = matching().map(([state, broker]) => [by(state, broker), broker]).sort(([one, first], [other, second]) => {
+    const found = compared(one, other) || compared(first.broker, second.broker) || first.id - second.id;
+    return order.down ? -found : found;
+  });
   at = Math.max(0, Math.min(at, Math.floor((found.length - 1) / ROWS) * ROWS));
   const shown = found.slice(at, at + ROWS);
-  byId("brokers").replaceChildren(...shown.map(brokerRow));
-  const total = plural("%(n)s broker", "%(n)s brokers", found.length);
-  setText(byId("brokers-count"), found.length > ROWS
-    ? _("%(first)s to %(last)s of %(total)s", {first: count(at + 1), last: count(at + shown.length), total}) : total);
-  byId("brokers-back").disabled = at === 0;
-  byId("brokers-on").disabled = at + ROWS >= found.length;
-  byId("brokers-pager").hidden = found.length <= ROWS;
+  byId("brokers").replaceChildren(...shown.map(([, broker]) => brokerRow(broker)));
+  pager(at, shown.length, found.length, plural("%(n)s broker", "%(n)s brokers", found.length));
 }
 
 function brokerRow(broker) {
   const state = stateOf(broker);
-  const role = broker.id === 0 ? _("master") : _("slave %(id)s", {id: broker.id});
+  const topics = broker.state !== "lost" && broker.id === 0 ? [" · ", linked("topicsOf", broker.broker, _("topics"))] : [];
+  const place = [broker.address, broker.cluster, broker.zone].filter(Boolean).flatMap((one) => [whole(one), " "]);
   return row(
-    make("td", "name", broker.broker, " ", make("span", "quiet", role)),
+    make("td", "name", whole(broker.broker), make("div", "quiet", roleOf(broker.id), ...topics), make("div", "second quiet", ...place)),
     stateCell(broker, state),
     heardCell(broker),
-    make("td", "address", broker.address ?? "–"),
-    make("td", "cluster", broker.cluster ?? "–", broker.zone ? ` / ${broker.zone}` : ""),
-    make("td", "", broker.versionName ?? "–"),
+    make("td", "wide", whole(broker.address ?? "–")),
+    make("td", "wide", whole(broker.cluster ?? "–"), broker.zone ? ` / ${broker.zone}` : ""),
+    make("td", "wide", broker.versionName ?? "–"),
   );
 }
 
 function stateCell(broker, state) {
-  const why = state === "lost" ? whyGone(broker.cause) : broker.unconfirmed ? whyDoubted(broker.unconfirmed) : "";
-  return make("td", `state ${state}`, _(STATES[state]), why ? make("div", "why", why) : "");
+  const why = broker.why && broker.state === state ? make("div", "why", _(broker.why)) : "";
+  return make("td", `state ${state}`, _(STATES[state]), why);
 }
 
 function heardCell(broker) {
@@ -193,8 +229,8 @@ function heardCell(broker) {
   if (broker.state === "lost") return make("td", "", _("lost %(age)s ago", {age: age(silent)}));
   if (silent === null) return make("td", "", _("never heard"));
   if (!broker.timeoutMs) return make("td", "", _("%(age)s ago", {age: age(silent)}));
-  return make("td", "", _("%(age)s ago, time-out %(limit)s", {age: age(silent), limit: age(broker.timeoutMs)}),
-    bar(silent, broker));
+  return make("td", "", whole(_("%(age)s ago", {age: age(silent)})), bar(silent, broker),
+    make("div", "quiet", _("time-out %(limit)s", {limit: age(broker.timeoutMs)})));
 }
 
 function bar(silent, broker) {
@@ -206,6 +242,6 @@ function bar(silent, broker) {
 
 export function startTable() {
   byId("brokers-find").addEventListener("input", () => { at = 0; showRows(); });
-  byId("brokers-back").addEventListener("click", () => { at -= ROWS; showRows(); });
-  byId("brokers-on").addEventListener("click", () => { at += ROWS; showRows(); });
+  pager = makePager("brokers", ROWS, (first) => { at = first; showRows(); });
+  makeSortable(byId("brokers-table"), order, () => { at = 0; showRows(); });
 }

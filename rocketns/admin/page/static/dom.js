@@ -37,6 +37,71 @@ export function setText(element, text) {
 // The cells of a table's row.
 export const row = (...cells) => make("tr", "", ...cells);
 
+const WHOLE_CHARACTERS = 48;
+
+// A name that no line breaks in, unless it is longer than a line may be.
+export const whole = (text, tag = "span") => make(tag, text.length > WHOLE_CHARACTERS ? "long" : "whole", text);
+
+// A link to what `showLinked` in main.js shows: #topic=orders.
+export function linked(kind, name, text = name) {
+  const link = whole(text, "a");
+  link.href = `#${kind}=${encodeURIComponent(name)}`;
+  return link;
+}
+
+// Bring an element to the screen, and the keyboard to it.
+export function seen(element, block = "start") {
+  if (!element || element.hidden) return;
+  if (!element.hasAttribute("tabindex")) element.tabIndex = -1;
+  element.scrollIntoView({block});
+  element.focus({preventScroll: true});
+}
+
+// Of a member of a broker group.
+export const roleOf = (id) => id === 0 ? _("master") : _("slave %(id)s", {id});
+
+// "broker-a (master)"
+export const member = (broker, id) => _("%(broker)s (%(role)s)", {broker, role: roleOf(id)});
+
+// The heads with `data-sort` become buttons. `order` is {column, down}; `show` is called when another one was chosen.
+export function makeSortable(table, order, show) {
+  const heads = [...table.querySelectorAll("th[data-sort]")];
+  const mark = () => {
+    for (const head of heads) {
+      if (head.dataset.sort === order.column) head.setAttribute("aria-sort", order.down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+  };
+  for (const head of heads) {
+    const button = make("button", "sort", ...head.childNodes);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      Object.assign(order, {column: head.dataset.sort, down: head.dataset.sort === order.column && !order.down});
+      mark();
+      show();
+    });
+    head.replaceChildren(button);
+  }
+  mark();
+}
+
+// Previous and Next, by the elements with these ids. `turn` gets the number of the first row. Returns what says which
+// rows of how many are shown.
+export function makePager(id, size, turn) {
+  let at = 0;
+  const [back, next] = [byId(`${id}-back`), byId(`${id}-next`)];
+  back.addEventListener("click", () => turn(at - size));
+  next.addEventListener("click", () => turn(at + size));
+  return (first, shown, number, total) => {
+    at = first;
+    setText(byId(`${id}-count`), number > size
+      ? _("%(first)s to %(last)s of %(total)s", {first: count(first + 1), last: count(first + shown), total}) : total);
+    back.disabled = first === 0;
+    next.disabled = first + size >= number;
+    byId(`${id}-pager`).hidden = number <= size;
+  };
+}
+
 const language = document.documentElement.lang;
 
 const messages = language === "en" ? {} : await catalogue();
@@ -57,6 +122,14 @@ const fill = (message, values) => message.replace(/%\((\w+)\)s/g, (_, name) => v
 export const N_ = (message) => message;
 
 export const _ = (message, values = {}) => fill(messages[message] ?? message, values);
+
+// The children of an element: the message with elements in it, so that no line breaks in a name.
+export const phrase = (message, values) => (messages[message] ?? message).split(/%\((\w+)\)s/)
+  .flatMap((part, place) => place % 2 ? values[part] : part);
+
+// A sentence of the server: a text, or a message with values, which are such sentences.
+export const say = (said) => typeof said === "string" ? said
+  : _(said.message, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, say(value)])));
 
 // The form for a number, which is %(n)s in it. English has two, and is its own key.
 export function plural(one, many, n, values = {}) {
@@ -93,5 +166,8 @@ export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export const joined = (names) => names.join(_(", "));
 
-export const listed = (names, more) => more > 0
-  ? _("%(names)s and %(n)s more", {names: joined(names), n: count(more)}) : joined(names);
+// Names as elements: "a, b and 3 more".
+export function listedWhole(names, more) {
+  const list = names.flatMap((name, place) => place ? [_(", "), whole(name)] : [whole(name)]);
+  return more > 0 ? phrase("%(names)s and %(n)s more", {names: list, n: count(more)}) : list;
+}

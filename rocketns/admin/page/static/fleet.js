@@ -1,6 +1,6 @@
 // The name servers of the fleet, and what they disagree about.
 
-import {N_, _, byId, count, joined, make, plural, row} from "./dom.js";
+import {N_, _, byId, count, joined, make, plural, roleOf, row, whole} from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
 import {following} from "./verdict.js";
@@ -64,7 +64,7 @@ function says(one, side) {
 }
 
 function ofBroker(one, side) {
-  const addresses = joined(Object.entries(side.addresses).map(([id, address]) => `${id}: ${address}`));
+  const addresses = joined(Object.entries(side.addresses).map(([id, address]) => _("%(role)s at %(address)s", {role: roleOf(Number(id)), address})));
   return addresses && one.parts.includes("cluster") && side.cluster !== null
     ? _("%(addresses)s in cluster %(cluster)s", {addresses, cluster: side.cluster}) : addresses || one.says[side.members[0]];
 }
@@ -137,15 +137,15 @@ function show(found) {
   if (more > 0) byId("differ").append(make("li", "", make("span"), _("%(n)s more are in the API.", {n: count(more)})));
 }
 
-const number = (value) => make("td", "number", value === null ? "–" : count(value));
+const number = (value, more = "") => make("td", `number ${more}`, value === null ? "–" : count(value));
 
 function server(one) {
   const differs = one.differingBrokers + one.differingTopics;
   const state = one.error ? make("td", "state gone", _("cannot be read"), " ", make("code", "", one.error))
     : make("td", differs ? "state late" : "state live", differs ? _("says otherwise") : _("the same"));
-  return row(make("td", "name", memberName(one.address)), state, number(one.brokerGroups), number(one.topics),
-    number(one.differingBrokers), number(one.error ? null : one.differingTopics - one.followingTopics),
-    number(one.error ? null : one.followingTopics));
+  return row(make("td", "name", whole(memberName(one.address))), state, number(one.brokerGroups, "wide"), number(one.topics, "wide"),
+    number(one.error ? null : one.differingBrokers), number(one.error ? null : one.differingTopics - one.followingTopics),
+    number(one.error ? null : one.followingTopics, "wide"));
 }
 
 function disagreement({title, sides, one, alike}, open) {

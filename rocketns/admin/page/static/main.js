@@ -1,18 +1,19 @@
 // Connects the parts of the page with the stream of the name server.
 
-import {_, byId, clock, setText, translatePage, zone} from "./dom.js";
+import {_, byId, clock, seen, setText, translatePage, zone} from "./dom.js";
 import {asksForToken, follow, read} from "./asking.js";
-import {onBeats, onTroubles, readBrokers, setClock, showBrokers, startTable} from "./brokers.js";
+import {onBeats, onTroubles, readBrokers, setClock, showBroker, showBrokers, showState, startTable} from "./brokers.js";
 import {onChanges, readChanges} from "./changes.js";
 import {readFleet} from "./fleet.js";
-import {readMissing, startTopics} from "./topics.js";
-import {showFigures, showVerdict} from "./verdict.js";
+import {readMissing, showRoute, showTopicsOf, startTopics} from "./topics.js";
+import {readHistory, showFigures, showVerdict} from "./verdict.js";
 
 const REDRAW_MS = 1000;
 const LOST_MS = 5000;
 const REREAD_MS = 500;
 const RETRY_MS = 2000;
 const FLEET_MS = 3000;
+const HISTORY_MS = 30000;
 
 let heardMs = Date.now();
 let rereading = 0;
@@ -65,10 +66,35 @@ function takeChanges(changes) {
   if (changes.some((change) => OF_BROKERS.has(change.event))) reread();
 }
 
+// What the part of the address after # names: #topic=orders, #topicsOf=broker-a, #broker=broker-a, #state=late, or a
+// section of the page.
+const LINKED = {topic: showRoute, topicsOf: showTopicsOf, broker: showBroker, state: showState, section: (id) => seen(byId(id))};
+
+function showLinked() {
+  const [kind, ...rest] = location.hash.slice(1).split("=");
+  if (Object.hasOwn(LINKED, kind)) LINKED[kind](decoded(rest.join("=")));
+}
+
+// A link that somebody typed may have a % that encodes nothing: then it is a part of the name.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function start() {
   startTable();
   startTopics();
+  addEventListener("hashchange", showLinked);
+  // The same link once more: somebody has scrolled or filtered since then.
+  addEventListener("click", (event) => { if (event.target.closest?.("a")?.hash === location.hash) showLinked(); });
+  showLinked();
   reread();
+  const history = () => { if (!document.hidden) readHistory().catch(() => undefined); };
+  history();
+  setInterval(history, HISTORY_MS);
   follow("/api/v1/stream", {status: onStatus, beats: onBeats, changes: takeChanges, gap: reread}, reread);
   const fleet = () => {
     if (document.hidden || status === null) return;

@@ -1,31 +1,38 @@
 // Topics: found by a part of their names, and those that are asked for and not there.
 
-import {N_, _, byId, count, isolated, joined, make, plural, row, setText} from "./dom.js";
+import {
+  N_, _, byId, count, isolated, linked, make, makePager, makeSortable, plural, roleOf, row, seen, setText, whole,
+} from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
 
-const SHOWN = 8;
+const ROWS = innerWidth < 600 ? 8 : 15;
 const ALLOWED = [N_("neither read nor write"), N_("read only"), N_("write only"), N_("read and write")];
 const WAIT_MS = 150;
 
 let timer = 0;
 let asking = null;
 let chosen = "";
+let broker = ""; // whose topics are listed; empty: all
+let at = 0;
+let pager = null;
+const order = {column: "topic", down: false};
 
 export function startTopics() {
   const find = byId("find");
-  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(search, WAIT_MS); });
+  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => search(0), WAIT_MS); });
   find.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") move(event, buttons()[0]);
-    if (event.key === "Enter") buttons()[0]?.click();
+    if (event.key === "ArrowDown") move(event, links()[0]);
+    if (event.key === "Enter") links()[0]?.click();
   });
-  byId("topics").addEventListener("keydown", onKey);
-  addEventListener("hashchange", openLinked);
-  openLinked();
-  search();
+  byId("of-topics").addEventListener("keydown", onKey);
+  byId("topics-all").addEventListener("click", () => { location.hash = "topicsOf="; });
+  pager = makePager("topics", ROWS, search);
+  makeSortable(byId("topics-table"), order, () => search(0));
+  search(0);
 }
 
-const buttons = () => [...byId("topics").querySelectorAll("button")];
+const links = () => [...byId("topics").querySelectorAll("a")];
 
 function move(event, target) {
   if (!target) return;
@@ -34,46 +41,49 @@ function move(event, target) {
 }
 
 function onKey(event) {
-  const all = buttons();
+  const all = links();
   const place = all.indexOf(document.activeElement);
-  if (event.key === "ArrowDown") move(event, all[place + 1]);
-  if (event.key === "ArrowUp") move(event, place > 0 ? all[place - 1] : byId("find"));
+  if (event.key === "ArrowDown" && place >= 0) move(event, all[place + 1]);
+  if (event.key === "ArrowUp" && place >= 0) move(event, place > 0 ? all[place - 1] : byId("find"));
   if (event.key === "Escape") move(event, byId("find"));
 }
 
-async function search() {
+async function search(first) {
+  at = Math.max(0, first);
   asking?.abort();
   asking = new AbortController();
   try {
     const q = byId("find").value.trim();
-    const page = await read("topics", {limit: SHOWN, ...(q ? {q: q.slice(0, 512)} : {})}, asking.signal);
-    byId("topics").replaceChildren(...page.items.map(topicItem));
-    const total = plural("%(n)s topic", "%(n)s topics", page.total);
-    const shown = count(page.items.length);
-    setText(byId("topics-count"), page.total > page.items.length ? _("%(total)s, the first %(shown)s are shown", {total, shown})
-      : total);
+    const wanted = {limit: ROWS, offset: at, sort: `${order.down ? "-" : ""}${order.column}`, ...(q ? {q: q.slice(0, 512)} : {}),
+      ...(broker ? {broker} : {})};
+    const page = await read("topics", wanted, asking.signal);
+    byId("topics").replaceChildren(...page.items.map(topicRow));
+    pager(at, page.items.length, page.total, plural("%(n)s topic", "%(n)s topics", page.total));
   } catch (error) {
     if (error.name !== "AbortError") setText(byId("topics-count"), _("the name server does not answer"));
   }
 }
 
-function topicItem(topic) {
-  const facts = joined([
-    plural("%(n)s group", "%(n)s groups", topic.brokers), plural("%(n)s queue", "%(n)s queues", topic.writeQueues),
-    ...(topic.notWritable ? [_("%(n)s not writable", {n: count(topic.notWritable)})] : []),
-  ]);
-  const button = make("button", "", make("span", "", topic.topic), make("span", "quiet", facts));
-  button.type = "button";
-  button.setAttribute("aria-current", String(topic.topic === chosen));
-  button.dataset.topic = topic.topic;
-  button.addEventListener("click", () => { location.hash = `topic=${encodeURIComponent(topic.topic)}`; });
-  return make("li", "", button);
+function topicRow(topic) {
+  const link = linked("topic", topic.topic);
+  if (topic.topic === chosen) link.setAttribute("aria-current", "true");
+  link.dataset.topic = topic.topic;
+  const closed = topic.notWritable ? make("div", "state wiped", _("%(n)s not writable", {n: count(topic.notWritable)})) : "";
+  return row(make("td", "name", link, closed), make("td", "number", count(topic.brokers)), make("td", "number", count(topic.writeQueues)));
 }
 
-async function openLinked() {
-  if (!location.hash.startsWith("#topic=")) return;
-  chosen = decoded(location.hash.slice("#topic=".length));
-  for (const button of buttons()) button.setAttribute("aria-current", String(button.dataset.topic === chosen));
+export function showTopicsOf(name) {
+  broker = name;
+  byId("find").value = "";
+  byId("topics-of").hidden = !broker;
+  setText(byId("topics-of-text"), _("Topics of broker %(broker)s", {broker: isolated(broker)}));
+  search(0);
+  seen(byId("of-topics"));
+}
+
+export async function showRoute(topic) {
+  chosen = topic;
+  for (const link of links()) link.toggleAttribute("aria-current", link.dataset.topic === chosen);
   const place = byId("route");
   try {
     const route = await read("route", {topic: chosen});
@@ -81,20 +91,13 @@ async function openLinked() {
   } catch {
     place.replaceChildren(make("p", "critical-text", _("The route of %(topic)s cannot be read.", {topic: chosen})));
   }
-}
-
-// A link that somebody typed may have a % that encodes nothing: then it is a part of the name.
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  place.hidden = false;
+  seen(place, "nearest");
 }
 
 const ROUTE_ROWS = 50;
 const HEADS = [
-  [N_("Group"), ""], [N_("Addresses"), ""], [N_("Read"), "number"], [N_("Write"), "number"], [N_("Permission"), ""],
+  [N_("Broker"), ""], [N_("Addresses"), ""], [N_("Read"), "number"], [N_("Write"), "number"], [N_("Permission"), ""],
 ];
 
 function routeOf(route) {
@@ -119,11 +122,12 @@ function routeOf(route) {
 }
 
 function queueRow(queues) {
-  const addresses = Object.entries(queues.addresses).map(([id, address]) => make("div", "", `${id}: ${address}`));
+  const addresses = Object.entries(queues.addresses).map(([id, address]) =>
+    make("div", "", make("span", "quiet", roleOf(Number(id))), " ", whole(address)));
   const allowed = _(ALLOWED[(queues.readable ? 1 : 0) + (queues.writable ? 2 : 0)]);
   return row(
-    make("td", "name", queues.broker),
-    addresses.length ? make("td", "address", ...addresses) : make("td", "critical-text", _("not registered")),
+    make("td", "name", linked("broker", queues.broker)),
+    addresses.length ? make("td", "", ...addresses) : make("td", "critical-text", _("not registered")),
     make("td", "number", count(queues.readQueues)),
     make("td", "number", count(queues.writeQueues)),
     make("td", queues.writable ? "" : "attention-text", allowed),
@@ -154,12 +158,14 @@ export async function readMissing(status) {
   setText(byId("missing-more"), more > 0 ? plural("%(n)s more is in the API.", "%(n)s more are in the API.", more) : "");
 }
 
+const parted = (texts, made) => texts.length ? texts.map((text) => make("div", "", made(text))) : ["–"];
+
 function missingRow(one) {
   return row(
-    make("td", "name", make("strong", "", one.topic), make("div", "quiet", _(REASONS[one.reason]))),
-    make("td", "near", one.nearest === null ? "…" : joined(one.nearest) || "–"),
-    make("td", "address", joined(one.peers) || "–"),
-    make("td", "", timeOf(one.sinceMs)),
-    make("td", "number", count(one.lookups)),
+    make("td", "name", whole(one.topic, "strong"), make("div", "quiet", _(REASONS[one.reason]))),
+    make("td", "", ...(one.nearest === null ? ["…"] : parted(one.nearest, (name) => linked("topic", name)))),
+    make("td", "", ...parted(one.peers, (peer) => whole(peer))),
+    make("td", "wide", timeOf(one.sinceMs)),
+    make("td", "number wide", count(one.lookups)),
   );
 }

@@ -1,8 +1,19 @@
-// Whether all is well, and the figures of the name server.
+// Whether all is well, and if not, what to do first; and the figures, each with a small picture of its last hour.
 
-import {N_, _, age, byId, count, isolated, listed, make, plural, setText} from "./dom.js";
+import {N_, _, age, byId, count, isolated, linked, listedWhole, make, member, phrase, plural, setText} from "./dom.js";
+import {read} from "./asking.js";
 
 const WORDS = {ok: N_("All is well"), attention: N_("Needs attention"), critical: N_("Something is wrong")};
+const OPEN = innerWidth < 600 ? 1 : 3; // remedies that are open at first
+const COPIED_MS = 3000;
+
+// Where the rows of a trouble are, in this page.
+const ROWS = {
+  lost: ["state", "lost"], noMaster: ["state", "masterless"], late: ["state", "late"], gone: ["state", "gone"],
+  unconfirmed: ["state", "unconfirmed"], wiped: ["state", "wiped"], missing: ["section", "missing"],
+  disagreeBroker: ["section", "fleet"], disagreeTopic: ["section", "fleet"], disagreeOrder: ["section", "fleet"],
+  unreadable: ["section", "fleet"], stall: ["section", "happened"], overloaded: ["section", "happened"],
+};
 
 export function showVerdict(status) {
   setText(byId("name"), isolated(status.name));
@@ -13,42 +24,100 @@ export function showVerdict(status) {
   const shown = JSON.stringify(status.reasons);
   if (shown === byId("reasons").dataset.shown) return;
   byId("reasons").dataset.shown = shown;
-  byId("reasons").replaceChildren(...status.reasons.map(trouble));
+  const before = new Map([...byId("reasons").children].map((one) => [one.dataset.name, one.querySelector("details")?.open]));
+  byId("reasons").replaceChildren(...status.reasons.map((reason, place) => trouble(reason, before.get(reason.name) ?? place < OPEN)));
 }
 
-function trouble(reason) {
+function trouble(reason, open) {
   const message = reason.many !== null && reason.n !== 1 ? reason.many : reason.message;
-  const values = {names: listed(reason.names, reason.more), n: count(reason.n ?? 0)};
-  const item = make("li", reason.level, make("span", "", _(message, values)));
+  const names = reason.ids.length ? reason.names.map((name, place) => member(name, reason.ids[place])) : reason.names;
+  const values = {names: listedWhole(names, reason.more), n: count(reason.n ?? 0)};
+  const item = make("li", reason.level, make("span", "says", ...phrase(message, values)));
   item.dataset.name = reason.name;
-  if (reason.name === "disagreeBroker" && reason.n) item.append(" ", make("span", "follows", following(reason.n)));
   if (reason.detail) item.append(" ", make("code", "", _(reason.detail)));
+  if (ROWS[reason.name]) item.append(" ", linked(...ROWS[reason.name], _("Show")));
+  if (reason.name === "disagreeBroker" && reason.n) item.append(" ", make("span", "follows", following(reason.n)));
+  if (reason.remedy) item.append(remedy(reason, open));
   return item;
+}
+
+function remedy(reason, open) {
+  const details = make("details", "remedy", make("summary", "", make("b", "", _("First:")), make("span", "text", ` ${_(reason.remedy)}`)));
+  if (reason.commands.length) details.append(copied(reason.commands));
+  details.open = open;
+  return details;
+}
+
+// Lines with a button that copies them. Without a clipboard they are selected instead.
+function copied(lines) {
+  const code = make("code", "", ...lines.flatMap((line, place) => [document.createTextNode(place ? "\n" : ""), line]));
+  const button = make("button", "", _("Copy"));
+  button.type = "button";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      setText(button, _("Copied"));
+    } catch {
+      getSelection().selectAllChildren(code);
+      setText(button, _("Selected: press Ctrl+C"));
+    }
+    setTimeout(() => setText(button, _("Copy")), COPIED_MS);
+  });
+  return make("div", "copy", code, button);
 }
 
 export const following = (n) => plural("%(n)s topic differs only because of it", "%(n)s topics differ only because of it", n);
 
+const SAMPLES = 120; // of an hour
+const [WIDTH, HEIGHT] = [120, 22];
+const SVG = "http://www.w3.org/2000/svg";
+
 let before = null;
+let samples = [];
+
+export async function readHistory() {
+  samples = (await read("history", {limit: SAMPLES, sort: "at"})).items;
+}
 
 export function showFigures(status) {
+  const perHour = (name) => samples.map((one) => one.seconds ? one[name] / one.seconds : 0);
   const fields = [
-    [_("Brokers"), count(status.brokers), status.brokers ? "" : "critical", [
+    [_("Brokers"), count(status.brokers), status.brokers ? "" : "critical", null, [
       plural("%(n)s group", "%(n)s groups", status.groups), plural("%(n)s cluster", "%(n)s clusters", status.clusters),
     ]],
-    [_("Topics"), count(status.topics), "", status.missingTopics ? [_("%(n)s not found", {n: count(status.missingTopics)})] : []],
-    [_("Lookups per second"), perSecond(status, "lookups"), "",
+    [_("Late heartbeats"), count(status.late), status.late ? "attention" : "", samples.map((one) => one.late), []],
+    [_("Topics"), count(status.topics), "", null, status.missingTopics ? [_("%(n)s not found", {n: count(status.missingTopics)})] : []],
+    [_("Lookups per second"), perSecond(status, "lookups"), "", perHour("lookups"),
       [_("%(n)s without a route", {n: perSecond(status, "lookupsMissed")})]],
-    [_("Registrations per second"), perSecond(status, "registrations"), "",
+    [_("Registrations per second"), perSecond(status, "registrations"), "", perHour("registrations"),
       [plural("%(n)s request waits", "%(n)s requests wait", status.waitingRequests)]],
-    [_("Connections"), count(status.connections), "", []],
-    [_("Running for"), age(status.now - status.started), "", []],
+    [_("Connections"), count(status.connections), "", samples.map((one) => one.connections), []],
   ];
-  byId("figures").replaceChildren(...fields.map(([name, value, level, more]) =>
-    make("div", level, make("dt", "", name), make("dd", "", value), ...more.map((text) => make("dd", "more", text)))));
+  byId("figures").replaceChildren(...fields.map(([name, value, level, hour, more]) => make("div", level,
+    make("dt", "", name), make("dd", "", value), ...more.map((text) => make("dd", "more", text)),
+    ...(hour && hour.length > 1 ? [make("dd", "hour", picture(hour))] : []))));
+  byId("uptime").textContent = _("running for %(age)s", {age: age(status.now - status.started)});
   before = status;
 }
 
 function perSecond(status, name) {
   const ms = before === null ? 0 : status.now - before.now;
   return ms > 0 ? count(Math.round((status[name] - before[name]) * 1000 / ms)) : "–";
+}
+
+// A line from the left, an hour ago, to the right, now. Its highest point is the greatest value, its lowest one is 0.
+function picture(values) {
+  const most = Math.max(...values, 1e-9);
+  const point = (value, place) =>
+    `${(WIDTH - (values.length - 1 - place) * WIDTH / (SAMPLES - 1)).toFixed(1)},${(HEIGHT - 1 - value / most * (HEIGHT - 2)).toFixed(1)}`;
+  const svg = document.createElementNS(SVG, "svg");
+  const line = document.createElementNS(SVG, "polyline");
+  line.setAttribute("points", values.map(point).join(" "));
+  svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  const short = (value) => count(Math.round(value * 10) / 10);
+  svg.setAttribute("aria-label", _("the last hour: %(least)s to %(most)s", {least: short(Math.min(...values)), most: short(Math.max(...values))}));
+  svg.append(line);
+  return svg;
 }

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from rocketns.journal.reading.clockbounds import Known, contradicts
-from rocketns.journal.reading.clocks import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE, VERSIONS
 from rocketns.languages import N_
+from rocketns.pipeline.clocks.bounds import Known, contradicts
+from rocketns.pipeline.clocks.estimates import GIVEN, HEARTBEATS, NONE, OBSERVED, REFERENCE, VERSIONS
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.times import SECOND_US, moment
 from rocketns.pipeline.incidents.model import Incident

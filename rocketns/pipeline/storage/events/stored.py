@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.journal.reading.lines import record_of
+from rocketns.journal.lines import record_of
 from rocketns.pipeline.contract.frames import Keep, Observation, as_it_is, columns, conform, frame_of
 from rocketns.pipeline.contract.schema import EVENTS, FILES
 from rocketns.pipeline.contract.times import DAY_US

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rocketns.journal import encoding
-from rocketns.journal.reading.lines import Record, record_of, typed
+from rocketns.journal.lines import Record, record_of, typed
 from rocketns.journal.segments import NAME, OPEN_PREFIX
 
 # Fields are cut before they are recorded, so no record of a refusal is longer.

@@ -13,7 +13,7 @@ from rocketns.access.principal import Network
 from rocketns.access.refusals import OTHERS
 from rocketns.access.shown import TEXT_BYTES_MAX
 from rocketns.addresses import Address, literal, split
-from rocketns.journal.reading.lines import Record
+from rocketns.journal.lines import Record
 from rocketns.logtext import is_shortened
 from rocketns.processor.requests import request_of
 from rocketns.protocol.codes import V5_5_0, RequestCode

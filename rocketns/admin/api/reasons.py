@@ -1,0 +1,295 @@
+"""Why this name server or its fleet is not well: a sentence for each trouble, what to do first, and the command for it.
+
+Names come from the network. A command with one that a terminal would not show as it is, is left out; the others are
+quoted for a shell.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rocketns.admin.api.copies import BrokersCopy
+from rocketns.admin.api.rows import BrokerStateRow, Level, LostRow, MissingRow, ReasonRow
+from rocketns.admin.recent import GONE, PAUSES_TOGETHER_MS, RecentChange, member
+from rocketns.fleet.comparing import FactKind
+from rocketns.fleet.state import OWN, FleetState
+from rocketns.languages import N_
+from rocketns.protocol.codes import MASTER_ID
+from rocketns.server.missing.reasons import MissingReason
+
+REASONS_MAX = 20
+LOST_MAX = 100
+LOST_CHARACTERS_MAX = 4_000  # of all names in the rows after the first
+LOST_WITHIN_MS = 10 * 60_000
+# A pause that is shorter delays heartbeats and nothing else: only many of them are a trouble.
+STALL_MS = 3_000
+PAUSES_MIN = 5
+DAY_MS = 86_400_000
+CERTIFICATE_DAYS = 14  # as the alert rule CertificateEnds
+LEVELS: tuple[Level, ...] = ("ok", "attention", "critical")
+LOST_CAUSES = ("expired", "unconfirmed", "refused", "channel_close", "channel_exception", "channel_idle")
+# Not of interest here: others make these topics, or the first message does, or the lack of brokers is the cause.
+EXPECTED = (MissingReason.GROUP, MissingReason.SYSTEM, MissingReason.CREATED, MissingReason.NO_BROKERS)
+
+
+class Trouble(NamedTuple):
+    """``message`` may have ``%(names)s`` and ``%(n)s``; ``many`` is its plural. ``remedy``: what to do first."""
+
+    level: Level
+    message: str
+    remedy: str = ""
+    many: str | None = None
+
+
+ASK_DOCTOR = N_("The doctor asks the brokers themselves, and names the cause:")
+ASK_BOTH = N_("The doctor asks the brokers too: it says who is right, and what makes them agree:")
+WAIT = N_("Wait: brokers register again within 30 s. This says when it is ready:")
+RAISE = N_("Raise the limit in its properties file, and restart it:")
+OF_DISK = N_("Make room or allow the writing: it is tried again by itself.")
+RENEW = N_("Put a new one in the place of its file, which is read again by itself. This shows the one in use:")
+BUSY = N_("See what else needs its processors and its disk:")
+TROUBLES = {
+    "notReady": Trouble("critical", N_("This name server is not ready")),
+    "refusing": Trouble("critical", N_("Registrations are refused: the route tables are full"), RAISE),
+    "connections": Trouble("critical", N_("The limit of connections is reached: %(n)s are open"), RAISE),
+    "journalFailing": Trouble("attention", N_("The journal cannot be written: the log says why"), OF_DISK),
+    "journalLosing": Trouble("attention", N_("The journal's buffer is full: %(n)s records are lost"), OF_DISK),
+    "certificate": Trouble("attention", N_("The TLS certificate ends in %(n)s day"), RENEW,
+                           N_("The TLS certificate ends in %(n)s days")),
+    "certificateToday": Trouble("attention", N_("The TLS certificate ends within a day"), RENEW),
+    "certificateEnded": Trouble("critical", N_("The TLS certificate has ended"), RENEW),
+    "noBroker": Trouble("critical", N_("No broker is registered"),
+                        N_("In broker.conf of each broker, before it starts again:")),
+    "lost": Trouble("critical", N_("Lost in the last 10 minutes: %(names)s"),
+                    N_("Start it again where it ran. If it runs, the doctor says what separates it from here:")),
+    "noMaster": Trouble("critical", N_("No master: %(names)s"),
+                        N_("Start its master again, with these lines in its broker.conf:")),
+    "late": Trouble("attention", N_("Heartbeats are late: %(names)s"), ASK_DOCTOR),
+    "unconfirmed": Trouble("attention", N_("Not confirmed, still in the routes: %(names)s"), ASK_DOCTOR),
+    "gone": Trouble("attention", N_("In the routes without a live entry: %(names)s"), ASK_DOCTOR),
+    "wiped": Trouble("attention", N_("No topic takes messages, write permission is wiped: %(names)s"),
+                     N_("When its maintenance is over, allow writing again:")),
+    "viewed": Trouble("attention", N_("Registered through a view, where brokers do not belong: %(names)s"),
+                      N_("Take their hosts out of the networks of views, or let them register at listenPort.")),
+    "missing": Trouble("attention", N_("Asked for, and not there: %(names)s")),
+    "stall": Trouble("attention", N_("This name server did not run for %(n)s second"), BUSY,
+                     N_("This name server did not run for %(n)s seconds")),
+    "overloaded": Trouble("attention", N_("Its machine is overloaded: %(n)s pauses in 10 minutes"), BUSY),
+    "unreadable": Trouble("attention", N_("The name server %(names)s cannot be read"),
+                          N_("Start it, or open the way to it. The doctor says which:")),
+    "disagreeBroker": Trouble("critical", N_("Name servers disagree about broker %(names)s"), ASK_BOTH),
+    "disagreeTopic": Trouble("attention", N_("Name servers disagree about topic %(names)s"), ASK_BOTH),
+    "disagreeOrder": Trouble(
+        "attention", N_("Name servers disagree about the order configuration of %(names)s"), ASK_BOTH
+    ),
+}  # fmt: skip
+# Where the remedy depends on the cause.
+NOT_READY = {
+    N_("the routes are being restored"): WAIT,
+    N_("it starts"): WAIT,
+    N_("it drains"): N_("Somebody began a drain. On its machine, this ends it:"),
+    N_("waitSecondsForService is not over"): N_("Wait for its end. This says when it is ready:"),
+}
+NOT_THERE = {
+    MissingReason.BROKERS_GONE: N_("Its brokers are not registered. The doctor says why:"),
+    MissingReason.NOT_A_NAME: N_("No topic can have this name: correct it in the client. Who asks is listed below."),
+    MissingReason.ABSENT: N_("Similar names are listed below. If this one is right, create it:"),
+}
+
+NAMES_MAX = 5
+NAME_CHARACTERS_MAX = 80
+DETAIL_CHARACTERS_MAX = 200
+COMMANDS_MAX = 3
+COMMAND_CHARACTERS_MAX = 300
+
+
+def worst(reasons: Sequence[ReasonRow]) -> Level:
+    """The level of the worst reason."""
+    return max((one.level for one in reasons), key=LEVELS.index, default="ok")
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What is true of this name server itself. ``journal_losing``: records lost since its buffer became full.
+
+    ``address``: where it is asked. ``certificate_ends_ms`` is of the wall clock; None if TLS was not used yet.
+    ``full``: the limits that refused registrations lately, as lines of its properties file with twice their values.
+    ``connections_full``: no more are accepted. ``drain``: the URL that ends a drain.
+    """
+
+    address: str = ""
+    drain: str = ""
+    not_ready: str | None = None
+    journal_path: str = ""
+    journal_failing: bool = False
+    journal_losing: int = 0
+    certificate_ends_ms: int | None = None
+    full: tuple[str, ...] = ()
+    connections_full: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTables:
+    """What is in the tables. ``missing``: topics that were asked for, the latest last."""
+
+    brokers: BrokersCopy
+    lost: Sequence[LostRow] = ()
+    wiped: Sequence[str] = ()
+    missing: Sequence[MissingRow] = ()
+
+
+def assess(
+    own: Own, seen: SeenTables, recent: Sequence[RecentChange], fleet: FleetState, now_ms: int
+) -> tuple[ReasonRow, ...]:
+    """The reasons, the worst first. ``now_ms`` is of the wall clock."""
+    reasons = [*_of_itself(own, now_ms), *_of_brokers(own, seen), *_of_topics(own, seen), *_of_fleet(own, fleet),
+               *_of_pauses(recent, now_ms)]  # fmt: skip
+    reasons.sort(key=lambda one: -LEVELS.index(one.level))
+    return tuple(reasons[:REASONS_MAX])
+
+
+def _of_itself(own: Own, now_ms: int) -> Iterator[ReasonRow]:
+    if own.not_ready is not None:
+        drain = ("curl", "-X", "DELETE", "-H", "X-Rocketns-Change: yes", own.drain)
+        line = drain if own.not_ready == "it drains" else ("rocketns", "health", "-n", own.address)
+        found = reason("notReady", detail=own.not_ready, commands=_lines(line))
+        yield replace(found, remedy=NOT_READY.get(own.not_ready, ""))
+    if own.full:
+        yield reason("refusing", commands=own.full)
+    if own.connections_full:
+        setting = f"rocketns.connectionsMax={2 * own.connections_full}"
+        yield reason("connections", n=own.connections_full, commands=(setting,))
+    folder = _lines(("df", "-h", own.journal_path), ("ls", "-ld", own.journal_path))
+    if own.journal_failing:
+        yield reason("journalFailing", commands=folder)
+    if own.journal_losing:
+        yield reason("journalLosing", n=own.journal_losing, commands=folder)
+    if own.certificate_ends_ms is not None and own.certificate_ends_ms - now_ms < CERTIFICATE_DAYS * DAY_MS:
+        left_ms = own.certificate_ends_ms - now_ms
+        kind = "" if left_ms >= DAY_MS else "Today" if left_ms > 0 else "Ended"
+        look = (
+            f"openssl s_client -connect {shlex.quote(own.address)} </dev/null | openssl x509 -noout -subject -enddate"
+        )
+        yield replace(
+            reason(f"certificate{kind}", n=None if kind else left_ms // DAY_MS, commands=(look,)), name="certificate"
+        )
+
+
+def _of_brokers(own: Own, seen: SeenTables) -> Iterator[ReasonRow]:
+    doctor = _lines(("rocketns", "doctor", own.address))
+    if not seen.brokers.rows:
+        yield reason("noBroker", commands=_settings(namesrvAddr=own.address))
+    if seen.lost:
+        yield of_brokers("lost", seen.lost, doctor)
+    lost_masters = {one.broker for one in seen.lost if one.id == MASTER_ID}  # that is the cause
+    masterless = [name for name in seen.brokers.masterless if name not in lost_masters]
+    if masterless:
+        cluster = next((row.cluster for row in seen.brokers.rows if row.broker == masterless[0]), None)
+        lines = _settings(brokerClusterName=cluster or "", brokerName=masterless[0], brokerId=str(MASTER_ID))
+        yield reason("noMaster", masterless, commands=lines)
+    for state in ("late", "unconfirmed", "gone"):
+        if rows := [row for row in seen.brokers.rows if row.state == state]:
+            yield of_brokers(state, rows, doctor)
+    if viewed := [row for row in seen.brokers.rows if row.view is not None]:
+        yield of_brokers("viewed", viewed, ())
+    if seen.wiped:
+        wiped = _lines(*[("mqadmin", "addWritePerm", "-n", own.address, "-b", name) for name in seen.wiped])
+        yield reason("wiped", seen.wiped, commands=wiped)
+
+
+def _of_topics(own: Own, seen: SeenTables) -> Iterator[ReasonRow]:
+    missing = [one for one in seen.missing if one.reason not in EXPECTED]
+    if not missing:
+        return
+    first = missing[0]
+    lines: list[tuple[str, ...]] = []
+    if first.reason is MissingReason.ABSENT:
+        clusters = sorted({row.cluster for row in seen.brokers.rows if row.cluster is not None})
+        lines = [("mqadmin", "updateTopic", "-n", own.address, "-c", one, "-t", first.topic) for one in clusters]
+    elif first.reason is MissingReason.BROKERS_GONE:
+        lines = [("rocketns", "doctor", own.address, "--topic", first.topic)]
+    found = reason("missing", [one.topic for one in missing], commands=_lines(*lines))
+    yield replace(found, remedy=NOT_THERE.get(first.reason, ""))
+
+
+def lost_brokers(brokers: BrokersCopy, recent: Sequence[RecentChange], now_ms: int) -> tuple[LostRow, ...]:
+    """Those that were lost lately and are not back, the latest first."""
+    here = {(row.broker, row.id) for row in brokers.rows}
+    lost: dict[tuple[str, int], LostRow] = {}
+    room = LOST_CHARACTERS_MAX
+    for one in reversed(recent):
+        if now_ms - one.at >= LOST_WITHIN_MS or len(lost) == LOST_MAX or room <= 0:
+            break
+        if one.event == "down" and one.cause in LOST_CAUSES and one.broker is not None and one.id is not None:
+            key = one.broker, one.id
+            if key not in here and key not in lost:
+                lost[key] = LostRow(*key, one.address, one.cluster, one.at, str(one.cause), GONE[str(one.cause)])
+                room -= sum(map(len, (one.broker, one.address or "", one.cluster or "")))
+    return tuple(lost.values())
+
+
+def _of_pauses(recent: Sequence[RecentChange], now_ms: int) -> Iterator[ReasonRow]:
+    pauses = [one for one in recent if one.event == "stall" and now_ms - one.at < PAUSES_TOGETHER_MS]
+    longest_ms, number = max((one.amount or 0 for one in pauses), default=0), sum(one.times for one in pauses)
+    look = _lines(("top", "-b", "-n", "1", "-o", "%CPU"))
+    if longest_ms >= STALL_MS:
+        yield reason("stall", n=math.ceil(longest_ms / 1000), commands=look)
+    elif number >= PAUSES_MIN:
+        yield reason("overloaded", n=number, commands=look)
+
+
+def _of_fleet(own: Own, fleet: FleetState) -> Iterator[ReasonRow]:
+    for one in fleet.members:
+        if not one.is_readable:
+            doctor = _lines(("rocketns", "doctor", one.addr))
+            yield reason("unreadable", [one.addr], detail=one.error, commands=doctor)
+    others = [one.addr for one in fleet.members if one.addr != OWN and one.is_readable]
+    asked = ";".join((own.address, *others))
+    for kind in FactKind:
+        found = [one for one in fleet.disagreements if one.kind is kind and not one.follows]
+        if found:
+            follow = sum(one.topics for one in found) if kind is FactKind.BROKER else 0
+            topic = ("--topic", found[0].name) if kind is FactKind.TOPIC else ()
+            doctor = _lines(("rocketns", "doctor", asked, *topic))
+            yield reason(f"disagree{kind.name.title()}", [one.name for one in found], n=follow, commands=doctor)
+
+
+def _lines(*commands: Sequence[str]) -> tuple[str, ...]:
+    """Commands for a shell."""
+    shown = [shlex.join(words) for words in commands[:COMMANDS_MAX] if all(map(str.isprintable, words))]
+    return tuple(line for line in shown if len(line) <= COMMAND_CHARACTERS_MAX)
+
+
+def _settings(**values: str) -> tuple[str, ...]:
+    """Lines of a properties file. None, where one of the values could not stand in it."""
+    lines = tuple(f"{name}={value}" for name, value in values.items() if value)
+    return lines if all(line.isprintable() and len(line) <= COMMAND_CHARACTERS_MAX for line in lines) else ()
+
+
+def of_brokers(name: str, brokers: Sequence[BrokerStateRow | LostRow], commands: tuple[str, ...]) -> ReasonRow:
+    """A reason with the ids of the brokers that it names."""
+    ids = tuple(one.id for one in brokers[:NAMES_MAX])
+    named = reason(name, [one.broker for one in brokers], commands=commands)
+    in_words = [str(member(broker, number)) for broker, number in zip(named.names, ids, strict=True)]
+    return replace(named, ids=ids, text=named.message % {"names": _listed(in_words, named.more)})
+
+
+def reason(
+    name: str, names: Sequence[str] = (), *, n: int | None = None, detail: str = "", commands: tuple[str, ...] = ()
+) -> ReasonRow:
+    """``name``: of TROUBLES. ``detail``: technical words, which stay English. ``commands``: those of the remedy."""
+    level, message, remedy, many = TROUBLES[name]
+    shown = tuple(one[:NAME_CHARACTERS_MAX] for one in names[:NAMES_MAX])
+    more = len(names) - len(shown)
+    text = (many if many is not None and n != 1 else message) % {"names": _listed(shown, more), "n": f"{n or 0:,}"}
+    detail = detail[:DETAIL_CHARACTERS_MAX]
+    text = f"{text}: {detail}" if detail else text
+    return ReasonRow(level, text, name, message, many, n, shown, more, detail, (), remedy, commands)
+
+
+def _listed(names: Sequence[str], more: int) -> str:
+    return ", ".join(names) + (f" and {more} more" if more else "")

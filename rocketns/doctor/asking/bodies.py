@@ -1,0 +1,162 @@
+"""The answers of brokers as values. They may be of anybody: a BodyDecodeError where one is not what was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from rocketns.config.properties import of_lines
+from rocketns.doctor.facts import Clock, Consumers, Offsets
+from rocketns.errors import BodyDecodeError
+from rocketns.fleet.nearest import nearest
+from rocketns.protocol.bounds import Allowance
+from rocketns.protocol.json import fastjson
+
+VALUES_MAX = 200_000  # JSON values of one answer
+PEERS_MAX = 8  # of a group that are kept
+TOPICS_MAX = 64  # of a group's subscription that are kept
+QUEUES_MAX = 10_000  # of a group at a broker
+NAMES_MAX = 20_000  # that are compared with a group's name
+NAME_CHARS_MAX = 256
+TEXT_CHARS_MAX = 4_096  # of a value
+ENTRY_BYTES_MAX = 64 * 1024  # of one entry of a table
+# Of a broker's configuration, what checks weigh. Nothing else is kept: it may hold secrets.
+KEPT = frozenset({
+    "aclEnable", "authenticationEnabled", "autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerClusterName",
+    "brokerId", "brokerName", "brokerPermission", "compressedRegister", "enableControllerMode",
+    "enableSplitRegistration", "fetchNamesrvAddrByAddressServer", "fetchNameSrvAddrByDnsLookup", "namesrvAddr",
+    "updateNameServerAddrPeriod", "useTLS",
+})  # fmt: skip
+
+# Keys that are objects are no JSON: {"offsetTable":{{"queueId":0, …}:{"brokerOffset":1, …}, …}}
+_OFFSETS = re.compile(rb"(\{[^{}]{1,4096}\}):(\{[^{}]{1,4096}\})")
+_PER_SECOND = re.compile(rb'"consumeTps":([0-9]{1,12}(?:\.[0-9]{1,12})?)')
+_GROUP_NAMES = re.compile(rb'"groupName":"([^"\\]{1,255})"')
+# A locale may group digits: 1,024 days.
+_RUNTIME = re.compile(r"\[ (\d[\d.,'\s]{0,15}) days, (\d{1,4}) hours, (\d{1,4}) minutes, (\d{1,4}) seconds \]")
+_EPOCH_MS = re.compile(r"[0-9]{1,16}")
+
+
+def configuration(body: bytes) -> dict[str, str]:
+    """What is kept of an answer to 26."""
+    items = of_lines(body.decode("utf-8", "replace"))
+    return {name: text[:TEXT_CHARS_MAX] for name, text in items.items() if name in KEPT}
+
+
+def runtime(body: bytes) -> dict[str, str]:
+    """The numbers of an answer to 28."""
+    return {
+        name[:NAME_CHARS_MAX]: str(value)[:TEXT_CHARS_MAX] for name, value in _object(_loads(body), "table").items()
+    }
+
+
+def clock(numbers: Mapping[str, str], asked_s: float, came_s: float) -> Clock | None:
+    """What an answer to 28 says of its broker's clock. None: nothing."""
+    found = _RUNTIME.fullmatch(numbers.get("runtime", "").strip())
+    start = numbers.get("bootTimestamp", "")
+    if found is None or not _EPOCH_MS.fullmatch(start):
+        return None
+    days, *others = (int(re.sub(r"\D", "", part)) for part in found.groups())
+    hours, minutes, seconds = others
+    now_ms = int(start) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+    return Clock(round(now_ms - came_s * 1000), round(now_ms + 1000 - asked_s * 1000))
+
+
+def configured(body: bytes) -> dict[str, Any]:
+    """The plain values of the configuration of a topic (an answer to 351) or a group (352)."""
+    return _plain(_loads(body))
+
+
+def entry(body: bytes, name: str) -> dict[str, Any] | None:
+    """The plain values of one entry of a table of topics or groups, of an answer to 21 or 201. None: it has none.
+
+    Only this entry is decoded: the whole table may have ten thousands.
+    """
+    key = orjson.dumps(name) + b":{"
+    at = body.find(key)
+    if at < 0:
+        return None
+    start = at + len(key) - 1
+    end = _end_of_object(body, start)
+    return None if end is None else _plain(_loads(body[start:end]))
+
+
+def _end_of_object(body: bytes, start: int) -> int | None:
+    """Behind the bracket that closes the one at ``start``. None: not within ENTRY_BYTES_MAX."""
+    depth, in_text, escaped = 0, False, False
+    for at in range(start, min(len(body), start + ENTRY_BYTES_MAX)):
+        byte = body[at]
+        if in_text:
+            in_text = escaped or byte != 0x22
+            escaped = not escaped and byte == 0x5C
+        elif byte == 0x22:
+            in_text = True
+        elif byte in b"{}":
+            depth += 1 if byte == 0x7B else -1
+            if not depth:
+                return at + 1
+    return None
+
+
+def similar_groups(body: bytes, name: str) -> tuple[str, ...]:
+    """The groups of an answer to 201 whose names are most like this one: up to three."""
+    names = dict.fromkeys(
+        found[1].decode("utf-8", "replace") for found in islice(_GROUP_NAMES.finditer(body), NAMES_MAX)
+    )
+    return nearest(name, names)
+
+
+def consumers(body: bytes) -> Consumers:
+    """Of an answer to 203."""
+    fields = _object(_loads(body))
+    connections = fields.get("connectionSet")
+    listed = [one for one in connections if isinstance(one, dict)] if isinstance(connections, list) else []
+    peers = tuple(f"{_text(one.get('clientAddr'))} {_text(one.get('clientId'))}" for one in listed[:PEERS_MAX])
+    table = fields.get("subscriptionTable")
+    subscribed = islice(table.items(), TOPICS_MAX) if isinstance(table, dict) else ()
+    expressions = {_text(name): _text(one.get("subString")) for name, one in subscribed if isinstance(one, dict)}
+    return Consumers(len(listed), peers, _text(fields.get("messageModel")), expressions)
+
+
+def offsets(body: bytes) -> tuple[tuple[Offsets, ...], float]:
+    """Of an answer to 208: the queues, and how many messages a second were fetched within the last minute."""
+    pairs = (match.groups() for match in islice(_OFFSETS.finditer(body), QUEUES_MAX))
+    found = tuple(_offsets(_object(_loads(queue)), _object(_loads(numbers))) for queue, numbers in pairs)
+    per_second = _PER_SECOND.search(body)
+    return found, float(per_second[1]) if per_second else 0.0
+
+
+def _offsets(queue: dict[str, Any], numbers: dict[str, Any]) -> Offsets:
+    return Offsets(
+        _text(queue.get("topic")), fastjson.as_int(queue.get("queueId")), fastjson.as_long(numbers.get("brokerOffset")),
+        fastjson.as_long(numbers.get("consumerOffset")), fastjson.as_long(numbers.get("lastTimestamp")),
+    )  # fmt: skip
+
+
+def _loads(body: bytes) -> Any:
+    return fastjson.loads(body, allowance=Allowance(VALUES_MAX))
+
+
+def _object(value: Any, member: str | None = None) -> dict[str, Any]:
+    if member is not None:
+        value = _object(value).get(member)
+    if not isinstance(value, dict):
+        raise BodyDecodeError("an object expected")
+    return value
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """The members that are texts, numbers and booleans."""
+    fields = _object(value)
+    return {
+        name[:NAME_CHARS_MAX]: one[:TEXT_CHARS_MAX] if isinstance(one, str) else one
+        for name, one in fields.items() if isinstance(one, str | int | float | bool)
+    }  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    return value[:NAME_CHARS_MAX] if isinstance(value, str) else ""

@@ -1,1 +1,0 @@
-"""Asks the addresses that brokers announce, and the brokers behind them."""

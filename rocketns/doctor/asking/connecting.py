@@ -1,0 +1,336 @@
+"""Where an address is, how a connection to it is opened, what it speaks, and requests over it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import socket
+import ssl
+import time
+from dataclasses import dataclass, replace
+
+from rocketns.addresses import Address, literal, split, with_port
+from rocketns.client.connection import NotSentError, OutgoingConnection
+from rocketns.client.reading import AnswerReader
+from rocketns.client.resolving import addresses_of, is_own
+from rocketns.client.signer import Fields, Signer
+from rocketns.doctor.asking.requests import Budget
+from rocketns.doctor.facts import AddressFacts, Outcome, Place
+from rocketns.errors import RocketnsError
+from rocketns.protocol.codes import SerializeType
+from rocketns.protocol.command import RemotingCommand
+from rocketns.protocol.encoding import encode_request
+from rocketns.tools.decode.frames import HEAD_BYTES, other_protocol
+
+# Docker's bridges, unless it is configured otherwise: 172.17.0.0/16 is docker0, the next ones are those of projects.
+# 172.31.0.0/16 is left out: it is the default network of a cloud.
+_DOCKER = tuple(ipaddress.ip_network(f"172.{second}.0.0/16") for second in range(17, 31))
+# podman; pods of flannel, of k3s
+_CONTAINERS = (*_DOCKER, *map(ipaddress.ip_network, ("10.88.0.0/16", "10.244.0.0/16", "10.42.0.0/16")))
+_NO_HOST = {errno.EHOSTUNREACH, errno.EHOSTDOWN}
+_UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+
+
+class UnreachedError(RocketnsError):
+    """No connection, or no answer over it."""
+
+    def __init__(self, outcome: Outcome, why: str) -> None:
+        super().__init__(why)
+        self.outcome = outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where to connect to. ``ips`` begins with the one that Java's clients take."""
+
+    addr: str
+    ips: tuple[str, ...]
+    port: int
+
+
+def place_of(ip: str) -> Place:
+    """Where an IP address is; UNKNOWN for any other text."""
+    found = literal(ip.partition("%")[0])
+    if found is None:
+        return Place.UNKNOWN
+    if found.is_loopback or found.is_unspecified:
+        return Place.LOOPBACK
+    if found.is_link_local:
+        return Place.LINK_LOCAL
+    if any(found in network for network in _CONTAINERS):
+        return Place.CONTAINER
+    return Place.PRIVATE if _is_private(found) else Place.PUBLIC
+
+
+def _is_private(ip: Address) -> bool:
+    """Also the shared addresses of carriers, which some clouds give to pods."""
+    return ip.is_private or (ip.version == 4 and ip in ipaddress.ip_network("100.64.0.0/10"))
+
+
+async def resolve(addr: str, within_s: float) -> Target:
+    """IPv4 addresses come first, as Java prefers them. UnreachedError: the host has no address."""
+    host, port = split(addr)
+    if port is None:
+        raise UnreachedError(Outcome.UNRESOLVED, "it is no host:port")
+    if literal(host.partition("%")[0]) is not None:
+        return Target(addr, (host,), port)
+    try:
+        async with asyncio.timeout(within_s):
+            return Target(addr, tuple(await addresses_of(host, port)), port)
+    except TimeoutError:
+        raise UnreachedError(Outcome.UNRESOLVED, f"the resolver did not answer in {within_s:g} s") from None
+    except (OSError, ValueError) as error:  # ValueError: a host that cannot be one
+        raise UnreachedError(Outcome.UNRESOLVED, str(error)) from error
+
+
+async def connect(target: Target, within_s: float) -> socket.socket:
+    """A connected socket to the first IP address. UnreachedError if there is none in time."""
+    loop = asyncio.get_running_loop()
+    opened: socket.socket | None = None
+    try:
+        async with asyncio.timeout(within_s):
+            family, kind, _, _, where = (await loop.getaddrinfo(
+                target.ips[0], target.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))[0]  # fmt: skip
+            opened = socket.socket(family, kind)
+            opened.setblocking(False)
+            await loop.sock_connect(opened, where)
+    except TimeoutError:
+        _close(opened)
+        raise UnreachedError(Outcome.TIMED_OUT, f"no connection in {within_s:g} s") from None
+    except OSError as error:
+        _close(opened)
+        raise UnreachedError(_outcome(error), str(error)) from error
+    return opened
+
+
+def _close(opened: socket.socket | None) -> None:
+    with contextlib.suppress(OSError):
+        if opened is not None:
+            opened.close()
+
+
+def _outcome(error: OSError) -> Outcome:
+    if isinstance(error, ConnectionRefusedError):
+        return Outcome.REFUSED
+    if isinstance(error, socket.gaierror):  # an IPv6 address with an interface that is not there
+        return Outcome.UNREACHABLE
+    if error.errno in _NO_HOST:
+        return Outcome.NO_HOST
+    return Outcome.UNREACHABLE if error.errno in _UNREACHABLE else Outcome.CLOSED
+
+
+FIRST_BYTES = 16  # kept of what the peer sent first
+# The length of any frame is looked at, so that one that is too large is measured. Only `bytes_max` of it are kept.
+_LENGTHS_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How to talk: with TLS or without, signed or not, and how long to wait for each thing."""
+
+    context: ssl.SSLContext | None
+    signer: Signer | None
+    within_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """An answer, and when it was asked for and came, in epoch seconds of this machine's clock."""
+
+    answer: RemotingCommand
+    asked_s: float
+    came_s: float
+
+
+class TooLargeError(UnreachedError):
+    """An answer has more bytes than are read. ``size``: how many."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(Outcome.OTHER_PROTOCOL, f"its answer has {size} bytes, more than are read")
+        self.size = size
+
+
+class HandshakeError(UnreachedError):
+    """The peer speaks TLS, and there is no agreement about certificates, versions or suites."""
+
+
+class _Connection(OutgoingConnection):
+    """Keeps the first bytes that came, the size of the answer to ``opaque``, and whether what came was no frame."""
+
+    def __init__(self, addr: str) -> None:
+        super().__init__(lambda _connection, _failed: None, addr, "", 0.0)
+        self.first = b""
+        self.opaque, self.size = -1, 0
+        self.is_garbled = False
+        self._reader = AnswerReader(self._wants, _LENGTHS_MAX)
+
+    def data_received(self, data: bytes) -> None:
+        if len(self.first) < FIRST_BYTES:
+            self.first = (self.first + data)[:FIRST_BYTES]
+        super().data_received(data)
+
+    def fail(self, why: str) -> None:
+        self.is_garbled = True
+        super().fail(why)
+
+    def _wants(self, opaque: int | None, size: int) -> bool:
+        if opaque == self.opaque:
+            self.size = size
+        return self.answers.wants(opaque, size)
+
+
+class Call:
+    """See `open_call`. After an UnreachedError it is of no more use."""
+
+    def __init__(self, addr: str, connection: _Connection, line: Line, budget: Budget, ms: float) -> None:
+        """``ms``: how long it took to connect."""
+        self.addr, self.ms = addr, ms
+        self._connection, self._line, self._budget = connection, line, budget
+
+    async def ask(self, code: int, fields: Fields, bytes_max: int) -> Timed:
+        """The answer, of whatever code. UnreachedError if none comes that is a frame of at most so many bytes."""
+        self._budget.spend(self.addr, code)
+        signer = self._line.signer
+        opaque, frame = encode_request(code, fields if signer is None else signer.signed(fields), SerializeType.JSON)
+        self._connection.opaque, self._connection.size = opaque, 0
+        asked_s = time.time()
+        if not self._connection.is_open or not self._connection.send(frame):
+            raise self._failure("it ended the connection")
+        expected = self._connection.answers.expect(opaque, lambda answer: answer, bytes_max)
+        try:
+            answer = await asyncio.wait_for(expected, self._line.within_s)
+        except TimeoutError:
+            self.close()
+            raise UnreachedError(Outcome.SILENT, f"no answer to request {code} in {self._line.within_s:g} s") from None
+        except NotSentError as error:
+            if self._connection.size > bytes_max:
+                raise TooLargeError(self._connection.size) from error
+            raise self._failure(str(error)) from error
+        finally:
+            self._connection.answers.forget(opaque)
+        return Timed(answer, asked_s, time.time())
+
+    def _failure(self, why: str) -> UnreachedError:
+        """What the first bytes say of a peer that sent no answer."""
+        first = self._connection.first
+        if (protocol := other_protocol(first)) == "TLS":
+            return UnreachedError(Outcome.SPEAKS_TLS, "it answered with TLS")
+        if protocol:
+            return UnreachedError(Outcome.OTHER_PROTOCOL, f"it speaks {protocol}; its first bytes are {first!r}")
+        if first and (self._connection.is_garbled or not _is_frame(first)):
+            return UnreachedError(Outcome.OTHER_PROTOCOL, f"it sent no frame; its first bytes are {first!r}")
+        return UnreachedError(Outcome.CLOSED, why)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close("")
+
+
+def _is_frame(first: bytes) -> bool:
+    """Whether these may be the first bytes of a frame: its length, 0 or 1 for the form of its header, and the header's
+    length. HTTP/2 has zeros there."""
+    return len(first) < HEAD_BYTES or (first[4] in tuple(SerializeType) and first[0] < 0x80 and any(first[5:8]))
+
+
+async def open_call(target: Target, line: Line, budget: Budget) -> Call:
+    """A connection. UnreachedError if there is none, or no TLS over it."""
+    budget.spend(target.addr, "connect")
+    began_s = time.monotonic()
+    opened = await connect(target, line.within_s)
+    ms = (time.monotonic() - began_s) * 1000
+    connection = _Connection(target.addr)
+    name = None if line.context is None else ""  # an address has none, and is not compared with a certificate
+    try:
+        async with asyncio.timeout(line.within_s):
+            await asyncio.get_running_loop().create_connection(
+                lambda: connection, sock=opened, ssl=line.context, server_hostname=name
+            )
+    except (OSError, ValueError) as error:  # TimeoutError and ssl.SSLError are OSErrors
+        opened.close()
+        connection.lost()
+        raise _of_handshake(error) from error
+    return Call(target.addr, connection, line, budget, ms)
+
+
+def _of_handshake(error: Exception) -> UnreachedError:
+    if isinstance(error, TimeoutError):
+        return UnreachedError(Outcome.SILENT, "no TLS handshake in time")
+    reason = getattr(error, "reason", None) or ""
+    if isinstance(error, ssl.SSLError) and reason == "WRONG_VERSION_NUMBER":
+        return UnreachedError(Outcome.SPEAKS_PLAIN, "it answered a TLS handshake without TLS")
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return HandshakeError(Outcome.CLOSED, f"the TLS handshake failed: {reason or error}")
+    return UnreachedError(Outcome.CLOSED, f"it ended the TLS handshake: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that reads only. ``code``, ``fields``, and how many bytes of an answer are read."""
+
+    code: int
+    fields: Fields
+    bytes_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """``call`` and ``first``, the answer to the first question, are None where the address does not answer."""
+
+    facts: AddressFacts
+    call: Call | None = None
+    first: Timed | None = None
+
+
+async def reach(addr: str, question: Question, line: Line, budget: Budget) -> Reached:
+    """Connect and ask. Where the peer ends the connection at once, connect again the other way: TLS or plain.
+
+    The budget needs a row for the question and CONNECTS_MAX for ``connect``; the question is asked once more at most.
+    """
+    facts = AddressFacts(addr)
+    try:
+        target = await resolve(addr, line.within_s)
+        is_here = await is_own(with_port(target.ips[0], target.port), target.port)
+        facts = replace(facts, ips=target.ips, place=place_of(target.ips[0]), is_here=is_here)
+        call, first = await _opened(target, question, line, budget)
+    except HandshakeError as error:
+        return Reached(replace(facts, outcome=error.outcome, error=str(error)))
+    except UnreachedError as error:
+        outcome = error.outcome
+        if outcome is Outcome.CLOSED:
+            outcome = await _other_way(target, question, line, budget) or outcome
+        return Reached(replace(facts, outcome=outcome, error=str(error)))
+    return Reached(replace(facts, outcome=Outcome.ANSWERED, ms=call.ms), call, first)
+
+
+async def _opened(target: Target, question: Question, line: Line, budget: Budget) -> tuple[Call, Timed]:
+    call = await open_call(target, line, budget)
+    try:
+        return call, await call.ask(question.code, question.fields, question.bytes_max)
+    except BaseException:
+        call.close()
+        raise
+
+
+async def _other_way(target: Target, question: Question, line: Line, budget: Budget) -> Outcome | None:
+    """SPEAKS_TLS or SPEAKS_PLAIN if the peer speaks that, and not what it was asked in. None: neither."""
+    try:
+        if line.context is None:
+            (await open_call(target, replace(line, context=_any_tls()), budget)).close()
+            return Outcome.SPEAKS_TLS
+        call, _ = await _opened(target, question, replace(line, context=None), budget)
+    except HandshakeError:
+        return Outcome.SPEAKS_TLS
+    except UnreachedError:
+        return None
+    call.close()
+    return Outcome.SPEAKS_PLAIN
+
+
+def _any_tls() -> ssl.SSLContext:
+    """It trusts anybody: no request is sent over it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,1 +1,0 @@
-"""Checks of what only brokers know: their addresses, configuration, consumer groups."""

@@ -1,0 +1,240 @@
+"""What is wrong with the broker groups that name servers show."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rocketns.doctor.checks.showing import (
+    addresses_of,
+    again,
+    listed,
+    members,
+    namesrv_addr,
+    setting,
+    weight_of_brokers,
+)
+from rocketns.doctor.facts import Facts
+from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.words import _
+from rocketns.fleet.group_view import GroupView
+from rocketns.protocol.codes import MASTER_ID
+
+
+class Sighting(NamedTuple):
+    """Where and when a member was seen; seconds since the first look."""
+
+    at: str
+    after_s: float
+
+    def text(self) -> str:
+        """For evidence."""
+        if not self.after_s:
+            return self.at
+        return _("%(addr)s after %(s)g s") % {"addr": self.at, "s": self.after_s}
+
+
+class Member(NamedTuple):
+    """A place in a group."""
+
+    broker: str
+    broker_id: int
+
+
+Seen = Mapping[Member, Mapping[str, Sighting]]
+
+
+def seen(facts: Facts) -> Seen:
+    """By place, the addresses that were seen there, each with its first sighting."""
+    found: defaultdict[Member, dict[str, Sighting]] = defaultdict(dict)
+    for sighting, groups in _all_looks(facts):
+        for name, group in groups.items():
+            for broker_id, addr in group.addrs:
+                found[Member(name, broker_id)].setdefault(addr, sighting)
+    return found
+
+
+def places(facts: Facts) -> Mapping[str, Mapping[Member, Sighting]]:
+    """By address, the places that it was seen in."""
+    found: defaultdict[str, dict[Member, Sighting]] = defaultdict(dict)
+    for member, addrs in seen(facts).items():
+        for addr, sighting in addrs.items():
+            found[addr][member] = sighting
+    return found
+
+
+def _all_looks(facts: Facts) -> Iterator[tuple[Sighting, Mapping[str, GroupView]]]:
+    for one in facts.readable:
+        yield Sighting(one.addr, 0), one.groups or {}
+        yield from ((Sighting(one.addr, look.at_s), look.groups) for look in one.looks)
+
+
+NO_BROKER = "no-broker"
+
+
+def present(facts: Facts) -> Iterator[Finding]:
+    """One finding if no name server that can be read has a broker."""
+    if not facts.readable or facts.groups:
+        return
+    unread = [one for one in facts.name_servers if not one.is_readable]
+    follows = frozenset({"name-server-reachable", "name-server-kind", "tls"} if unread else ())
+    sentence = _("No broker is registered at %(addrs)s, so no topic has a route there.") % {
+        "addrs": addresses_of(facts.readable)
+    }
+    evidence = tuple(_("%(addr)s shows no broker (request 106)") % {"addr": one.addr} for one in facts.readable)
+    commands = (
+        _("# in broker.conf of every broker, then restart it:"),
+        f"namesrvAddr={namesrv_addr(facts)}",
+        _("# why a broker that runs is not registered, its log says:"),
+        "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail",
+        _("# this doctor asks a broker at its own address, too:"),
+        again(facts, "--broker HOST:10911"),
+    )
+    yield Finding(NO_BROKER, State.ILL, sentence, evidence, commands, Weight.EXPLAINS, follows)
+
+
+TWO_CLUSTERS = "broker-in-two-clusters"
+
+
+def clusters(facts: Facts) -> Iterator[Finding]:
+    """A finding for each such name."""
+    for broker, found in sorted(_clusters_of(facts).items()):
+        if len(found) > 1:
+            sentence = _("The broker name %(broker)s is registered in several clusters, %(clusters)s: brokers of one "
+                         "name are one broker to clients, and replace each other's address.") % {
+                "broker": broker, "clusters": listed(found)}  # fmt: skip
+            evidence = tuple(
+                _("cluster %(cluster)s has %(broker)s at %(addrs)s")
+                % {"cluster": cluster, "broker": broker, "addrs": listed(at)}
+                for cluster, at in sorted(found.items())
+            )
+            commands = (
+                _("# in broker.conf of the broker of one cluster, then restart it:"),
+                setting("brokerName", f"{broker}-2"),
+                _("# or, where only its cluster is wrong: brokerClusterName=%(cluster)s")
+                % {"cluster": _home(facts, broker) or min(found)},
+            )
+            evidence += tuple(_own(facts, broker))
+            yield Finding(TWO_CLUSTERS, State.ILL, sentence, evidence, commands, weight_of_brokers(facts, {broker}))
+
+
+def _home(facts: Facts, broker: str) -> str | None:
+    """The cluster that a name server shows with its addresses: that of the broker which came first."""
+    group = facts.groups.get(broker)
+    return None if group is None else group.cluster
+
+
+def _own(facts: Facts, broker: str) -> Iterator[str]:
+    """What the brokers of that name have in their configurations."""
+    for one in facts.brokers:
+        cluster = one.setting("brokerClusterName")
+        if one.name == broker and cluster is not None:
+            yield _("%(broker)s (%(addr)s): brokerClusterName=%(cluster)s (request 26)") % {
+                "broker": broker, "addr": one.addr, "cluster": cluster}  # fmt: skip
+
+
+def _clusters_of(facts: Facts) -> dict[str, dict[str, set[str]]]:
+    """By broker name and cluster, the name servers that say so."""
+    found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for one in facts.readable:
+        for cluster, names in one.clusters.items():
+            for name in names:
+                found[name][cluster].add(one.addr)
+        for name, group in (one.groups or {}).items():
+            if group.cluster is not None:
+                found[name][group.cluster].add(one.addr)
+    return {name: dict(places) for name, places in found.items()}
+
+
+TWO_MASTERS, NO_MASTER, MOVES = "two-masters", "slave-without-master", "broker-id-moves"
+
+
+def two_masters(facts: Facts) -> Iterator[Finding]:
+    """A finding for each group that was seen with different masters."""
+    for member, addrs in seen(facts).items():
+        if member.broker_id == MASTER_ID and len(addrs) > 1:
+            sentence = _("The broker %(broker)s has several masters, %(addrs)s: each replaces the other in the routes, "
+                         "and messages of one are not found at the other.") % {
+                "broker": member.broker, "addrs": listed(addrs)}  # fmt: skip
+            commands = (
+                _("# in broker.conf of all but one of them: another name, or a slave's role; then restart them:"),
+                setting("brokerName", f"{member.broker}-2"),
+                *(() if _elects(facts, member.broker) else (_("# or: brokerId=1 and brokerRole=SLAVE"),)),
+            )
+            yield Finding(TWO_MASTERS, State.ILL, sentence, _sightings(member, addrs), commands,
+                          weight_of_brokers(facts, {member.broker}))  # fmt: skip
+
+
+def no_master(facts: Facts) -> Iterator[Finding]:
+    """A finding for each group that no name server shows a master of."""
+    for name, group in sorted(facts.groups.items()):
+        shown = [(one.groups or {}).get(name) for one in facts.readable]
+        if any(view is not None and dict(view.addrs).get(MASTER_ID) for view in shown):
+            continue
+        sentence = _("The broker %(broker)s has no master, only slaves. Producers find no queue of it; consumers go on "
+                     "reading.") % {"broker": name}  # fmt: skip
+        if group.enable_acting_master:
+            sentence = _("The broker %(broker)s has no master, only slaves. The slave with the lowest id acts as "
+                         "master: consumers go on, producers find no queue of it.") % {"broker": name}  # fmt: skip
+        evidence = _("%(broker)s in cluster %(cluster)s: %(members)s; an id of 0 is missing") % {
+            "broker": name, "cluster": group.cluster or "-", "members": members(group)}  # fmt: skip
+        commands: tuple[str, ...] = (
+            _("# start the master of %(broker)s again, with these lines in its broker.conf:") % {"broker": name},
+            setting("brokerClusterName", group.cluster or ""),
+            setting("brokerName", name),
+            "brokerId=0",
+        )
+        if _elects(facts, name):
+            commands = (
+                _("# its roles are elected (enableControllerMode=true): start a replica that is in sync, and the "
+                  "controller makes it the master. Which are in sync, an address of a controller says:"),
+                shlex.join(("mqadmin", "getSyncStateSet", "-a", "CONTROLLER:9878", "-b", name)),
+            )  # fmt: skip
+        yield Finding(NO_MASTER, State.ILL, sentence, (evidence,), commands, weight_of_brokers(facts, {name}))
+
+
+def _elects(facts: Facts, name: str) -> bool:
+    return any(one.name == name and one.is_on("enableControllerMode") for one in facts.brokers)
+
+
+def moves(facts: Facts) -> Iterator[Finding]:
+    """Slaves whose address changes, and addresses that are in several places."""
+    for member, addrs in seen(facts).items():
+        if member.broker_id != MASTER_ID and len(addrs) > 1:
+            sentence = _("The id %(id)d of the broker %(broker)s is taken by several slaves, %(addrs)s: each replaces "
+                         "the other.") % {
+                "id": member.broker_id, "broker": member.broker, "addrs": listed(addrs)}  # fmt: skip
+            command = _("# in broker.conf of each slave of %(broker)s: a brokerId of its own") % {
+                "broker": member.broker
+            }
+            yield Finding(MOVES, State.ILL, sentence, _sightings(member, addrs), (command,),
+                          weight_of_brokers(facts, {member.broker}))  # fmt: skip
+    for addr, found in places(facts).items():
+        if len(found) > 1:
+            yield _moving(facts, addr, found)
+
+
+def _moving(facts: Facts, addr: str, found: Mapping[Member, Sighting]) -> Finding:
+    names = {member.broker for member in found}
+    texts = [f"{member.broker}/{member.broker_id}" for member in found]
+    sentence = _("The address %(addr)s is registered in several places, %(places)s: the broker was given another name "
+                 "or id, or two brokers announce one address.") % {"addr": addr, "places": listed(texts)}  # fmt: skip
+    evidence = tuple(
+        _("broker %(broker)s, id %(id)d, at %(addr)s: seen at %(at)s")
+        % {"broker": member.broker, "id": member.broker_id, "addr": addr, "at": sighting.text()}
+        for member, sighting in found.items()
+    )
+    command = _("# in broker.conf of each broker: a brokerIP1 and listenPort that no other one has. A former name "
+                "stays while its address registers under another: start the broker under it once more and stop it, "
+                "which unregisters it, or restart the name servers, one at a time")  # fmt: skip
+    return Finding(MOVES, State.ILL, sentence, evidence, (command,), weight_of_brokers(facts, names))
+
+
+def _sightings(member: Member, found: Mapping[str, Sighting]) -> tuple[str, ...]:
+    return tuple(
+        _("broker %(broker)s, id %(id)d, at %(addr)s: seen at %(at)s")
+        % {"broker": member.broker, "id": member.broker_id, "addr": addr, "at": sighting.text()}
+        for addr, sighting in found.items()
+    )

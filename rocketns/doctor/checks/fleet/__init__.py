@@ -1,1 +1,0 @@
-"""Checks of the broker groups that name servers show."""

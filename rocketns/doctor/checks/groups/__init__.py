@@ -1,1 +1,0 @@
-"""Checks of the consumer groups that were asked for."""

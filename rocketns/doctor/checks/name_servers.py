@@ -1,0 +1,310 @@
+"""What is wrong with the name servers: whether each answers, what it is, TLS, whether they agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rocketns.doctor.checks.registering import WAIT, on_their_way
+from rocketns.doctor.checks.showing import addresses_of, again, listed, members, namesrv_addr
+from rocketns.doctor.facts import Facts, Kind, NameServerFacts, Outcome
+from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.words import N_, _
+from rocketns.protocol.codes import RequestCode, ResponseCode, version_name
+
+REACHABLE = "name-server-reachable"
+# The other outcomes are those of the checks name-server-kind and tls.
+SENTENCES = {
+    Outcome.REFUSED: N_("The name server %(addr)s refuses connections: nothing listens on that port."),
+    Outcome.TIMED_OUT: N_(
+        "The name server %(addr)s accepts no connection within %(s)g s: a firewall drops it, or the host is down."
+    ),
+    Outcome.UNREACHABLE: N_("There is no way to the name server %(addr)s: the network has no route to its host."),
+    Outcome.UNRESOLVED: N_("The name of the name server %(addr)s has no address in the DNS or the hosts file here."),
+    Outcome.SILENT: N_("The name server %(addr)s accepts the connection, and does not answer within %(s)g s."),
+    Outcome.CLOSED: N_("The name server %(addr)s closes the connection without an answer, with and without TLS."),
+}
+WAITING: dict[int, str] = {
+    ResponseCode.SYSTEM_ERROR: N_(
+        "The name server %(addr)s answers no route lookups yet: it starts, or waits for its brokers."
+    ),
+    ResponseCode.SYSTEM_BUSY: N_("The name server %(addr)s answers no route lookups: it is overloaded."),
+    ResponseCode.GO_AWAY: N_("The name server %(addr)s answers no route lookups any more: it drains, or stops."),
+}
+ELSEWHERE = N_("# if the client runs on another machine, ask there: %(command)s")
+CODE = N_("%(addr)s answered a route lookup (request 105) with code %(code)d")
+REFUSED = N_("%(addr)s answered request 106 (brokers of the fleet) with code %(code)d")
+
+
+def reachable(facts: Facts) -> Iterator[Finding]:
+    """A finding for each name server that does not answer, or not usefully."""
+    silent = [one for one in facts.name_servers if one.outcome in SENTENCES]
+    weight = Weight.EXPLAINS if len(silent) == len(facts.name_servers) else Weight.PARTLY
+    for one in silent:
+        yield _silent(one, facts, weight)
+    for one in facts.name_servers:
+        code = one.codes.get(RequestCode.GET_ROUTEINFO_BY_TOPIC)
+        if code is not None and code in WAITING:
+            yield _not_ready(one, code, facts)
+        elif code == ResponseCode.NO_PERMISSION:
+            yield _refusing(one, facts)
+        elif one.outcome is Outcome.ANSWERED and one.kind is not Kind.OTHER:
+            yield from _unread(one, facts)
+
+
+def _silent(one: NameServerFacts, facts: Facts, weight: Weight) -> Finding:
+    words = {"addr": one.addr, "s": facts.options.timeout_s}
+    evidence = [one.error] if one.error else []
+    if one.ips:
+        evidence.append(_("its host is %(ips)s") % {"ips": ", ".join(one.ips)})
+    if one.name:
+        evidence.append(
+            _("it is one of the addresses of %(name)s, and a client takes any of them") % {"name": one.name}
+        )
+    commands = () if facts.options.from_client else (_(ELSEWHERE) % {"command": again(facts, "--from-client")},)
+    return Finding(
+        REACHABLE, State.ILL, _(SENTENCES[one.outcome]) % words, tuple(evidence), (_repair(one), *commands), weight
+    )
+
+
+def _repair(one: NameServerFacts) -> str:
+    if one.outcome is Outcome.UNRESOLVED:
+        return _("# correct the name in the list of name servers of clients and brokers, or add it to the DNS")
+    if one.outcome in (Outcome.REFUSED, Outcome.SILENT):
+        return _("# start the name server there again, or take it off the list of clients and brokers")
+    return _("# open the way to %(addr)s, or take it off the list of clients and brokers") % {"addr": one.addr}
+
+
+def _not_ready(one: NameServerFacts, code: int, facts: Facts) -> Finding:
+    sentence = _(WAITING[code]) % {"addr": one.addr}
+    evidence = _(CODE) % {"addr": one.addr, "code": code}
+    weight = Weight.EXPLAINS if len(facts.name_servers) == 1 else Weight.PARTLY
+    command = _("# ask again in a minute: %(command)s") % {"command": f"rocketns health -n {one.addr}"}
+    return Finding(REACHABLE, State.ILL, sentence, (evidence,), (command,), weight)
+
+
+def _refusing(one: NameServerFacts, facts: Facts) -> Finding:
+    sentence = _("The name server %(addr)s refuses the route lookups of this doctor: they are not signed, or not by "
+                 "a known key. Clients without a key are refused as well.") % {"addr": one.addr}  # fmt: skip
+    evidence = _(CODE) % {"addr": one.addr, "code": ResponseCode.NO_PERMISSION}
+    return Finding(REACHABLE, State.UNKNOWN, sentence, (evidence,), _signed(facts), Weight.EXPLAINS)
+
+
+def _signed(facts: Facts) -> tuple[str, ...]:
+    return (_("# sign the requests with the accessKey and secretKey of mqadmin's file:"),
+            again(facts, "--tools-yml $ROCKETMQ_HOME/conf/tools.yml"))  # fmt: skip
+
+
+def _unread(one: NameServerFacts, facts: Facts) -> Iterator[Finding]:
+    """It answers, and does not show its brokers, or not what was asked for. Then what it has is not known."""
+    if not one.is_readable:
+        yield _hiding(one, facts)
+    elif one.error:
+        is_asked = any(topic not in one.routes for topic in facts.options.topics)
+        sentence = _("Some answers of the name server %(addr)s cannot be read.") % {"addr": one.addr}
+        weight = Weight.PARTLY if is_asked else Weight.NOTE
+        yield Finding(REACHABLE, State.UNKNOWN, sentence, (one.error,), (), weight)
+
+
+def _hiding(one: NameServerFacts, facts: Facts) -> Finding:
+    sentence = _("The name server %(addr)s does not show its brokers to this doctor.") % {"addr": one.addr}
+    code = one.codes.get(RequestCode.GET_BROKER_CLUSTER_INFO)
+    evidence = one.error if code is None else _(REFUSED) % {"addr": one.addr, "code": code}
+    commands = _signed(facts) if code == ResponseCode.NO_PERMISSION else ()
+    weight = Weight.PARTLY if facts.readable else Weight.EXPLAINS
+    return Finding(REACHABLE, State.UNKNOWN, sentence, (evidence,), commands, weight)
+
+
+KIND = "name-server-kind"
+
+
+def kind(facts: Facts) -> Iterator[Finding]:
+    """A finding for each address that is no name server's. Without one, what the name servers are."""
+    others = [one for one in facts.name_servers if one.kind is Kind.OTHER or one.outcome is Outcome.OTHER_PROTOCOL]
+    weight = Weight.EXPLAINS if len(others) == len(facts.name_servers) else Weight.PARTLY
+    for one in others:
+        yield Finding(KIND, State.ILL, _of_kind(one), _other_evidence(one), (_own_address(one),), weight)
+    known = Counter(_shown(one) for one in facts.readable)
+    if known and not others:
+        names = ", ".join(f"{count} {name}" for name, count in sorted(known.items()))
+        yield Finding(KIND, State.WELL, _("name servers: %(names)s") % {"names": names})
+
+
+def _of_kind(one: NameServerFacts) -> str:
+    if one.outcome is Outcome.OTHER_PROTOCOL:
+        return _("%(addr)s is no name server: what answers there does not speak RocketMQ's protocol.") % {
+            "addr": one.addr
+        }
+    return _("%(addr)s is no name server but a broker or a proxy: it knows no requests of name servers.") % {
+        "addr": one.addr
+    }
+
+
+def _other_evidence(one: NameServerFacts) -> tuple[str, ...]:
+    if one.outcome is Outcome.OTHER_PROTOCOL:
+        return (one.error,)
+    return (_("it answers request 106 (brokers of the fleet) with code 3, request not supported"),)
+
+
+def _own_address(one: NameServerFacts) -> str:
+    return _("# give clients and brokers the name server's own address instead of %(addr)s; its port is 9876 by "
+             "default") % {"addr": one.addr}  # fmt: skip
+
+
+def _shown(one: NameServerFacts) -> str:
+    version = version_name(one.version) if one.version is not None else ""
+    if one.kind is Kind.ROCKETNS:
+        return _("rocketns (answers as %(version)s)") % {"version": version}
+    return f"Java {version}" if one.kind is Kind.JAVA else _("unknown kind, %(version)s") % {"version": version}
+
+
+TLS = "tls"
+WITH = N_("with TLS %(addr)s answers, without it the connection is closed")
+WITHOUT = N_("without TLS %(addr)s answers, with it the connection is closed")
+
+
+def transport(facts: Facts) -> Iterator[Finding]:
+    """A finding for name servers, and one for brokers."""
+    wrong = Outcome.SPEAKS_PLAIN if facts.options.tls else Outcome.SPEAKS_TLS
+    servers = [one.addr for one in facts.name_servers if one.outcome is wrong]
+    brokers = [addr for addr, one in facts.addresses.items() if one.outcome is wrong]
+    evidence = _(WITHOUT if facts.options.tls else WITH)
+    if servers:
+        weight = Weight.EXPLAINS if len(servers) == len(facts.name_servers) else Weight.PARTLY
+        lines = tuple(evidence % {"addr": addr} for addr in servers)
+        yield Finding(TLS, State.ILL, _of_servers(facts, servers), lines, _other_way(facts), weight)
+    if brokers:
+        weight = Weight.EXPLAINS if len(brokers) == len(facts.addresses) else Weight.PARTLY
+        lines = tuple(evidence % {"addr": addr} for addr in brokers)
+        yield Finding(TLS, State.ILL, _of_brokers(facts, brokers), lines, _other_way(facts), weight)
+
+
+def _of_servers(facts: Facts, addrs: list[str]) -> str:
+    without = _("The name server %(addrs)s speaks no TLS, so clients with TLS find no route.")
+    only = _("The name server %(addrs)s speaks only TLS, so clients without TLS find no route.")
+    return (without if facts.options.tls else only) % {"addrs": listed(addrs)}
+
+
+def _of_brokers(facts: Facts, addrs: list[str]) -> str:
+    without = _("The broker at %(addrs)s speaks no TLS, so clients with TLS do not reach it.")
+    only = _("The broker at %(addrs)s speaks only TLS, so clients without TLS do not reach it.")
+    return (without if facts.options.tls else only) % {"addrs": listed(addrs)}
+
+
+def _other_way(facts: Facts) -> tuple[str, ...]:
+    if facts.options.tls:
+        return (
+            _("# in the client: tls.enable=false; or in the server: tls.server.mode=permissive (-Dtls.server.mode=…)"),
+            again(replace(facts, options=replace(facts.options, tls=False))),
+        )
+    return (
+        _("# in the client: -Dtls.enable=true (Java; setUseTLS(true) in code); or in the server, both kinds: "
+          "-Dtls.server.mode=permissive"),
+        again(facts, "-Dtls.enable=true"),
+    )  # fmt: skip
+
+
+AGREE = "name-servers-agree"
+# Topics that brokers make for themselves. Nobody misses them.
+INTERNAL = ("rmq_sys_", "RMQ_SYS_", "SCHEDULE_TOPIC_")
+
+
+def agreement(facts: Facts) -> Iterator[Finding]:
+    """Two halves without a broker in common, or for each name server what it lacks."""
+    if halves := _strangers(facts):
+        yield _split(facts, *halves)
+        return
+    for one in facts.readable:
+        groups = {name: group for name, group in facts.groups.items() if name not in (one.groups or {})}
+        topics = _lacked_topics(one, facts)
+        if groups or topics:
+            evidence = tuple(
+                _("%(broker)s (%(members)s): known at %(at)s, not at %(addr)s")
+                % {
+                    "broker": name,
+                    "members": members(group),
+                    "at": addresses_of(_having(facts, name)),
+                    "addr": one.addr,
+                }
+                for name, group in sorted(groups.items())[:10]
+            )
+            waits = bool(groups) and groups.keys() <= on_their_way(facts, one)
+            yield Finding(AGREE, State.UNKNOWN if waits else State.ILL, _lacks(one, list(groups), topics), evidence,
+                          (_(WAIT),) if waits else _register(facts, groups),
+                          _weight_of_lacking(facts, one))  # fmt: skip
+
+
+def _strangers(facts: Facts) -> tuple[NameServerFacts, NameServerFacts] | None:
+    """Two name servers that both have brokers, and none in common. Where only addresses differ see `two-masters`."""
+    having = [one for one in facts.readable if one.groups]
+    for one in having[1:]:
+        if set(one.groups or {}) != set(having[0].groups or {}) and not _addresses(one) & _addresses(having[0]):
+            return having[0], one
+    return None
+
+
+def _addresses(one: NameServerFacts) -> set[str]:
+    return {addr for group in (one.groups or {}).values() for _id, addr in group.addrs}
+
+
+def _split(facts: Facts, one: NameServerFacts, other: NameServerFacts) -> Finding:
+    sentence = _("The name servers %(one)s and %(other)s have no broker in common: they belong to two fleets. A client "
+                 "that lists both finds the topics of one of them only.") % {
+        "one": one.addr, "other": other.addr}  # fmt: skip
+    evidence = tuple(
+        _("%(addr)s has the brokers %(names)s") % {"addr": each.addr, "names": listed(each.groups or {})}
+        for each in facts.readable
+    )
+    commands = (
+        _("# if they are one fleet, in broker.conf of every broker, then restart it:"),
+        f"namesrvAddr={namesrv_addr(facts)}",
+        _("# if they are two, give each client the name servers of one of them only"),
+    )
+    weight = Weight.EXPLAINS if not facts.options.topics or any(True for _topic in _divided(facts)) else Weight.PARTLY
+    return Finding(AGREE, State.ILL, sentence, evidence, commands, weight)
+
+
+def _divided(facts: Facts) -> Iterator[str]:
+    """The topics asked for that some name servers have and others do not."""
+    for topic in facts.options.topics:
+        if any(one.has(topic) for one in facts.readable) and any(one.lacks(topic) for one in facts.readable):
+            yield topic
+
+
+def _having(facts: Facts, broker: str) -> list[NameServerFacts]:
+    return [one for one in facts.readable if broker in (one.groups or {})]
+
+
+def _lacked_topics(one: NameServerFacts, facts: Facts) -> list[str]:
+    """The topics that others list. Where it lists none, nothing is known to be lacking."""
+    if one.topics is None:
+        return []
+    found = frozenset().union(*(other.topics or () for other in facts.readable)) - one.topics
+    return [topic for topic in found if topic not in facts.groups and not topic.startswith(INTERNAL)]
+
+
+def _lacks(one: NameServerFacts, groups: list[str], topics: list[str]) -> str:
+    words = {"addr": one.addr, "brokers": listed(groups), "topics": listed(topics)}
+    if not topics:
+        return _("The name server %(addr)s lacks brokers that others have: %(brokers)s.") % words
+    if not groups:
+        return _("The name server %(addr)s lacks topics that others have: %(topics)s.") % words
+    return _("The name server %(addr)s lacks brokers that others have (%(brokers)s), and with them topics "
+             "(%(topics)s).") % words  # fmt: skip
+
+
+def _register(facts: Facts, groups: object) -> tuple[str, ...]:
+    if not groups:
+        return (_("# a broker sends its topics again within 30 s; if the topics are still lacking then, see its log:"),
+                "grep -i registerBroker ~/logs/rocketmqlogs/broker.log | tail")  # fmt: skip
+    return (
+        _("# in broker.conf of these brokers, then restart them, one at a time:"),
+        f"namesrvAddr={namesrv_addr(facts)}",
+    )
+
+
+def _weight_of_lacking(facts: Facts, one: NameServerFacts) -> Weight:
+    if facts.options.topics and not any(one.lacks(topic) for topic in _divided(facts)):
+        return Weight.ELSEWHERE
+    return Weight.PARTLY

@@ -1,1 +1,0 @@
-"""Checks of the topics that were asked for: missing, misspelt, not writable."""

@@ -1,0 +1,266 @@
+"""What is wrong with topics that have a route: their brokers, order configuration, permissions and queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocketns.doctor.checks.fleet import Member, seen
+from rocketns.doctor.checks.showing import addresses_of, listed, mqadmin, weight_of_brokers
+from rocketns.doctor.facts import BrokerFacts, Facts, NameServerFacts
+from rocketns.doctor.finding import Finding, State, Weight
+from rocketns.doctor.words import _
+from rocketns.protocol.body.route import QueueData, order_conf_mistake
+from rocketns.protocol.codes import PERM_READ, PERM_WRITE, RequestCode, ResponseCode
+from rocketns.protocol.names import CREATION_TOPIC, SELF_TEST_TOPIC
+
+STALE = "topic-not-on-broker"
+CAUSES = frozenset({"two-masters", "broker-address", "broker-in-two-clusters"})
+
+
+def stale(facts: Facts) -> Iterator[Finding]:
+    """A finding for each topic and master."""
+    for topic, broker in facts.unknown_at():
+        yield _not_there(facts, topic, broker)
+
+
+def _not_there(facts: Facts, topic: str, broker: BrokerFacts) -> Finding:
+    having = [one for one in facts.readable if broker.name in one.queues(topic)]
+    words = {"topic": topic, "broker": broker.name, "addr": broker.addr, "at": addresses_of(having)}
+    sentence = _("Name servers route the topic %(topic)s to the broker %(broker)s, and the broker at %(addr)s does not "
+                 "have it: it was deleted there, the broker lost its store, or another broker has the same "
+                 "name.") % words  # fmt: skip
+    evidence = (
+        _("%(at)s has %(broker)s in the route of %(topic)s (request 105)") % words,
+        _("%(broker)s at %(addr)s does not have %(topic)s (request 351)") % words,
+    )
+    is_only = set(facts.queues(topic)) == {broker.name}
+    weight = Weight.EXPLAINS if is_only else Weight.PARTLY
+    is_alone = is_only and len(seen(facts)[Member(broker.name, broker.broker_id)]) == 1
+    return Finding(STALE, State.ILL, sentence, evidence, _deleted(facts, topic, broker, is_alone), weight, CAUSES)
+
+
+def _deleted(facts: Facts, topic: str, broker: BrokerFacts, is_alone: bool) -> tuple[str, ...]:
+    """deleteTopic deletes the topic at all brokers of the cluster, with its messages."""
+    again = mqadmin(facts, "updateTopic", "-b", broker.addr, "-t", topic)
+    if not is_alone:
+        return (again, _("# or, if it was deleted on purpose: do not use deleteTopic, which deletes it on the other "
+                         "brokers as well, with its messages"))  # fmt: skip
+    return (
+        again,
+        _("# or, if it was deleted on purpose, also at the name servers:"),
+        mqadmin(facts, "deleteTopic", "-c", broker.cluster, "-t", topic),
+    )
+
+
+ORDER = "order-configuration"
+
+
+def order_told(facts: Facts) -> bool:
+    """Whether some name server said which configurations it has, or that it has none."""
+    code = RequestCode.GET_KVLIST_BY_NAMESPACE
+    return any(one.codes.get(code, 0) in (0, ResponseCode.QUERY_NOT_FOUND) for one in facts.readable)
+
+
+def order(facts: Facts) -> Iterator[Finding]:
+    """A finding for each topic with such a configuration, where some name server has it."""
+    wrong: dict[str, list[tuple[NameServerFacts, str]]] = {}
+    for one in facts.readable:
+        for topic, text in one.order.items():
+            if mistake := order_conf_mistake(text):
+                wrong.setdefault(topic, []).append((one, mistake))
+    for topic, found in sorted(wrong.items()):
+        sentence = _("The order configuration of the topic %(topic)s is malformed: clients fail when they read it in "
+                     "the topic's route.") % {"topic": topic}  # fmt: skip
+        evidence = tuple(
+            _("%(addr)s has the part %(part)s in it (request 219, namespace ORDER_TOPIC_CONFIG), orderMessageEnable is "
+              "%(enabled)s") % {"addr": one.addr, "part": mistake, "enabled": _enabled(one)}
+            for one, mistake in found
+        )  # fmt: skip
+        commands = (
+            _("# a valid one is broker-a:8;broker-b:8, each broker with the number of its queues"),
+            mqadmin(facts, "updateOrderConf", "-t", topic, "-m", "delete"),
+        )
+        yield Finding(
+            ORDER, State.ILL, sentence, evidence, commands, _weight_of_order(facts, topic, [one for one, _ in found])
+        )
+
+
+def _enabled(one: NameServerFacts) -> str:
+    return (one.configuration or {}).get("orderMessageEnable", "?")
+
+
+def _weight_of_order(facts: Facts, topic: str, having: list[NameServerFacts]) -> Weight:
+    if all(_enabled(one) == "false" for one in having):
+        return Weight.NOTE  # until somebody switches it on
+    if facts.options.topics and topic not in facts.options.topics:
+        return Weight.ELSEWHERE
+    return Weight.EXPLAINS if len(having) == len(facts.readable) and facts.options.topics else Weight.PARTLY
+
+
+WIPED, READ_ONLY = "permission-wiped", "topic-read-only"
+
+
+def wiped(facts: Facts) -> Iterator[Finding]:
+    """A finding for the brokers whose write permission is wiped, and one for each that takes it from its own topics."""
+    own = facts.restricted
+    for addr, broker in sorted(own.items()):
+        yield _own_permission(facts, broker, addr)
+    found = {name: places for name, places in wiped_brokers(facts).items()
+             if facts.masters().get(name) not in own or own[facts.masters()[name]].permission & PERM_WRITE}  # fmt: skip
+    if not found:
+        return
+    weight = weight_of_brokers(facts, found.keys())
+    words = {"brokers": listed(found), "topics": listed(facts.options.topics)}
+    if facts.options.topics and weight is Weight.EXPLAINS:
+        sentence = _("The write permission of %(brokers)s is wiped, and %(topics)s has no other broker: producers get "
+                     "\"No route info of this topic\".") % words  # fmt: skip
+    else:
+        sentence = _("The write permission of %(brokers)s is wiped, so producers find no queue there.") % words
+    evidence = tuple(
+        _("%(broker)s at %(addr)s: its topic SELF_TEST_TOPIC, which is always writable, has the permission %(perm)s")
+        % {"broker": broker, "addr": addr, "perm": perm_text(perm)}
+        for broker, places in sorted(found.items()) for addr, perm in places.items()
+    )  # fmt: skip
+    commands = tuple(mqadmin(facts, "addWritePerm", "-b", broker) for broker in sorted(found))
+    yield Finding(WIPED, State.ILL, sentence, evidence, commands, weight)
+
+
+def _own_permission(facts: Facts, broker: BrokerFacts, addr: str) -> Finding:
+    """addWritePerm changes nothing there: the next registration of the broker takes the permission away again."""
+    words = {"broker": broker.name, "addr": addr, "perm": broker.setting("brokerPermission"),
+             "bits": perm_text(broker.permission)}  # fmt: skip
+    if broker.permission & PERM_WRITE:
+        sentence = _("The broker %(broker)s has brokerPermission=%(perm)s, so consumers get none of its messages.")
+    else:
+        sentence = _("The broker %(broker)s has brokerPermission=%(perm)s, so producers find no queue there.")
+    evidence = _("%(broker)s (%(addr)s): brokerPermission is %(bits)s, and holds for all of its topics (request 26)")
+    command = mqadmin(facts, "updateBrokerConfig", "-b", addr, "-k", "brokerPermission", "-v", "6")
+    return Finding(WIPED, State.ILL, sentence % words, (evidence % words,), (command,),
+                   weight_of_brokers(facts, {broker.name}))  # fmt: skip
+
+
+def permissions_told(facts: Facts) -> bool:
+    """Whether some name server said what brokers may do."""
+    return any(one.queues(SELF_TEST_TOPIC) for one in facts.readable)
+
+
+def wiped_brokers(facts: Facts) -> dict[str, dict[str, int]]:
+    """By broker name, the name servers that show its own topic without write permission, with that permission."""
+    found: dict[str, dict[str, int]] = {}
+    masters = facts.masters()
+    for one in facts.readable:
+        for broker, queues in one.queues(SELF_TEST_TOPIC).items():
+            # A name server itself wipes a group whose slave acts as master.
+            if not queues.perm & PERM_WRITE and broker in masters:
+                found.setdefault(broker, {})[one.addr] = queues.perm
+    return found
+
+
+def read_only(facts: Facts) -> Iterator[Finding]:
+    """Findings for each topic with queues that cannot be written, or cannot be read."""
+    everywhere, own = wiped_brokers(facts), {one.name: one.permission for one in facts.restricted.values()}
+    for topic in facts.options.topics:
+        ill: dict[str, QueueData] = {}
+        for one in facts.name_servers:
+            ill |= {
+                name: queues for name, queues in one.queues(topic).items()
+                if _is_ill(queues, own.get(name, _ALL) & ~(PERM_WRITE if one.addr in everywhere.get(name, {}) else 0))
+            }  # fmt: skip
+        unwritable = {name: one for name, one in ill.items() if not _writable(one)}
+        unreadable = {name: one for name, one in ill.items() if not _readable(one)}
+        if unwritable.keys() >= facts.queues(topic).keys() and unwritable:
+            yield _not_allowed(facts, topic, unwritable, _(
+                "The topic %(topic)s cannot be written on any of its brokers, %(brokers)s: producers get \"No route "
+                "info of this topic\"."
+            ))  # fmt: skip
+        elif unwritable:
+            yield _not_allowed(facts, topic, unwritable, _(
+                "The topic %(topic)s cannot be written on %(brokers)s, so producers find no queue of it there."
+            ))  # fmt: skip
+        if unreadable:
+            yield _not_allowed(facts, topic, unreadable, _(
+                "The topic %(topic)s cannot be read on %(brokers)s, so consumers get none of its messages there."
+            ))  # fmt: skip
+
+
+_ALL = PERM_READ | PERM_WRITE
+
+
+def _is_ill(queues: QueueData, of_broker: int) -> bool:
+    """What the whole broker lacks is not the topic's fault."""
+    return bool(of_broker & PERM_READ and not _readable(queues)) or bool(
+        of_broker & PERM_WRITE and not _writable(queues)
+    )
+
+
+def _writable(queues: QueueData) -> bool:
+    return bool(queues.perm & PERM_WRITE) and queues.write_queue_nums > 0
+
+
+def _readable(queues: QueueData) -> bool:
+    return bool(queues.perm & PERM_READ) and queues.read_queue_nums > 0
+
+
+def _not_allowed(facts: Facts, topic: str, ill: dict[str, QueueData], sentence: str) -> Finding:
+    evidence = tuple(
+        _("%(broker)s: permission %(perm)s, %(read)d read queues, %(write)d write queues (request 105)")
+        % {"broker": name, "perm": perm_text(one.perm), "read": one.read_queue_nums, "write": one.write_queue_nums}
+        for name, one in sorted(ill.items())
+    )
+    masters = facts.masters()
+    commands = tuple(
+        command for name, one in sorted(ill.items()) for command in _allow(facts, topic, masters.get(name), one)
+    )
+    weight = Weight.EXPLAINS if ill.keys() >= facts.queues(topic).keys() else Weight.PARTLY
+    return Finding(READ_ONLY, State.ILL, sentence % {"topic": topic, "brokers": listed(ill)}, evidence, commands,
+                   weight)  # fmt: skip
+
+
+def _allow(facts: Facts, topic: str, addr: str | None, queues: QueueData) -> Iterator[str]:
+    if addr is None:
+        return
+    read, write = queues.read_queue_nums, queues.write_queue_nums
+    count = str(max(read, write, 1))
+    if read and write:
+        yield mqadmin(facts, "updateTopicPerm", "-b", addr, "-t", topic, "-p", "6")
+    else:
+        yield mqadmin(facts, "updateTopic", "-b", addr, "-t", topic, "-r", count, "-w", count, "-p", "6")
+
+
+def perm_text(perm: int) -> str:
+    """As PermName.perm2String writes it: ``RW-``, with the number."""
+    letters = "".join(letter if perm & bit else "-" for bit, letter in ((PERM_READ, "R"), (PERM_WRITE, "W")))
+    return f"{perm} ({letters})"
+
+
+FEW = "few-queues"
+# A producer asks for so many, and a broker gives no more: DefaultMQProducer.defaultTopicQueueNums.
+CREATED_QUEUES_MAX = 4
+
+
+def few(facts: Facts) -> Iterator[Finding]:
+    """A finding for each topic that looks created automatically, and that only some brokers of its cluster have."""
+    creators, groups = set(facts.queues(CREATION_TOPIC)), facts.groups
+    masters = set(facts.masters())
+    for topic in facts.options.topics:
+        queues = facts.queues(topic)
+        clusters = {groups[name].cluster or "" for name in queues if name in groups}
+        peers = {name for cluster in clusters for name in facts.clusters.get(cluster, ())} & masters
+        looks_created = all(
+            one.read_queue_nums == one.write_queue_nums <= CREATED_QUEUES_MAX for one in queues.values()
+        )
+        if queues and looks_created and creators & queues.keys() and peers - queues.keys():
+            yield _on_few(facts, topic, set(queues), peers - queues.keys(), clusters)
+
+
+def _on_few(facts: Facts, topic: str, having: set[str], lacking: set[str], clusters: set[str]) -> Finding:
+    sentence = _("The topic %(topic)s is on %(having)s only, and not on %(lacking)s: it was created by the first "
+                 "message to it, so all its load is there.") % {
+        "topic": topic, "having": listed(having), "lacking": listed(lacking)}  # fmt: skip
+    evidence = tuple(
+        _("%(broker)s has %(n)d queues of %(topic)s, and creates topics by itself") % {
+            "broker": name, "n": one.write_queue_nums, "topic": topic}
+        for name, one in sorted(facts.queues(topic).items())
+    )  # fmt: skip
+    commands = tuple(mqadmin(facts, "updateTopic", "-c", cluster, "-t", topic) for cluster in sorted(clusters))
+    return Finding(FEW, State.ILL, sentence, evidence, commands, Weight.NOTE)

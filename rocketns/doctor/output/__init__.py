@@ -1,1 +1,0 @@
-"""The report as text for people and as JSON for programs."""

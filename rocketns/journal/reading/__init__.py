@@ -1,1 +1,0 @@
-"""A journal in plain Python, for a start and for `rocketns audit explain`: lines, holes, snapshots, replay, clocks."""
