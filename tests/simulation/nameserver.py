@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from rocketns import namesrv_controller
-from rocketns.client import own
+from rocketns.client import resolving
 from rocketns.config import Configuration
 from rocketns.filewriter import Done, FileWriter, WrittenFile
 from rocketns.journal import journal
@@ -443,7 +443,7 @@ def substituted(world: World) -> Iterator[None]:
         (namesrv_controller, "fit_connections", lambda _limits: None),
         (namesrv_controller, "give_back_free_memory", lambda: None),
         (namesrv_controller, "FileWriter", lambda **limits: FileWork(working(world.running), **limits)),
-        (own, "is_own", is_own),
+        (resolving, "is_own", is_own),
         (journal, "Writer", lambda store, retention: JournalWork(store, retention, working(world.running))),
         (namesrv_controller, "make_reactors", make_reactors),
         (reactor_transport, "ReactorConnection", numbered_connections()),

@@ -70,7 +70,7 @@ class VirtualConnection:
             if not self._is_opened:
                 self._is_opened = True
                 address = "{}:{}".format(*self.socket.remote)
-                self._reactors.push("opened", self.number, 0, False, (address, None, b""))
+                self._reactors.push("opened", self.number, 0, False, (address, None, b"", 0))
             self.take_frames()
         ended = self.socket.has_ended
         if ended and not self.socket.received and not self._is_closed:
@@ -279,6 +279,9 @@ class VirtualReactors:
     def use_context(self, _made: object) -> None: ...
     def set_access(self, *_policy: object) -> None: ...
     def enable(self, _enabled: bool) -> None: ...
+
+    def lookups_of_views(self) -> list[int]:
+        return []
 
     def remember_allowed(self, _frame: bytes) -> bool:
         return False
