@@ -104,7 +104,7 @@ class NamesrvController:
         )  # fmt: skip
         self.first_routes = FirstRoutes(configuration, self.clock, state.tables, state.publisher, self.client)
 
-        self.rates = RateWatch(limits, self.reactors.rates)
+        self.rates = RateWatch(limits, self.reactors.hosts)
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.take_from(self.reactor_transport.drain_missing)
 

@@ -3,19 +3,18 @@
 from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.reactor.host_turns cimport leave_turns, take_turn, want_turn
-from rocketns._fast.reactor.reactor_state cimport Turns
+from rocketns._fast.connections.host_ring cimport HostRing, join_ring, leave_ring, take_turn
 
 
 cdef class Waiting:
     """Connections by their numbers; each is of a host, which is a number too."""
 
-    cdef Turns *turns
+    cdef HostRing *turns
     cdef dict numbers  # by address
     cdef dict addresses
 
     def __cinit__(self):
-        self.turns = <Turns *>calloc(1, sizeof(Turns))
+        self.turns = <HostRing *>calloc(1, sizeof(HostRing))
         self.numbers, self.addresses = {}, {}
 
     def __dealloc__(self):
@@ -33,12 +32,12 @@ cdef class Waiting:
             connection.host = host
             self.addresses[number] = <size_t>connection
             self.numbers[<size_t>connection] = number
-        want_turn(self.turns, connection)
+        join_ring(self.turns, &connection.queued, connection.host)
 
     def leave(self, int number):
-        leave_turns(self.turns, <Connection *><size_t>self.addresses[number])
+        leave_ring(self.turns, &(<Connection *><size_t>self.addresses[number]).queued)
 
     def take(self):
         """The number of the next one; None if nobody waits."""
-        cdef Connection *connection = take_turn(self.turns)
+        cdef Connection *connection = <Connection *>take_turn(self.turns, 1)
         return None if connection == NULL else self.numbers[<size_t>connection]

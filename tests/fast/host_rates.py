@@ -3,7 +3,7 @@
 A bucket is as `rocketns.access.rates` has it. It is full when the time until which its tokens are spent is over, so a
 host that asked for nothing in the last second needs no bucket at all.
 
-It is the definition that rocketns/_fast/connections/rates.pyx is compared with.
+It is the definition that rocketns/_fast/connections/hosts.pyx is compared with.
 """
 
 from __future__ import annotations

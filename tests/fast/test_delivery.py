@@ -12,7 +12,7 @@ from tests.fast.steps import reactors_of, transport_of
 from tests.support.live import LiveServer
 
 CHURNING, NEW, OTHER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-OF_HOST_AT_ONCE = 8  # message_turns.pxd
+OF_HOST_AT_ONCE = 8  # reactors.pyx
 CHURNED = 60
 
 
@@ -83,6 +83,6 @@ def test_a_host_whose_ends_control_has_not_seen_is_turned_away(
             with Client(server.port, source=OTHER) as other:
                 other.send(frame(json_header(206)))
                 eventually(lambda: reactors_of(server).connections == 1, every_s=0.001)
-        eventually(lambda: reactors_of(server).connections == 0)
+        eventually(lambda: not server.call(lambda: reactors_of(server).has_news))
         with Client(server.port, source=CHURNING) as client:
             assert client.request(206).code == 0

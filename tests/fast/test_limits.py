@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from interop.harness.codes import REQUEST_CODE_NOT_SUPPORTED
 from interop.harness.wire import Client, eventually, frame, json_header
+from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.connections.hosts import host_of as compiled
-from rocketns._fast.connections.rates import HostRates as CompiledRates
 from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
 from rocketns.server.requests.inbox import WAITING_BYTES_MAX
@@ -286,7 +286,7 @@ def test_all_who_wait_for_room_go_on_when_control_caught_up(control_server: Live
 
 # The buckets of hosts: what each may do in a second, in both versions, and that the two decide the same.
 
-BOTH = pytest.mark.parametrize("kind", [HostRates, CompiledRates])
+BOTH = pytest.mark.parametrize("kind", [HostRates, HostTable])
 NOW_MS = 1_000_000_000
 FLOODER, QUIET = "10.0.0.1", "10.0.0.2"
 
@@ -333,7 +333,7 @@ steps = st.lists(
 def test_both_versions_decide_the_same(
     requests: int, connections: int, steps: list[tuple[str, bool | None, int]]
 ) -> None:
-    both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, CompiledRates)]
+    both: list[Rates] = [limited(kind, requests, connections) for kind in (HostRates, HostTable)]
     now_ms = NOW_MS
     for host, is_known, passed_ms in steps:
         now_ms += passed_ms

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rocketns._fast.codec.wire import next_frame
+from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.connections.messages import Ending
-from rocketns._fast.connections.rates import HostRates
 from rocketns.config import Configuration
 from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 from rocketns.server.reactors.handle import limits_of
@@ -147,7 +147,7 @@ class VirtualReactors:
     def __init__(self, configuration: Configuration, process: NameServerProcess) -> None:
         self.limits = limits_of(configuration, configuration.read_tls().mode)
         self.loop = process.loop
-        self.rates = HostRates()
+        self.hosts = HostTable()
         self.numbers = itertools.count(1)
         self.idle_ms_max = configuration.netty.idle_ms_max
         self.queued_bytes = 0
@@ -282,6 +282,9 @@ class VirtualReactors:
     def use_context(self, _made: object) -> None: ...
     def set_access(self, *_policy: object) -> None: ...
     def enable(self, _enabled: bool) -> None: ...
+
+    def lookups_of_views(self) -> list[int]:
+        return []
 
     def remember_allowed(self, _frame: bytes) -> bool:
         return False

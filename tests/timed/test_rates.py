@@ -39,7 +39,7 @@ def reports(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def refused(server: TimedServer) -> tuple[int, int]:
-    rates = server.controller.facts.reactors.rates
+    rates = server.controller.facts.reactors.hosts
     return rates.refused_requests, rates.refused_connections
 
 

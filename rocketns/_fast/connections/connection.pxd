@@ -4,6 +4,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from rocketns._fast.access.peers cimport Peer
+from rocketns._fast.connections.host_ring cimport Queued
 from rocketns._fast.connections.messages cimport Message
 from rocketns._fast.tls.openssl cimport SSL
 
@@ -11,6 +12,11 @@ from rocketns._fast.tls.openssl cimport SSL
 cdef enum:
     INPUT = 0
     OUTPUT = 1
+
+# The neighbours of a connection in a list, see holders.pyx.
+cdef struct Links:
+    Connection *older
+    Connection *newer
 
 # Which lookups of a connection a reactor answers.
 cdef enum Lookups:
@@ -33,6 +39,8 @@ cdef enum Stage:
 # `input` and `output` are NULL while nothing waits in them. Waiting input begins at input + input_start with the first
 # byte of a frame. The bytes before it are done with. Of a TLS connection the input is plain text, and the output records.
 cdef struct Connection:
+    # Waits for control to catch up, in the reactor's ring; or for its turn, in the handshake thread's.
+    Queued queued
     # Who it is.
     int fd
     uint32_t index  # in the reactor's connection table
@@ -51,12 +59,9 @@ cdef struct Connection:
     uint8_t shows_names  # its certificate was verified by authorities that the operator chose
     bint is_new  # nothing was read yet: the first byte decides whether it begins with a frame
     bint is_detecting  # plain, but Java waits for as many bytes as the start of a PROXY header has
-    bint is_stalled  # waits for control to catch up, in the reactor's list; or for its turn, in the handshake thread's
     bint is_awaited  # control wants TAKEN when the peer took its answers
     bint has_frames  # the turn ended before the input did
     bint is_let_through  # its next frame has its token of the rate, and waits for control
-    Connection *next_stalled
-    Connection *previous_stalled
     int64_t began_ms  # when the handshake thread got it, or had a context for it
     int64_t active_ms  # the last byte in or out
     int64_t idle_ms_max
@@ -78,7 +83,7 @@ cdef struct Connection:
     uint8_t layouts_learnt
     # Whose it is, see `connection_table.know_host`.
     uint8_t is_known  # 1: a broker registered from it, as control said with its last answer
-    uint16_t host  # the number of its host, below HOSTS. Several hosts may have the same
+    uint16_t host  # the number of its host, which it has claimed; HOSTS: it is not known yet
     uint8_t is_listed[2]  # whether it holds so many bytes that it is in the reactor's list of that kind
     uint64_t host_hash
     # Its buffers.
@@ -93,8 +98,7 @@ cdef struct Connection:
     size_t held[2]  # bytes of each kind, as counted in the totals
     uint32_t moved[2]  # bytes that came, or were taken, since the last progress
     int64_t progress_ms[2]  # the last progress, or when the first byte was held
-    Connection *older[2]  # its neighbours in the list
-    Connection *newer[2]
+    Links links[2][2]  # by kind, in the list of its host and in that of all
 
 cdef bint keep_input(Connection *connection, const uint8_t *data, size_t size) noexcept nogil
 cdef bint make_input_room(Connection *connection, size_t wanted) noexcept nogil

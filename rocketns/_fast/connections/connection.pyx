@@ -12,8 +12,8 @@ from rocketns._fast.system.assertions cimport assert_equal
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 
 # An idle connection takes this, its close notice and, where lookups are counted by client, its address.
-assert_equal(sizeof(Connection), 336)
-assert_equal(sizeof(Message), 56)
+assert_equal(sizeof(Connection), 376)
+assert_equal(sizeof(Message), 72)
 
 cdef enum:
     OUTPUT_MIN = 16384

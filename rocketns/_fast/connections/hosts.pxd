@@ -1,15 +1,97 @@
-"""What compiled callers may use of hosts.pyx."""
+"""The table of hosts: for each, the bytes that its connections hold, its tokens, and its work that is queued.
+
+A host has a place as long as it has a connection or work, and afterwards until another one needs the place. Places are
+found by a keyed hash of the host's name, so nobody can choose names for one place. Where all places of a set have
+connections, a further host shares one of them.
+
+A bucket of tokens is one number: the time until which its tokens are spent (the virtual scheduling of ITU-T I.371, also
+called GCRA). It is full when that time is over, so a host that asked for nothing in the last second needs no bucket.
+"""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t
 
 from rocketns._fast.access.peers cimport Peer
+from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.hashing cimport HashKey
+from rocketns._fast.system.threads cimport pthread_mutex_t
 
 cdef enum:
     ADDRESS_ROOM = 96  # of host:port as `write_peer` writes it
     TEXT_ROOM = 64  # of a host of either family, without a scope
+    SETS = 1024  # of places
+    PLACES = 8
+    HOSTS = 8192  # all places. As a host's number: nobody's
+    STRIPES = 64
+    HOST_BYTES = 48
+    CACHE_LINE = 64
+
+# Connections by who their peer is.
+cdef enum:
+    STRANGERS = 0
+    KNOWN = 1  # a broker registered from the connection
+
+# What is limited by tokens.
+cdef enum:
+    REQUESTS = 0
+    CONNECTIONS = 1
+    LIMITED = 2
+
+# Whose tokens are taken. A broker that registered from its connection does not ask in vain because of a flood of others
+# at its address.
+cdef enum:
+    OF_STRANGERS = 0  # requests of connections from which no broker registered
+    OF_KNOWN = 1  # requests of the others
+    OF_CONNECTIONS = 2
+    BUCKETS = 3
+
+cdef struct Host:
+    # Under the mutex of its set.
+    int64_t users  # connections, until control has taken note of their ends
+    int64_t spent_until_ns[BUCKETS]
+    int64_t refused[LIMITED]  # since `HostTable.take_refused` read it
+    char name[HOST_BYTES]  # known once something was refused
+    # Atomic. All are 0 where the host has neither users nor work.
+    int64_t held_bytes[2][2]  # by kind of connection.pxd, of strangers and known ones
+    int64_t queued_bytes  # of frames that control has not decoded
+    int64_t deferred  # lookups, see reactor/deferred.pyx
+    int64_t ended  # connections of whose end control has not taken note
+
+# All of it is for any thread. The mutexes belong to every STRIPES-th set of `hashes` and `hosts`.
+cdef struct Hosts:
+    # Fixed.
+    HashKey key
+    uint64_t *hashes  # of the hosts at the same places; 0: the place is free
+    Host *hosts
+    # Written by control, read by all. Atomic.
+    int64_t cost_ns[LIMITED]  # of one token; 0: there is no limit
+    char apart[CACHE_LINE]  # what is read for each request is not in a line with what a flood writes
+    pthread_mutex_t mutexes[STRIPES]
+    # Atomic.
+    int64_t refused[LIMITED]
+    int64_t held_bytes[2]  # by kind: of all connections, and of answers to this server's requests
+    int64_t known_bytes[2]  # the part of them that connections of registered brokers hold
+    int64_t largest[2][2]  # by kind, of strangers and known ones: who had more than the one before, when bytes came
 
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
 cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil
+cdef uint16_t claim_host(Hosts *table, uint64_t hash) noexcept nogil
+cdef void release_host(Hosts *table, uint16_t number) noexcept nogil
+cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil
+cdef bint may_connect(Hosts *table, uint64_t hash, int64_t now_ms, const char *address) noexcept nogil
+cdef int64_t ended_of(Hosts *table, uint64_t hash) noexcept nogil
+
+
+cdef inline void add_held(Hosts *table, int kind, int known, uint16_t number, int64_t change) noexcept nogil:
+    """Any thread. Count bytes that a connection of the host holds from now on, or no longer."""
+    cdef int64_t held = add(&table.hosts[number].held_bytes[kind][known], change)
+    if known == KNOWN:
+        add(&table.known_bytes[kind], change)
+    add(&table.held_bytes[kind], change)
+    if change > 0 and held > load(&table.hosts[load(&table.largest[kind][known])].held_bytes[kind][known]):
+        store(&table.largest[kind][known], number)
+
+
+cdef class HostTable:
+    cdef Hosts table

@@ -1,14 +1,25 @@
-"""The host of an address, the twin of `host_of` in rocketns/addresses.py, and a keyed hash of it."""
+"""The host of an address, the twin of `host_of` in rocketns/addresses.py, and the places and tokens of hosts.
+
+A set that has no free place forgets, of the hosts without connections and work, the one whose tokens are back first.
+That costs nothing where all of them are back. Else the host begins again with a full bucket, one second's worth. A host
+that floods is not the one: its tokens are back last. tests/fast/host_rates.py is the definition in Python.
+"""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memchr, memcmp, memcpy, strchr, strlen, strncmp, strrchr
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen, strncmp, strrchr
+
+import os
 
 from rocketns._fast.access.peers cimport Peer, read_socket_address
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.sockets cimport (
     NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t
+)
+from rocketns._fast.system.threads cimport (
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 )
 
 cdef extern from "<arpa/inet.h>" nogil:
@@ -22,6 +33,9 @@ cdef enum:
     SUBSCRIBER = 8  # bytes of an IPv6 address that one subscriber has
     HOST_ROOM = 80
     PORT_ROOM = 8
+    NS_PER_MS = 1_000_000
+    SECOND_NS = 1_000_000_000
+    BURST_NS = SECOND_NS  # so a full bucket has one second's worth
 
 cdef const char *IPV4_MAPPED = b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
 
@@ -61,7 +75,7 @@ cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil:
     cdef char room[TEXT_ROOM]
     cdef size_t length
     cdef const char *host = find_host(address, room, &length)
-    return hash_bytes(<const uint8_t *>host, length, key)
+    return max(hash_bytes(<const uint8_t *>host, length, key), <uint64_t>1)  # 0 is a free place
 
 
 cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
@@ -84,6 +98,209 @@ cdef void write_peer(int fd, char *out, Peer *peer) noexcept nogil:
         if strncmp(host, "::ffff:", 7) == 0 and strchr(host, b".") != NULL:
             shown = &host[7]
         snprintf(out, ADDRESS_ROOM, "%s:%s", shown, <char *>port)
+
+
+cdef int64_t spent_until(const Host *host) noexcept nogil:
+    """Any thread, under the mutex of its set. When all tokens of the host are back."""
+    return max(host.spent_until_ns[OF_STRANGERS], max(host.spent_until_ns[OF_KNOWN], host.spent_until_ns[OF_CONNECTIONS]))
+
+
+cdef inline bint is_idle(const Host *host) noexcept nogil:
+    """Any thread, under the mutex of its set. Only users add work, so an idle host stays so meanwhile."""
+    return host.users == 0 and load(&host.queued_bytes) == 0 and load(&host.deferred) == 0
+
+
+cdef size_t find_place(Hosts *table, uint64_t hash) noexcept nogil:
+    """Any thread, under the mutex of the set. The host with this hash; HOSTS if it has no place."""
+    cdef size_t first = <size_t>(hash % SETS) * PLACES, place
+    for place in range(first, first + PLACES):
+        if table.hashes[place] == hash:
+            return place
+    return HOSTS
+
+
+cdef size_t place_of(Hosts *table, uint64_t hash) noexcept nogil:
+    """Any thread, under the mutex of the set. The place of the host; a new one has full buckets."""
+    cdef size_t first = <size_t>(hash % SETS) * PLACES
+    cdef size_t chosen = HOSTS, place = find_place(table, hash)
+    cdef Host *host
+    if place < HOSTS:
+        return place
+    for place in range(first, first + PLACES):
+        if table.hashes[place] == 0:
+            chosen = place
+            break
+        if is_idle(&table.hosts[place]):
+            if chosen == HOSTS or spent_until(&table.hosts[place]) < spent_until(&table.hosts[chosen]):
+                chosen = place
+    if chosen == HOSTS:
+        return first + <size_t>((hash >> 32) % PLACES)
+    host = &table.hosts[chosen]
+    memset(host.spent_until_ns, 0, sizeof(host.spent_until_ns))
+    memset(host.refused, 0, sizeof(host.refused))
+    host.name[0] = 0
+    table.hashes[chosen] = hash
+    return chosen
+
+
+cdef inline pthread_mutex_t *mutex_of(Hosts *table, uint64_t hash) noexcept nogil:
+    return &table.mutexes[hash % STRIPES]
+
+
+cdef inline pthread_mutex_t *mutex_at(Hosts *table, size_t place) noexcept nogil:
+    return &table.mutexes[place // PLACES % STRIPES]
+
+
+cdef uint16_t claim_host(Hosts *table, uint64_t hash) noexcept nogil:
+    """Any thread. The number of the host with this hash of its name. It stays the host's until `release_host`."""
+    cdef size_t place
+    pthread_mutex_lock(mutex_of(table, hash))
+    place = place_of(table, hash)
+    table.hosts[place].users += 1
+    pthread_mutex_unlock(mutex_of(table, hash))
+    return <uint16_t>place
+
+
+cdef void release_host(Hosts *table, uint16_t number) noexcept nogil:
+    """Any thread."""
+    pthread_mutex_lock(mutex_at(table, number))
+    table.hosts[number].users -= 1
+    pthread_mutex_unlock(mutex_at(table, number))
+
+
+cdef int64_t ended_of(Hosts *table, uint64_t hash) noexcept nogil:
+    """Any thread. Connections of the host of whose end control has not taken note."""
+    cdef size_t place
+    pthread_mutex_lock(mutex_of(table, hash))
+    place = find_place(table, hash)
+    pthread_mutex_unlock(mutex_of(table, hash))
+    return 0 if place == HOSTS else load(&table.hosts[place].ended)
+
+
+cdef void note_name(Host *host, const char *address, int fd) noexcept nogil:
+    """Any thread, under the mutex of the set. Without an address, that of the socket's peer."""
+    cdef char at_peer[ADDRESS_ROOM]
+    cdef char room[TEXT_ROOM]
+    cdef Peer peer
+    cdef size_t length
+    cdef const char *name
+    if host.name[0]:
+        return
+    if address == NULL:
+        write_peer(fd, at_peer, &peer)
+        address = at_peer
+    name = find_host(address, room, &length)
+    memcpy(host.name, name, min(length, <size_t>(HOST_BYTES - 1)))
+
+
+cdef bint take(Hosts *table, Host *host, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil:
+    """Any thread, under the mutex of the set. Take a token; False, and counted, where the bucket is empty.
+
+    ``address``: host:port, or NULL where ``fd`` is a socket whose peer is at the host.
+    """
+    cdef int limited = CONNECTIONS if bucket == OF_CONNECTIONS else REQUESTS
+    cdef int64_t now_ns = now_ms * NS_PER_MS, cost_ns = load(&table.cost_ns[limited])
+    cdef int64_t spent_ns = min(max(host.spent_until_ns[bucket], now_ns), now_ns + BURST_NS) + cost_ns
+    if spent_ns <= now_ns + BURST_NS:
+        host.spent_until_ns[bucket] = spent_ns
+        return True
+    note_name(host, address, fd)
+    host.refused[limited] += 1
+    add(&table.refused[limited], 1)
+    return False
+
+
+cdef bint may_ask(Hosts *table, uint16_t number, int bucket, int64_t now_ms, const char *address, int fd) noexcept nogil:
+    """Any thread. Take the token of a request: see `take`. ``number`` is claimed."""
+    cdef bint has_one
+    pthread_mutex_lock(mutex_at(table, number))
+    has_one = take(table, &table.hosts[number], bucket, now_ms, address, fd)
+    pthread_mutex_unlock(mutex_at(table, number))
+    return has_one
+
+
+cdef bint may_connect(Hosts *table, uint64_t hash, int64_t now_ms, const char *address) noexcept nogil:
+    """Any thread. Take the token of a new connection: see `take`."""
+    cdef bint has_one
+    pthread_mutex_lock(mutex_of(table, hash))
+    has_one = take(table, &table.hosts[place_of(table, hash)], OF_CONNECTIONS, now_ms, address, -1)
+    pthread_mutex_unlock(mutex_of(table, hash))
+    return has_one
+
+
+cdef bint take_refused_of(Hosts *table, size_t place, Host *out) noexcept nogil:
+    """Any thread. Copy a host whose requests or connections were refused, and forget that; False for any other."""
+    cdef pthread_mutex_t *mutex = mutex_at(table, place)
+    cdef Host *host = &table.hosts[place]
+    cdef bint was_refused
+    pthread_mutex_lock(mutex)
+    was_refused = host.refused[REQUESTS] != 0 or host.refused[CONNECTIONS] != 0
+    if was_refused:
+        memcpy(out.refused, host.refused, sizeof(host.refused))
+        memcpy(out.name, host.name, HOST_BYTES)
+        host.refused[REQUESTS] = host.refused[CONNECTIONS] = 0
+    pthread_mutex_unlock(mutex)
+    return was_refused
+
+
+cdef int64_t cost_of(int per_second) noexcept:
+    """Nanoseconds of one token, rounded down so that a full bucket has all its tokens; 0 without a limit."""
+    return SECOND_NS // per_second if per_second else 0
+
+
+cdef class HostTable:
+    def __cinit__(self):
+        cdef bytes key = os.urandom(sizeof(HashKey))
+        memset(&self.table, 0, sizeof(Hosts))
+        memcpy(&self.table.key, <const char *>key, sizeof(HashKey))
+        for number in range(STRIPES):
+            pthread_mutex_init(&self.table.mutexes[number], NULL)
+        self.table.hashes = <uint64_t *>calloc(SETS * PLACES, sizeof(uint64_t))
+        self.table.hosts = <Host *>calloc(SETS * PLACES, sizeof(Host))
+        if self.table.hashes == NULL or self.table.hosts == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        for number in range(STRIPES):
+            pthread_mutex_destroy(&self.table.mutexes[number])
+        free(self.table.hashes)
+        free(self.table.hosts)
+
+    def limit(self, int requests, int connections):
+        if requests < 0 or connections < 0:
+            raise ValueError(f"{requests} requests and {connections} connections a second")
+        store(&self.table.cost_ns[REQUESTS], cost_of(requests))
+        store(&self.table.cost_ns[CONNECTIONS], cost_of(connections))
+
+    def may_ask(self, str host not None, bint is_known, int64_t now_ms):
+        cdef bytes address = host.encode("ascii", "replace") + b":0"
+        cdef uint16_t number = claim_host(&self.table, host_hash(address, &self.table.key))
+        release_host(&self.table, number)
+        if not load(&self.table.cost_ns[REQUESTS]):
+            return True
+        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms, address, -1)
+
+    def may_connect(self, str host not None, int64_t now_ms):
+        cdef bytes address = host.encode("ascii", "replace") + b":0"
+        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(
+            &self.table, host_hash(address, &self.table.key), now_ms, address
+        )
+
+    def take_refused(self):
+        cdef list rows = []
+        cdef Host host
+        for place in range(SETS * PLACES):
+            if take_refused_of(&self.table, place, &host):
+                rows.append((host.name.decode("ascii", "replace"), host.refused[REQUESTS], host.refused[CONNECTIONS]))
+        return rows
+
+    @property
+    def refused_requests(self):
+        return load(&self.table.refused[REQUESTS])
+
+    @property
+    def refused_connections(self):
+        return load(&self.table.refused[CONNECTIONS])
 
 
 def host_of(bytes address):

@@ -7,6 +7,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from rocketns._fast.connections.host_ring cimport Queued
 from rocketns._fast.system.sockets cimport read, write
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
 
@@ -68,9 +69,8 @@ cpdef enum Ending:
     WRONG_PROXY_HEADER = 17
 
 cdef struct Message:
-    Message *next
+    Queued queued  # in a Queue; then, at control, in the turns of its host: HOSTS where it is nobody's
     MessageKind kind
-    uint16_t host  # to control: whose turn it is delivered in; HOSTS where it is nobody's
     uint64_t connection
     int number
     int64_t moment
@@ -99,6 +99,11 @@ cdef inline void free_message(Message *message) noexcept nogil:
     free(message)
 
 
+cdef inline Message *following(const Message *message) noexcept nogil:
+    """The owner only. The next one of `take_all`; NULL behind the last."""
+    return <Message *>message.queued.next
+
+
 cdef inline void push(Queue *queue, Message *message) noexcept nogil:
     """Any thread. The queue owns the message from here on.
 
@@ -106,13 +111,13 @@ cdef inline void push(Queue *queue, Message *message) noexcept nogil:
     """
     cdef uint64_t one = 1
     cdef bint was_empty
-    message.next = NULL
+    message.queued.next = NULL
     pthread_mutex_lock(&queue.mutex)
     was_empty = queue.first == NULL
     if was_empty:
         queue.first = message
     else:
-        queue.last.next = message
+        queue.last.queued.next = &message.queued
     queue.last = message
     pthread_mutex_unlock(&queue.mutex)
     if was_empty:
@@ -120,7 +125,7 @@ cdef inline void push(Queue *queue, Message *message) noexcept nogil:
 
 
 cdef inline Message *take_all(Queue *queue) noexcept nogil:
-    """The receiver only. The messages in order, linked by ``next``; the caller owns them.
+    """The receiver only. The messages in order, see `following`; the caller owns them.
 
     The wake-up is read before the messages are taken. The other way round, a message that came in between would find
     the queue empty and write a wake-up, and this read would swallow it. Now it costs one needless wake-up at most.

@@ -6,16 +6,16 @@ All functions are for the reactor's thread.
 """
 
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from rocketns._fast.access.peers cimport Peer
-from rocketns._fast.connections.holders cimport HOSTS
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, host_hash, write_peer
+from rocketns._fast.connections.hosts cimport (
+    ADDRESS_ROOM, CONNECTIONS, Hosts, ended_of, host_hash, may_connect, write_peer
+)
 from rocketns._fast.access.policy cimport know_policy
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.connections.messages cimport ADD, FAILED, Message, new_message
 from rocketns._fast.connections.admission cimport turn_stranger_away
-from rocketns._fast.connections.rates cimport CONNECTIONS, OF_CONNECTIONS, Rates, take
 from rocketns._fast.reactor.connection_table cimport (
     add_connection, insert_connection, release_connection, report_opened
 )
@@ -59,24 +59,24 @@ cdef void listen_again(Reactor *reactor, bint accepting) noexcept nogil:
     reactor.is_accepting = accepting
 
 
-cdef bint may_connect(Reactor *reactor, int fd) noexcept nogil:
+cdef bint may_stay(Reactor *reactor, int fd) noexcept nogil:
     """Reactor thread only. Whether the peer's host may open a connection now.
 
     Where control has half of `connections_max` ends to take note of, a host to which some of them belong waits for it.
     """
     cdef char address[ADDRESS_ROOM]
     cdef Peer peer
-    cdef Rates *rates = reactor.shared.rates
+    cdef Hosts *table = reactor.shared.hosts
+    cdef uint64_t hash
     cdef bint is_behind = load(&reactor.shared.gone) > reactor.shared.limits.connections_max // 2
-    if not load(&rates.cost_ns[CONNECTIONS]) and not is_behind:
+    if not load(&table.cost_ns[CONNECTIONS]) and not is_behind:
         return True
     write_peer(fd, address, &peer)
-    if is_behind and load(&reactor.shared.gone_of[host_hash(address, &rates.key) % HOSTS]):
+    hash = host_hash(address, &table.key)
+    if is_behind and ended_of(table, hash):
         add(&reactor.shared.turned_away, 1)
         return False
-    if not load(&rates.cost_ns[CONNECTIONS]):
-        return True
-    return take(rates, host_hash(address, &rates.key), OF_CONNECTIONS, reactor.now_ms, NULL, fd)
+    return not load(&table.cost_ns[CONNECTIONS]) or may_connect(table, hash, reactor.now_ms, address)
 
 
 cdef void accept_some(Reactor *reactor) noexcept nogil:
@@ -108,7 +108,7 @@ cdef void accept_from(Reactor *reactor, uint8_t listener) noexcept nogil:
             continue
         if load(&reactor.shared.policy.closes_strangers) and turn_stranger_away(&reactor.shared.policy, fd, &address):
             continue
-        if not may_connect(reactor, fd):
+        if not may_stay(reactor, fd):
             close(fd)
             continue
         if add(&reactor.shared.connections, 1) > limits.connections_max:

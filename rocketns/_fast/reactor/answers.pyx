@@ -11,10 +11,11 @@ from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport output_space, unsent
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.connections.admission cimport may_look_up
-from rocketns._fast.connections.rates cimport OF_KNOWN, OF_STRANGERS, take
+from rocketns._fast.connections.hosts cimport OF_KNOWN, OF_STRANGERS
+from rocketns._fast.connections.hosts cimport may_ask as host_may_ask
 from rocketns._fast.routes.lookup cimport Answer, answer_room, write_answer
 from rocketns._fast.routes.lookup_counts cimport count_lookup
-from rocketns._fast.routes.missing cimport note_missed
+from rocketns._fast.routes.missing cimport missed_host, note_missed
 from rocketns._fast.reactor.deferred cimport defer
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.reactor_state cimport LAYOUTS, SCRATCH_BYTES, id_of
@@ -74,7 +75,7 @@ cdef void tell_client(Reactor *reactor, Connection *connection, const RouteReque
     cdef Message *message = new_message(LOOKED_UP, id_of(reactor, connection))
     if message != NULL:
         message.number, message.moment = request.language_code, request.version
-        message.host = connection.host
+        message.queued.host = connection.host
         push(&reactor.shared.to_control, message)
 
 
@@ -107,7 +108,7 @@ cdef inline void finish_lookup(
         if not lookup.was_deferred and defer(reactor, connection, lookup.frame, lookup.size):
             answer.size = DEFERRED
             return
-        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, connection.host,
+        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, missed_host(connection.host_hash),
                     id_of(reactor, connection))
     if reactor.counts.table != NULL and answer.size > 0:
         client = connection.address if reactor.shared.counts_clients else NULL
@@ -200,7 +201,7 @@ cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef const char *announced = connection.address if reactor.shared.limits.trusts_announced else NULL
     if connection.is_let_through:
         return True
-    return take(reactor.shared.rates, connection.host_hash, bucket, reactor.now_ms, announced, connection.fd)
+    return host_may_ask(reactor.shared.hosts, connection.host, bucket, reactor.now_ms, announced, connection.fd)
 
 
 cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead *head) noexcept nogil:

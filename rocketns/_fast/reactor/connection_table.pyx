@@ -5,7 +5,7 @@ closed connection finds another generation at the index, or none, and is dropped
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
@@ -13,19 +13,20 @@ from rocketns._fast.access.peers cimport Peer
 from rocketns._fast.system.atomics cimport add, load
 from rocketns._fast.connections.connection cimport drop_input, drop_output
 from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.connections.holders cimport HOSTS, count_held
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, TEXT_ROOM, find_host, host_hash, write_peer
+from rocketns._fast.connections.holders cimport count_held
+from rocketns._fast.connections.host_ring cimport leave_ring
+from rocketns._fast.connections.hosts cimport (
+    ADDRESS_ROOM, HOSTS, TEXT_ROOM, claim_host, find_host, host_hash, release_host, write_peer
+)
 from rocketns._fast.connections.messages cimport (
     CLOSED, FAILED, MOVE, OPENED, OPENED_LISTENER_SHIFT, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
 )
-from rocketns._fast.reactor.host_turns cimport leave_turns
 from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, close, epoll_ctl, epoll_event, recv
 )
-from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport X509, openssl
 
@@ -39,10 +40,7 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     assert_reactor(reactor, "remove_connection")
     for kind in range(2):
         count_held(&reactor.holders[kind], kind, connection, 0, reactor.now_ms)
-    if reactor.turns != NULL:
-        leave_turns(reactor.turns, connection)
-    elif connection.is_stalled:
-        unstall(reactor, connection)
+    leave_ring(reactor.waiting, &connection.queued)
     pthread_mutex_lock(&reactor.table_mutex)
     reactor.connections[connection.index] = NULL
     pthread_mutex_unlock(&reactor.table_mutex)
@@ -69,7 +67,9 @@ cdef void release_connection(Shared *shared, Connection *connection, int ending)
         hold_tls(shared, connection, 0)
     if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
         add(&shared.gone, 1)
-        add(&shared.gone_of[connection.close_notice.host], 1)
+        add(&shared.hosts.hosts[connection.host].ended, 1)
+    elif connection.host < HOSTS:
+        release_host(shared.hosts, connection.host)  # else control does, when it takes note of the end
     add(&shared.connections, -1)
     if connection.close_notice != NULL:
         connection.close_notice.number = ending
@@ -128,7 +128,7 @@ cdef bint insert_connection(Reactor *reactor, Connection *connection) noexcept n
         return False
     reactor.generation += 1
     connection.generation = reactor.generation
-    connection.armed = EPOLLIN if reactor.turns == NULL else EPOLLONESHOT
+    connection.armed = EPOLLONESHOT if reactor.shakes_hands else EPOLLIN
     pthread_mutex_lock(&reactor.table_mutex)
     if reactor.free_count:
         reactor.free_count -= 1
@@ -153,7 +153,7 @@ cdef Connection *add_connection(Reactor *reactor, int fd, uint8_t listener) noex
         close(fd)
         add(&reactor.shared.connections, -1)
         return NULL
-    connection.fd, connection.is_new, connection.ending = fd, True, FAILED
+    connection.fd, connection.is_new, connection.ending, connection.host = fd, True, FAILED, HOSTS
     connection.active_ms, connection.listener = reactor.now_ms, listener
     connection.idle_ms_max = load(&reactor.shared.idle_ms_max)
     if not insert_connection(reactor, connection):
@@ -220,8 +220,10 @@ cdef void know_host(Reactor *reactor, Connection *connection, const char *socket
     only trusted proxies announce hosts.
     """
     cdef bint is_announced = connection.is_announced and reactor.shared.limits.trusts_announced
-    connection.host_hash = host_hash(connection.address if is_announced else socket_address, &reactor.shared.rates.key)
-    connection.host = <uint16_t>(connection.host_hash % HOSTS)
+    connection.host_hash = host_hash(connection.address if is_announced else socket_address, &reactor.shared.hosts.key)
+    if connection.host < HOSTS:
+        release_host(reactor.shared.hosts, connection.host)
+    connection.host = claim_host(reactor.shared.hosts, connection.host_hash)
 
 
 cdef bint report_opened(Reactor *reactor, Connection *connection, const char *socket_address) noexcept nogil:
@@ -248,7 +250,7 @@ cdef bint report_opened(Reactor *reactor, Connection *connection, const char *so
         connection.address_hash = hash_bytes(
             <const uint8_t *>connection.address, strlen(connection.address), &reactor.shared.routes.key
         )
-    message.host = connection.close_notice.host = connection.host
+    message.queued.host = connection.close_notice.queued.host = connection.host
     push(&reactor.shared.to_control, message)
     return True
 
@@ -282,9 +284,11 @@ cdef void refuse_connection(Reactor *reactor, Connection *connection, int ending
     if message != NULL and message.data != NULL:
         memcpy(message.data, shown, length + 1)
         memcpy(message.data + length + 1, reason, strlen(reason) + 1)
-        message.host = connection.host
+        message.queued.host = connection.host
         add(&reactor.shared.gone, 1)
-        add(&reactor.shared.gone_of[message.host], 1)
+        if connection.host < HOSTS:  # for the message, until control takes note of it
+            message.queued.host = claim_host(reactor.shared.hosts, connection.host_hash)
+            add(&reactor.shared.hosts.hosts[message.queued.host].ended, 1)
         push(&reactor.shared.to_control, message)
     else:
         free(message)

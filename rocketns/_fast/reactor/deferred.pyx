@@ -37,7 +37,7 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
         return False
     if reactor.deferred_count == DEFERRED_MAX or size > DEFERRED_BYTES_MAX:
         return False
-    if reactor.deferred_of[host] == DEFERRED_OF_HOST_MAX:
+    if load(&reactor.shared.hosts.hosts[host].deferred) >= DEFERRED_OF_HOST_MAX:
         return False
     kept = &reactor.deferred[(reactor.first_deferred + reactor.deferred_count) % DEFERRED_MAX]
     kept.frame = <uint8_t *>malloc(size)
@@ -47,7 +47,7 @@ cdef bint defer(Reactor *reactor, const Connection *connection, const uint8_t *f
     kept.connection, kept.size, kept.host = id_of(reactor, connection), <uint32_t>size, host
     kept.behind, kept.until_ms = THIS_ROUND, monotonic_ms() + reactor.shared.limits.deferred_ms_max
     reactor.deferred_count += 1
-    reactor.deferred_of[host] += 1
+    add(&reactor.shared.hosts.hosts[host].deferred, 1)
     add(&reactor.shared.deferred, 1)
     return True
 
@@ -88,7 +88,7 @@ cdef bint next_due(Reactor *reactor, Deferred *due) noexcept nogil:
     due[0] = first[0]
     reactor.first_deferred = (reactor.first_deferred + 1) % DEFERRED_MAX
     reactor.deferred_count -= 1
-    reactor.deferred_of[due.host] -= 1
+    add(&reactor.shared.hosts.hosts[due.host].deferred, -1)
     add(&reactor.shared.deferred, -1)
     return True
 

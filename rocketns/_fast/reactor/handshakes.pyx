@@ -19,12 +19,12 @@ from rocketns._fast.connections.connection cimport (
     keep_input, send_output, unsent
 )
 from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.holders cimport HOSTS
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, write_peer
+from rocketns._fast.connections.host_ring cimport join_ring, take_turn
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, write_peer
 from rocketns._fast.connections.messages cimport (
     CLOSE_IDLE, CONTEXT_CHANGED, ENDED, FAILED, MOVE, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHED, STALLED_HANDSHAKE,
     STOP, TLS_DISABLED, TLS_FAILED, TLS_WANTED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNTRUSTED_PROXY,
-    WRONG_PROXY_HEADER, Message, free_message, new_message, push, take_all
+    WRONG_PROXY_HEADER, Message, following, free_message, new_message, push, take_all
 )
 from rocketns._fast.connections.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
@@ -32,7 +32,6 @@ from rocketns._fast.connections.proxy_header cimport (
 from rocketns._fast.reactor.connection_table cimport (
     close_connection, insert_connection, know_host, move, refuse_connection, release_connection
 )
-from rocketns._fast.reactor.host_turns cimport take_turn, want_turn
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.reactor_state cimport (
     HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
@@ -68,7 +67,7 @@ cdef void arrive(Reactor *reactor, Connection *connection) noexcept nogil:
     write_peer(connection.fd, address, &connection.peer)
     know_host(reactor, connection, address)
     if insert_connection(reactor, connection):
-        want_turn(reactor.turns, connection)
+        join_ring(reactor.waiting, &connection.queued, connection.host)
     else:
         release_connection(reactor.shared, connection, FAILED)
 
@@ -89,7 +88,7 @@ cdef void await_events(Reactor *reactor, Connection *connection) noexcept nogil:
         event.events |= EPOLLOUT
     connection.armed = event.events
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
-    if load(&shared.totals[INPUT].held_bytes) > shared.limits.held_bytes_max[INPUT]:
+    if load(&shared.hosts.held_bytes[INPUT]) > shared.limits.held_bytes_max[INPUT]:
         relieve(reactor, INPUT, connection)
 
 
@@ -196,7 +195,7 @@ cdef ContextState start_tls(Reactor *reactor, Connection *connection) noexcept n
     elif state == UNKNOWN:
         message = new_message(TLS_WANTED, 0)
         if message != NULL:
-            message.host = HOSTS
+            message.queued.host = HOSTS
             shared.tls.state = WANTED
     pthread_mutex_unlock(&shared.tls.mutex)
     if message != NULL:
@@ -318,7 +317,7 @@ cdef void note_context(Reactor *reactor) noexcept nogil:
         connection = reactor.connections[index]
         if connection != NULL and connection.stage == WITHOUT_CONTEXT:
             connection.stage, connection.began_ms = BEHIND_HEADER, reactor.now_ms
-            want_turn(reactor.turns, connection)
+            join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
 cdef void handle_messages(Reactor *reactor) noexcept nogil:
@@ -329,7 +328,7 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
         reactor.pending = take_all(&reactor.inbox)
     while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX:
         message = reactor.pending
-        reactor.pending = message.next
+        reactor.pending = following(message)
         handled += 1
         if message.kind == MOVE:
             arrive(reactor, <Connection *>message.data)
@@ -352,7 +351,7 @@ cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) no
     if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
         close_connection(reactor, connection, PEER_CLOSED)
     else:
-        want_turn(reactor.turns, connection)
+        join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
 cdef void run_handshakes(Reactor *reactor) noexcept nogil:
@@ -364,7 +363,7 @@ cdef void run_handshakes(Reactor *reactor) noexcept nogil:
     cdef int64_t ends_ns
     own(&reactor.thread)
     while not reactor.is_stopping:
-        wait_ms = 0 if reactor.turns.ring_size or reactor.pending != NULL or reactor.idle_left else -1
+        wait_ms = 0 if reactor.waiting.waiting or reactor.pending != NULL or reactor.idle_left else -1
         count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, wait_ms)
         reactor.now_ms = load(&reactor.shared.clock_ms)
         if reactor.now_ms < 0:
@@ -381,10 +380,8 @@ cdef void run_handshakes(Reactor *reactor) noexcept nogil:
         if reactor.idle_left:
             close_some_idle(reactor)
         ends_ns = monotonic_ns() + TURN_NS
-        while reactor.turns.ring_size and monotonic_ns() < ends_ns:
-            connection = take_turn(reactor.turns)
-            if connection != NULL:
-                go_on(reactor, connection)
+        while reactor.waiting.waiting and monotonic_ns() < ends_ns:
+            go_on(reactor, <Connection *>take_turn(reactor.waiting, 1))
     for index in range(reactor.table_count):
         if reactor.connections[index] != NULL:
             close_connection(reactor, reactor.connections[index], ENDED)

@@ -6,9 +6,10 @@ from libc.string cimport memcpy
 
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, Connection, output_space, send_output, unsent
 from rocketns._fast.connections.holders cimport note_known
+from rocketns._fast.connections.host_ring cimport HostRing, leave_ring
 from rocketns._fast.connections.messages cimport (
     ABORT, ADD, APPLIED, CLOSE_IDLE, END, ENDED, FAILED, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, free_message, take_all
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, take_all
 )
 from rocketns._fast.reactor.accepting cimport LISTENING, accept_some, listen_again, take_over
 from rocketns._fast.connections.admission cimport let_pass
@@ -17,11 +18,10 @@ from rocketns._fast.reactor.deferred cimport deferred_wait_ms, end_round, free_d
 from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
 from rocketns._fast.reactor.latency cimport begin_sample, end_sample
 from rocketns._fast.reactor.reactor_state cimport (
-    REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Turns, find_connection, must_wait
+    REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, find_connection, must_wait
 )
 from rocketns._fast.reactor.records cimport send_answers
 from rocketns._fast.reactor.shedding cimport relieve
-from rocketns._fast.reactor.stalls cimport unstall
 from rocketns._fast.reactor.turns cimport answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled
 from rocketns._fast.routes.lookup_counts cimport free_counts
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -111,8 +111,8 @@ cdef void reply(Reactor *reactor, Connection *connection, Message *message) noex
             connection.is_failed = not send_output(connection)
         else:
             connection.is_failed = True
-    if connection.is_stalled and connection.in_flight == 0:
-        unstall(reactor, connection)  # it has no frame at control now, so it may hand one over
+    if connection.in_flight == 0:
+        leave_ring(reactor.waiting, &connection.queued)  # it has no frame at control now, so it may hand one over
     resume(reactor, connection)
     finish_turn(reactor, connection)
 
@@ -163,7 +163,7 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
         reactor.pending = take_all(&reactor.inbox)
     while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX and handled_bytes < HANDLED_BYTES_AT_ONCE_MAX:
         message = reactor.pending
-        reactor.pending = message.next
+        reactor.pending = following(message)
         handled += 1
         handled_bytes += message.size
         handle_message(reactor, message)
@@ -251,10 +251,13 @@ cdef bint start_listening(Reactor *reactor, int listen_fd) noexcept nogil:
 cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     """Control only. NULL where the system lacks memory or descriptors."""
     cdef Reactor *reactor = <Reactor *>calloc(1, sizeof(Reactor))
+    cdef int kind
     if reactor == NULL:
         return NULL
     reactor.shared, reactor.number = shared, number
-    reactor.holders[INPUT].totals, reactor.holders[OUTPUT].totals = &shared.totals[INPUT], &shared.totals[OUTPUT]
+    for kind in range(2):
+        reactor.holders[kind].table = shared.hosts
+        reactor.holders[kind].listed_bytes_min = shared.limits.listed_bytes_min[kind]
     reactor.is_accepting = True
     reactor.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
     reactor.inbox.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
@@ -262,8 +265,8 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     reactor.scratch_out = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.scratch_received = <uint8_t *>malloc(SCRATCH_BYTES)
     reactor.wire.outgoing, reactor.wire.outgoing_room = <uint8_t *>malloc(SEALED_BYTES), SEALED_BYTES
-    if number == shared.carriers:
-        reactor.turns = <Turns *>calloc(1, sizeof(Turns))
+    reactor.shakes_hands = number == shared.carriers
+    reactor.waiting = <HostRing *>calloc(1, sizeof(HostRing))
     pthread_mutex_init(&reactor.routes_mutex, NULL)
     pthread_mutex_init(&reactor.table_mutex, NULL)
     pthread_mutex_init(&reactor.inbox.mutex, NULL)
@@ -274,7 +277,7 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
         or reactor.scratch_out == NULL
         or reactor.scratch_received == NULL
         or reactor.wire.outgoing == NULL
-        or (number == shared.carriers and reactor.turns == NULL)
+        or reactor.waiting == NULL
         or not watch(reactor, reactor.inbox.wake_fd, WOKEN)
     ):
         free_reactor(reactor)
@@ -287,7 +290,7 @@ cdef void free_pending(Reactor *reactor) noexcept nogil:
     cdef Message *message
     while reactor.pending != NULL:
         message = reactor.pending
-        reactor.pending = message.next
+        reactor.pending = following(message)
         if message.kind == ADD:
             close(message.number)
         if message.kind == MOVE:
@@ -312,7 +315,7 @@ cdef void free_reactor(Reactor *reactor) noexcept nogil:
     free(reactor.scratch_out)
     free(reactor.scratch_received)
     free(reactor.wire.outgoing)
-    free(reactor.turns)
+    free(reactor.waiting)
     free(reactor.connections)
     free(reactor.free_indexes)
     free(reactor)

@@ -11,10 +11,11 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.connections.connection cimport INPUT, Connection, unsent
-from rocketns._fast.connections.holders cimport HOSTS, Ages, Holders, Totals, add_held
+from rocketns._fast.connections.holders cimport Holders
+from rocketns._fast.connections.host_ring cimport HostRing
+from rocketns._fast.connections.hosts cimport Hosts, add_held
 from rocketns._fast.routes.lookup_counts cimport Counts
 from rocketns._fast.routes.missing cimport Missing
-from rocketns._fast.connections.rates cimport Rates
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.codec.route_request cimport Layout
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -50,7 +51,7 @@ cdef struct Limits:
     int64_t connections_max
     int64_t held_bytes_max[2]  # of each kind of connection.pxd, all connections together
     int64_t host_bytes_max[2]  # a host with more is looked at by itself, see shedding.pyx
-    int64_t listed_bytes_min[2]  # see `holders.Totals`
+    int64_t listed_bytes_min[2]  # see `holders.Holders`
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
@@ -88,15 +89,6 @@ cdef struct Tls:
     int64_t failed
     int64_t spent_ns
 
-# The connections of the handshake thread that have something to do, by host. Hosts take turns. Its thread only.
-cdef struct Turns:
-    Connection *first[HOSTS]
-    Connection *last[HOSTS]
-    uint8_t is_waiting[HOSTS]  # whether the host is in the ring
-    uint16_t ring[HOSTS]
-    uint32_t ring_start
-    uint32_t ring_size
-
 # A lookup without a route, which waits for what came before it.
 cdef struct Deferred:
     uint64_t connection  # its id
@@ -110,11 +102,10 @@ cdef struct Shared:
     # Fixed.
     Limits limits
     Routes *routes  # the pointer; routes/slots.pxd says who writes what it points to
-    Rates *rates  # the pointer; connections/rates.pxd says who writes what it points to
+    Hosts *hosts  # the pointer; connections/hosts.pxd says who writes what it points to
     Reactor *reactors[READERS_MAX + 1]  # the last one is the handshake thread, see handshakes.pyx
     int carriers  # reactors
     int reactor_count  # with the handshake thread
-    Ages *ages[2][READERS_MAX + 1]  # the pointers: by kind, of each reactor
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
     bint samples  # whether lookups are measured, see latency.pxd
@@ -128,14 +119,11 @@ cdef struct Shared:
     # Written by control and by all reactors. Atomic.
     int64_t connections
     int64_t gone  # connections that have ended, and control has not taken CLOSED or REFUSED
-    int64_t gone_of[HOSTS]  # of these, by the number of the host
     int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
-    Totals totals[2]  # of each kind of connection.pxd, with answers to this server's requests
     int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
-    int64_t queued_bytes  # of frames that control has not decoded; see `stalls.is_crowded` for its order with `stalled`
-    int64_t queued_bytes_of[HOSTS]  # of these, by the number of the host
+    int64_t queued_bytes  # of frames that control has not decoded; see `turns.is_crowded` for its order with `stalled`
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
     int64_t arriving[EPOCHS]  # frames for control that have not ended, by the epoch in which they were handed over
     int64_t deferred  # lookups
@@ -158,7 +146,8 @@ cdef struct Reactor:
     uint8_t *scratch_in  # the pointers; the reactor writes the bytes
     uint8_t *scratch_out
     uint8_t *scratch_received  # SCRATCH_BYTES of records from a socket
-    Turns *turns  # of the handshake thread; NULL for a reactor
+    bint shakes_hands  # the handshake thread
+    HostRing *waiting  # the pointer. Connections that wait for control, or for the next step of their handshake
     # Control and other reactors write, this reactor takes. Under its own mutex.
     Queue inbox
     # This reactor holds it while it reads `shared.routes` or writes `counts` and `missing`. Control holds it while it
@@ -171,7 +160,7 @@ cdef struct Reactor:
     pthread_mutex_t table_mutex
     # Written by who sends to `inbox`. Atomic.
     int64_t messages_sent
-    # Written by this reactor, read by others. Atomic. So is `holders[].ages`.
+    # Written by this reactor, read by others. Atomic. So is `holders[].oldest_ms`.
     int64_t messages_handled
     int64_t carried  # connections
     int64_t rounds  # times that all ready sockets were served
@@ -188,8 +177,6 @@ cdef struct Reactor:
     int next_reactor  # that gets a new connection
     int64_t now_ms
     Message *pending  # taken from the inbox, not yet handled
-    Connection *first_stalled
-    Connection *last_stalled
     bint may_resume  # control caught up: stalled connections may hand over frames again
     bint is_resuming
     uint32_t idle_left  # indexes below this one are not yet checked for idle connections
@@ -199,7 +186,6 @@ cdef struct Reactor:
     Deferred deferred[DEFERRED_MAX]  # a ring
     uint32_t first_deferred
     uint32_t deferred_count
-    uint8_t deferred_of[HOSTS]  # of these, by the number of the host
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
@@ -253,7 +239,7 @@ cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept 
 cdef inline void hold_tls(Shared *shared, Connection *connection, uint32_t size) noexcept nogil:
     """The owner of the connection only. OpenSSL has so much memory for it from now on."""
     cdef int64_t change = <int64_t>size - <int64_t>connection.tls_held
-    add_held(&shared.totals[INPUT], connection.is_known, connection.host, change)
+    add_held(shared.hosts, INPUT, connection.is_known, connection.host, change)
     add(&shared.tls_bytes, change)
     connection.tls_held = size
 
@@ -263,7 +249,7 @@ cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexc
     return (
         connection.is_ending
         or connection.is_failed
-        or connection.is_stalled
+        or connection.queued.is_waiting
         or connection.in_flight >= reactor.shared.limits.in_flight_max
         or unsent(connection) > reactor.shared.limits.high_water_bytes
     )

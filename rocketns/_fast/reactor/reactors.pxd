@@ -4,19 +4,19 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from rocketns._fast.access.networks cimport Networks
-from rocketns._fast.connections.rates cimport HostRates
+from rocketns._fast.connections.host_ring cimport HostRing
+from rocketns._fast.connections.hosts cimport HostTable
 from rocketns._fast.connections.messages cimport MessageKind
-from rocketns._fast.reactor.message_turns cimport MessageTurns
 from rocketns._fast.reactor.reactor_state cimport Shared
 from rocketns._fast.routes.routes cimport RouteSlots
 
 cdef class Reactors:
     cdef Shared shared
-    cdef MessageTurns waiting  # taken from `shared.to_control`, not yet given to Python. Control only
+    cdef HostRing waiting  # taken from `shared.to_control`, not yet given to Python. Control only
     cdef Networks networks  # of `shared.policy`, which has a pointer into them. Control only
     cdef readonly RouteSlots slots  # fixed
     cdef readonly int count  # fixed
-    cdef readonly HostRates rates  # fixed
+    cdef readonly HostTable hosts  # fixed
     cdef Networks proxies  # fixed before the threads start: `shared.proxies` points into them
 
     cdef void collect(self) noexcept

@@ -3,7 +3,7 @@
 from typing import Protocol, TypedDict
 
 from rocketns._fast.access.networks import Networks
-from rocketns._fast.connections.rates import HostRates
+from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns._fast.tls.context import ServerContext
 
@@ -87,8 +87,7 @@ class Reactors:
 
     slots: RouteSlots
     count: int
-    rates: HostRates
-    """The buckets of all hosts, which control's loop shares."""
+    hosts: HostTable
 
     def __init__(self, slots: RouteSlots, count: int, limits: Limits) -> None: ...
     def run(self, number: int) -> None:
@@ -171,7 +170,7 @@ class Reactors:
         """
 
     def host_number(self, host: str) -> int:
-        """A small number, by which hosts are told apart in the totals. Few hosts share one."""
+        """The number by which `drain_missing` names the host that asked first. Few hosts share one."""
 
     def count_here(self, change: int) -> bool:
         """Count bytes of answers to this server's own requests as incoming. Over the limit a reactor closes a

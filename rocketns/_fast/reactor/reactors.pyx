@@ -17,18 +17,17 @@ from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT
 from rocketns._fast.connections.delivery cimport deliver_one
-from rocketns._fast.connections.holders cimport HOSTS
+from rocketns._fast.connections.host_ring cimport join_ring, take_turn
+from rocketns._fast.connections.hosts cimport HOSTS, HostTable, release_host
 from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
-from rocketns._fast.routes.missing cimport take_missed
-from rocketns._fast.connections.rates cimport HostRates
+from rocketns._fast.routes.missing cimport missed_host, take_missed
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSED, CLOSE_IDLE, CONTEXT_CHANGED, END, REFUSED, REPLY, REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, free_message, is_empty, new_message,
-    take_all
+    REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, following, free_message, is_empty,
+    new_message, take_all
 )
 from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.deferred cimport is_applied
-from rocketns._fast.reactor.message_turns cimport next_message, queue_message
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.handshakes cimport run_handshakes
 from rocketns._fast.reactor.reactor_state cimport (
@@ -45,6 +44,9 @@ from rocketns._fast.system.threads cimport (
     assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
 )
 
+cdef enum:
+    MESSAGES_OF_HOST_AT_ONCE = 8  # that control takes in a turn of their host
+
 REACTORS_MAX = READERS_MAX
 
 
@@ -58,11 +60,11 @@ cdef class Reactors:
         pthread_mutex_init(&self.shared.to_control.mutex, NULL)
         pthread_mutex_init(&self.shared.policy.mutex, NULL)
         pthread_mutex_init(&self.shared.tls.mutex, NULL)
-        self.slots, self.count, self.rates = slots, count, HostRates()
+        self.slots, self.count, self.hosts = slots, count, HostTable()
         if not 0 < count <= READERS_MAX:
             raise ValueError(f"{count} reactors: 1 to {READERS_MAX} expected")
         self.shared.to_control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
-        self.shared.routes, self.shared.rates = &slots.routes, &self.rates.rates
+        self.shared.routes, self.shared.hosts = &slots.routes, &self.hosts.table
         self.shared.clock_ms = -1
         self.shared.epoch = 1
         self.shared.limits = limits  # each field by its name; ValueError where one is missing
@@ -71,13 +73,9 @@ cdef class Reactors:
             self.shared.reactors[number] = new_reactor(&self.shared, number)
             if self.shared.reactors[number] == NULL:
                 raise OSError("no memory or no descriptors for a reactor")
-            for kind in range(2):
-                self.shared.ages[kind][number] = &self.shared.reactors[number].holders[kind].ages
             self.shared.reactor_count += 1
             if number < count:
                 slots.add_reader(&self.shared.reactors[number].routes_mutex)
-        for kind in range(2):
-            self.shared.totals[kind].listed_bytes_min = self.shared.limits.listed_bytes_min[kind]
         if self.shared.to_control.wake_fd < 0:
             raise OSError("no descriptor for the reactors' wake-up")
 
@@ -88,10 +86,10 @@ cdef class Reactors:
         for number in range(self.shared.reactor_count):
             free_reactor(self.shared.reactors[number])
         self.collect()
-        message = next_message(&self.waiting)
+        message = <Message *>take_turn(&self.waiting, 1)
         while message != NULL:
             free_message(message)
-            message = next_message(&self.waiting)
+            message = <Message *>take_turn(&self.waiting, 1)
         close(self.shared.to_control.wake_fd)
         pthread_mutex_destroy(&self.shared.to_control.mutex)
         pthread_mutex_destroy(&self.shared.policy.mutex)
@@ -145,11 +143,11 @@ cdef class Reactors:
     cdef void collect(self) noexcept:
         """Control only. The messages that came since the last time wait for the turns of their hosts."""
         cdef Message *message = take_all(&self.shared.to_control)
-        cdef Message *following
+        cdef Message *after
         while message != NULL:
-            following = message.next
-            queue_message(&self.waiting, message)
-            message = following
+            after = following(message)
+            join_ring(&self.waiting, &message.queued, message.queued.host)
+            message = after
 
     def deliver(self, int most, receiver):
         """Control only."""
@@ -158,25 +156,27 @@ cdef class Reactors:
         self.collect()
         while most > 0:
             most -= 1
-            message = next_message(&self.waiting)
+            message = <Message *>take_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
             if message == NULL:
                 return
             if message.kind == CLOSED or message.kind == REFUSED:
                 add(&self.shared.gone, -1)
-                add(&self.shared.gone_of[message.host], -1)
+                if message.queued.host < HOSTS:
+                    add(&self.shared.hosts.hosts[message.queued.host].ended, -1)
+                    release_host(self.shared.hosts, message.queued.host)
             deliver_one(message, receiver)
 
     def done_with(self, int64_t frame_bytes, uint16_t host):
         """Control only.
 
-        `queued_bytes` is written before `stalled` is read: see `stalls.is_crowded`. `stalled` is cleared before RESUME
+        `queued_bytes` is written before `stalled` is read: see `turns.is_crowded`. `stalled` is cleared before RESUME
         is sent: a reactor that is crowded again after RESUME sets it again, and that must not be lost.
         """
         cdef int64_t queued
         if host >= HOSTS:
             raise IndexError(host)
         queued = add(&self.shared.queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
-        add(&self.shared.queued_bytes_of[host], -(frame_bytes + FRAME_COST_BYTES))
+        add(&self.shared.hosts.hosts[host].queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
             self.post_all(RESUME, 0)
@@ -204,7 +204,7 @@ cdef class Reactors:
 
     @property
     def has_more(self):
-        return self.waiting.ring_size != 0
+        return self.waiting.waiting != 0
 
     cdef int post(self, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data,
                   size_t size, int64_t moment=0) except -1:
@@ -270,12 +270,12 @@ cdef class Reactors:
 
     def host_number(self, str host not None):
         cdef bytes text = host.encode("ascii", "replace")
-        return hash_bytes(text, <size_t>len(text), &self.rates.rates.key) % HOSTS
+        return missed_host(hash_bytes(text, <size_t>len(text), &self.hosts.table.key))
 
     def count_here(self, int64_t change):
         """Control only."""
         cdef Victim victim
-        add(&self.shared.totals[INPUT].held_bytes, change)
+        add(&self.shared.hosts.held_bytes[INPUT], change)
         if change <= 0 or excess(&self.shared, INPUT) <= 0:
             return True
         if not find_victim(&self.shared, INPUT, ANY, &victim):
@@ -364,15 +364,15 @@ cdef class Reactors:
 
     @property
     def has_news(self):
-        return self.waiting.ring_size != 0 or not is_empty(&self.shared.to_control)
+        return self.waiting.waiting != 0 or not is_empty(&self.shared.to_control)
 
     @property
     def incoming_bytes(self):
-        return load(&self.shared.totals[INPUT].held_bytes)
+        return load(&self.shared.hosts.held_bytes[INPUT])
 
     @property
     def outgoing_bytes(self):
-        return load(&self.shared.totals[OUTPUT].held_bytes)
+        return load(&self.shared.hosts.held_bytes[OUTPUT])
 
     @property
     def replied_bytes(self):

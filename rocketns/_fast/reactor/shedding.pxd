@@ -3,17 +3,19 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.connections.connection cimport Connection
+from rocketns._fast.connections.hosts cimport HOSTS
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 from rocketns._fast.system.atomics cimport load
 
 cdef enum:
     ANY = -1
 
-# The connection that is to be closed: the first in the list of a host, strangers or known ones, of a reactor.
+# The connection that is to be closed: the first in the list of a host or of all, strangers or known
+# ones, of a reactor.
 cdef struct Victim:
     int owner
     int known
-    uint32_t host
+    uint32_t number  # of the host, or OF_ALL
 
 
 cdef enum:
@@ -22,7 +24,7 @@ cdef enum:
 
 cdef inline int64_t excess(const Shared *shared, int kind) noexcept nogil:
     """Any thread. Bytes over the limit; not positive where there are none."""
-    return load(&shared.totals[kind].held_bytes) - shared.limits.held_bytes_max[kind]
+    return load(&shared.hosts.held_bytes[kind]) - shared.limits.held_bytes_max[kind]
 
 
 cdef inline bint is_far_over(const Shared *shared, int kind) noexcept nogil:

@@ -1,13 +1,12 @@
 """Over the limit for all connections together, connections are closed: which, and who closes them.
 
 - Connections from which a broker registered come last, while they hold no more than half of the limit.
-- If a host holds more than an eighth of the limit, and more than one frame, it is a connection of the host that holds
-  the most. Else hosts do not matter: who holds more than all others may be a broker with a large registration.
+- If a host holds more than an eighth of the limit, and more than one frame, it is a connection of that host. Else hosts do not matter: who holds more than all others may be a broker with a large registration.
 - Of these it is the connection that has made no progress for the longest time.
 - A connection that holds less than half of an even share is none of them: see `Limits.listed_bytes_min`. All such
   together hold less than half of the limit, so there is always another.
 
-Each reactor publishes for each host since when their first connection of it is without progress. The
+Each reactor publishes for each of its lists since when the first connection is without progress. The
 thread that notices the excess closes its own connection if that is the one. Otherwise it asks the owner, who looks
 again before it closes: the published numbers may have changed, and too many connections must not go.
 """
@@ -16,7 +15,8 @@ from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT
-from rocketns._fast.connections.holders cimport HOSTS, KNOWN, STRANGERS
+from rocketns._fast.connections.holders cimport OF_ALL
+from rocketns._fast.connections.hosts cimport KNOWN, STRANGERS, Hosts
 from rocketns._fast.connections.messages cimport (
     SHED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, Message, new_message
 )
@@ -27,45 +27,35 @@ cdef enum:
     CLOSED_AT_ONCE_MAX = 64  # the next turn goes on where that is not enough
 
 
-cdef uint32_t largest_host(const Shared *shared, int kind, int known) noexcept nogil:
-    """Any thread."""
-    cdef uint32_t host, found = 0
-    cdef int64_t most = 0, held
-    for host in range(HOSTS):
-        held = load(&shared.totals[kind].host_bytes[known][host])
-        if held > most:
-            found, most = host, held
-    return found
-
-
-cdef bint find_oldest(const Shared *shared, int kind, Victim *victim, uint32_t first, uint32_t end,
-                      int owner) noexcept nogil:
-    """Any thread. Search the hosts in [``first``, ``end``), for this owner or for ANY. False if there is no victim."""
+cdef bint find_oldest(const Shared *shared, int kind, Victim *victim, uint32_t number, int owner) noexcept nogil:
+    """Any thread. Look at this list of the owner's, or of ANY. False if there is no victim."""
     cdef int64_t oldest_ms = 0, since_ms
-    cdef uint32_t host
     cdef int each
     for each in range(shared.reactor_count):
         if owner != ANY and owner != each:
             continue
-        for host in range(first, end):
-            since_ms = load(&shared.ages[kind][each].oldest_ms[victim.known][host])
-            if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
-                oldest_ms, victim.owner, victim.host = since_ms, each, host
+        since_ms = load(&shared.reactors[each].holders[kind].oldest_ms[victim.known][number])
+        if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
+            oldest_ms, victim.owner, victim.number = since_ms, each, number
     return oldest_ms != 0
 
 
 cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim) noexcept nogil:
-    """Any thread. Whether a connection of this owner, or of ANY, is to be closed now."""
-    cdef int64_t limit = shared.limits.held_bytes_max[kind]
-    cdef uint32_t host
+    """Any thread. Whether a connection of this owner, or of ANY, is to be closed now.
+
+    A host that holds more than its bound was the largest when its last bytes came, unless another was. If it brings
+    nothing any more, its connections are soon the longest without progress.
+    """
+    cdef const Hosts *table = shared.hosts
+    cdef int64_t host
     if excess(shared, kind) <= 0:
         return False
-    victim.known = KNOWN if load(&shared.totals[kind].known_bytes) > limit // 2 else STRANGERS
-    host = largest_host(shared, kind, victim.known)
-    if load(&shared.totals[kind].host_bytes[victim.known][host]) > shared.limits.host_bytes_max[kind]:
-        if find_oldest(shared, kind, victim, host, host + 1, owner):
+    victim.known = KNOWN if load(&table.known_bytes[kind]) > shared.limits.held_bytes_max[kind] // 2 else STRANGERS
+    host = load(&table.largest[kind][victim.known])
+    if load(&table.hosts[host].held_bytes[kind][victim.known]) > shared.limits.host_bytes_max[kind]:
+        if find_oldest(shared, kind, victim, <uint32_t>host, owner):
             return True
-    return find_oldest(shared, kind, victim, 0, HOSTS, owner)
+    return find_oldest(shared, kind, victim, OF_ALL, owner)
 
 
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
@@ -109,7 +99,7 @@ cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcep
             ask_to_close(shared, kind, owner)
             if not is_far_over(shared, kind) or not find_victim(shared, kind, reactor.number, &victim):
                 break
-        connection = reactor.holders[kind].first[victim.known][victim.host]
+        connection = reactor.holders[kind].lists[victim.known][victim.number].first
         if connection == adding:
             adding = NULL
         shed(reactor, kind, connection)

@@ -11,13 +11,14 @@ from libc.string cimport memcpy
 
 from rocketns._fast.connections.admission cimport admit
 from rocketns._fast.reactor.answers cimport answer, header_end, may_ask, refuse, send_scratch
-from rocketns._fast.system.atomics cimport add, load
+from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
 from rocketns._fast.connections.holders cimport PROGRESS_BYTES, count_held, note_progress
 from rocketns._fast.connections.messages cimport (
     FRAME, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TAKEN, TLS_FAILED, TOO_MUCH_UNSENT, Message, new_message, push
 )
-from rocketns._fast.connections.rates cimport REQUESTS
+from rocketns._fast.connections.host_ring cimport join_ring, take_turn
+from rocketns._fast.connections.hosts cimport REQUESTS
 from rocketns._fast.reactor.connection_table cimport close_connection
 from rocketns._fast.reactor.deferred cimport next_due
 from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, input_memory, open_received, send_end
@@ -26,7 +27,6 @@ from rocketns._fast.reactor.reactor_state cimport (
 )
 from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
-from rocketns._fast.reactor.stalls cimport is_crowded, stall, unstall
 from rocketns._fast.tls.wire cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 
@@ -44,8 +44,22 @@ cdef enum:
 
 cdef bint is_small_host(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
     """Reactor thread only. Whether little of the connection's host is at control with this frame, or else nothing."""
-    cdef int64_t waiting = load(&reactor.shared.queued_bytes_of[connection.host])
+    cdef int64_t waiting = load(&reactor.shared.hosts.hosts[connection.host].queued_bytes)
     return waiting == 0 or waiting + <int64_t>size <= SMALL_HOST_BYTES_MAX
+
+
+cdef bint is_crowded(Reactor *reactor) noexcept nogil:
+    """Reactor thread only. Whether too many bytes wait for control. If so, control sends RESUME when it caught up.
+
+    The reactor writes `stalled` and then reads `queued_bytes` again. Control writes `queued_bytes` and then reads
+    `stalled` (`Reactors.done_with`). Both words are sequentially consistent, so at least one of the two sees what the
+    other wrote. Without the second read, control could finish its last frame between the reactor's first read and its
+    write: then nobody would send RESUME.
+    """
+    if load(&reactor.shared.queued_bytes) <= reactor.shared.limits.queued_bytes_max:
+        return False
+    store(&reactor.shared.stalled, 1)
+    return load(&reactor.shared.queued_bytes) > reactor.shared.limits.queued_bytes_max
 
 
 cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) noexcept nogil:
@@ -64,7 +78,7 @@ cdef bint may_hand_over(Reactor *reactor, Connection *connection, size_t size) n
         if queued + <int64_t>size <= reactor.shared.limits.small_hosts_frames_bytes_max:
             if is_small_host(reactor, connection, size):
                 return True
-    if reactor.first_stalled != NULL and not reactor.is_resuming:
+    if reactor.waiting.waiting and not reactor.is_resuming:
         return False  # others wait already
     return not is_crowded(reactor)
 
@@ -74,7 +88,7 @@ cdef bint hand_over(
 ) noexcept nogil:
     """Reactor thread only. Give a frame to control; False where it must wait. Control refuses one beyond the rate."""
     if not may_hand_over(reactor, connection, size):
-        stall(reactor, connection)
+        join_ring(reactor.waiting, &connection.queued, connection.host)
         return False
     return send_to_control(reactor, connection, frame, size, is_beyond_rate)
 
@@ -114,11 +128,11 @@ cdef bint send_to_control(
         connection.input_start = connection.input_size = connection.input_room = 0
     else:
         memcpy(message.data, frame, size)
-    message.size, message.number, message.host = size, is_beyond_rate, connection.host
+    message.size, message.number, message.queued.host = size, is_beyond_rate, connection.host
     connection.in_flight += 1
     reactor.turn_bytes += size
     add(&reactor.shared.queued_bytes, <int64_t>size + FRAME_COST_BYTES)
-    add(&reactor.shared.queued_bytes_of[connection.host], <int64_t>size + FRAME_COST_BYTES)
+    add(&reactor.shared.hosts.hosts[connection.host].queued_bytes, <int64_t>size + FRAME_COST_BYTES)
     message.moment = count_arrival(reactor.shared)
     push(&reactor.shared.to_control, message)
     return True
@@ -131,7 +145,7 @@ cdef void end_connection(Reactor *reactor, Connection *connection, int ending) n
 
 cdef bint take_frame(Reactor *reactor, Connection *connection, uint8_t *frame, size_t size) noexcept nogil:
     """Reactor thread only. Answer or hand over one frame; False where it must wait."""
-    if load(&reactor.shared.rates.cost_ns[REQUESTS]) and not may_ask(reactor, connection):
+    if load(&reactor.shared.hosts.cost_ns[REQUESTS]) and not may_ask(reactor, connection):
         return refuse(reactor, connection, frame, size) or hand_over(
             reactor, connection, frame, header_end(frame, size), True
         )
@@ -246,15 +260,14 @@ cdef void resume(Reactor *reactor, Connection *connection) noexcept nogil:
 
 
 cdef void resume_stalled(Reactor *reactor) noexcept nogil:
-    """Reactor thread only. Let a few stalled connections hand over, longest waiting first, while control has room."""
+    """Reactor thread only. Let a few waiting connections hand over, the hosts by turns, while control has room."""
     cdef Connection *connection
     assert_reactor(reactor, "resume_stalled")
     for _ in range(RESUMED_AT_ONCE_MAX):
-        connection = reactor.first_stalled
-        if connection == NULL or is_crowded(reactor):
+        if reactor.waiting.waiting == 0 or is_crowded(reactor):
             reactor.may_resume = False
             return
-        unstall(reactor, connection)
+        connection = <Connection *>take_turn(reactor.waiting, 1)
         reactor.is_resuming = True
         resume(reactor, connection)
         reactor.is_resuming = False
@@ -284,7 +297,7 @@ cdef void report_taken(Reactor *reactor, Connection *connection) noexcept nogil:
         connection.is_failed = True
         return
     connection.is_awaited = False
-    message.host = connection.host
+    message.queued.host = connection.host
     push(&reactor.shared.to_control, message)
 
 
@@ -325,5 +338,5 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted
     for kind in range(2):
-        if load(&shared.totals[kind].held_bytes) > shared.limits.held_bytes_max[kind]:
+        if load(&shared.hosts.held_bytes[kind]) > shared.limits.held_bytes_max[kind]:
             connection = relieve(reactor, kind, connection)

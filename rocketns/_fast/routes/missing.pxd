@@ -16,7 +16,7 @@ from rocketns._fast.system.threads cimport pthread_mutex_t
 cdef enum:
     SETS = 16
     WAYS = 8
-    HOST_NUMBERS = 1024  # as in connections/holders.pxd
+    HOST_NUMBERS = 1024  # by the hash of their names: several may have the same
     TOPIC_BYTES_MAX = 255  # no real topic has more
 
 cdef struct Missed:
@@ -34,6 +34,12 @@ cdef struct Missing:
     uint16_t of_host[HOST_NUMBERS]  # topics in the table
     uint32_t used
     uint64_t chance
+
+
+cdef inline uint16_t missed_host(uint64_t hash) noexcept nogil:
+    """The number of the host with this hash of its name."""
+    return <uint16_t>(hash % HOST_NUMBERS)
+
 
 cdef int take_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1
 cdef void note_missed(

@@ -53,7 +53,7 @@ def _closed(scene: MetricsScene) -> Iterator[Sample]:
         counted[REASONS[Ending(ending)]] += number
     counted["connections_max"] = reactors.turned_away
     counted["stranger"] = reactors.strangers_closed  # with those closed before they count as connections
-    counted["host_connections_per_second"] = reactors.rates.refused_connections
+    counted["host_connections_per_second"] = reactors.hosts.refused_connections
     yield from (((reason,), number) for reason, number in counted.items())
 
 
@@ -63,7 +63,7 @@ def _held(scene: MetricsScene) -> Iterator[Sample]:
 
 
 def _beyond_rates(scene: MetricsScene) -> Iterator[Sample]:
-    rates = scene.facts.reactors.rates
+    rates = scene.facts.reactors.hosts
     yield ("host_requests_per_second",), rates.refused_requests
     yield ("host_connections_per_second",), rates.refused_connections
 

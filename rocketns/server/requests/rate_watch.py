@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from rocketns._fast.connections.rates import HostRates
+from rocketns._fast.connections.hosts import HostTable
 from rocketns.addresses import shown_account
 from rocketns.config import Limits
 
@@ -18,26 +18,26 @@ HOSTS_NAMED_MAX = 5
 class RateWatch:
     """Control only."""
 
-    def __init__(self, limits: Limits, rates: HostRates) -> None:
+    def __init__(self, limits: Limits, hosts: HostTable) -> None:
         self._limits = limits
-        self._rates = rates
+        self._hosts = hosts
         self._requests = 0  # refused up to the last report
         self._connections = 0
         self.apply()
 
     def apply(self) -> None:
         """The properties may have changed."""
-        self._rates.limit(self._limits.host_requests_per_second, self._limits.host_connections_per_second)
+        self._hosts.limit(self._limits.host_requests_per_second, self._limits.host_connections_per_second)
 
     def report(self) -> None:
         """Log the hosts that were refused most since the last call. Call it every `REPORT_INTERVAL_MS`."""
-        requests = self._rates.refused_requests - self._requests
-        connections = self._rates.refused_connections - self._connections
+        requests = self._hosts.refused_requests - self._requests
+        connections = self._hosts.refused_connections - self._connections
         if not requests and not connections:
             return
         self._requests += requests
         self._connections += connections
-        rows = self._rates.take_refused()
+        rows = self._hosts.take_refused()
         _log("request", "answered SYSTEM_BUSY", "hostRequestsPerSecond", self._limits.host_requests_per_second,
              requests, {host: number for host, number, _ in rows if number})  # fmt: skip
         _log("connection", "closed at once", "hostConnectionsPerSecond", self._limits.host_connections_per_second,
