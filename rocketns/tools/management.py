@@ -69,8 +69,8 @@ async def route_as(who: str, options: Namespace, server: NameServer) -> dict[str
     """The row of `/api/v1/route` for a client, by its address or the name of a view. None: there is no route."""
     query = urlencode({"topic": options.topic, "as": who})
     status, row = await asyncio.to_thread(_get, await _port(options, server), f"route?{query}")
-    if status == http.HTTPStatus.NOT_FOUND:
-        return None
+    if status == http.HTTPStatus.NOT_FOUND and await server.route(options.topic) is None:
+        return None  # else it is the view that does not exist
     if status != http.HTTPStatus.OK:
         raise UnusableError(f"its management port answers {status}: {row.get('error', '')}")
     return row

@@ -67,7 +67,7 @@ async def _route(source: ApiSource, request: web.Request) -> web.Response:
     try:
         route = await source.view.look(lambda facts: copy_route(facts, topic, who))
     except LookupError as error:
-        raise BadQuery(str(error.args[0])[:TEXT_MAX]) from None
+        return json_answer(ErrorRow(str(error.args[0])[:TEXT_MAX]), 404)
     if route is None:
         return json_answer(ErrorRow(f"there is no topic {topic!r}"), 404)
     return json_answer(route_row(topic, route))
