@@ -283,9 +283,6 @@ class VirtualReactors:
     def set_access(self, *_policy: object) -> None: ...
     def enable(self, _enabled: bool) -> None: ...
 
-    def lookups_of_views(self) -> list[int]:
-        return []
-
     def remember_allowed(self, _frame: bytes) -> bool:
         return False
 
