@@ -82,7 +82,7 @@ def whole_windows(
     events, seen = events_frame(spark, journals), Observation(t0, t1)
     with mock.patch.object(boots, "SILENT_AFTER_US", NEVER_SILENT):
         known = state.base(events, seen)
-    found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, store=cut)
+    found = key_windows(cut(state.topic_intervals(events, known, seen)), known.uptime, seen, 1, checkpoint=cut)
     return {tuple(row) for row in found.select(*WINDOW).collect()}
 
 
