@@ -22,7 +22,9 @@ BOOT_TIMEOUT_S = 240.0
 REGISTRATION_PERIOD_S = 10.0
 BOOT_LINE = r"The broker\[.*\] boot success"
 UPDATE_BROKER_CONFIG = 25
+GET_BROKER_CONFIG = 26
 GET_BROKER_RUNTIME_INFO = 28
+PERMISSION = b"brokerPermission="
 
 SMALL_FILES = {
     "mappedFileSizeCommitLog": 8 << 20,
@@ -105,14 +107,15 @@ class Broker:
         return self.process.kill()
 
     def ask_to_register(self) -> None:
-        """Have it register now (``mqadmin updateBrokerConfig -k brokerPermission -v 6``, which it has already).
+        """Have it register now: ``mqadmin updateBrokerConfig -k brokerPermission`` with what it has already.
 
         One of several replicas is left alone, for it may not register before it knows the others, and one that takes
         TLS alone does not listen: both then register when they would have anyhow.
         """
         if not self.has_replicas:
             with contextlib.suppress(ConnectionError), Client(self.port, self.host) as client:
-                client.request(UPDATE_BROKER_CONFIG, body=b"brokerPermission=6")
+                lines = (client.request(GET_BROKER_CONFIG).body or b"").splitlines()
+                client.request(UPDATE_BROKER_CONFIG, body=b"".join(x for x in lines if x.startswith(PERMISSION)))
 
     def log(self) -> str:
         return Java(self.home, self.version).log.read_text("utf-8", "replace")
