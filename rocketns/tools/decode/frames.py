@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from construct import ConstructError
@@ -24,6 +25,7 @@ from rocketns.tools.decode.capture import Stream
 
 _ = texts("help")
 HEAD_BYTES = 8
+START_BYTES = 64  # of a stream, which tell another protocol
 FRAMES_MAX = 100_000
 VALUES_MAX = 500_000  # JSON values of a body
 PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
@@ -83,7 +85,7 @@ class Frame:
 
 def frames(streams: Sequence[Stream]) -> list[Frame]:
     """All frames, in the order of their times where they have any. Answers are paired by opaque."""
-    found = [frame for stream in streams for frame in _of_stream(stream)][:FRAMES_MAX]
+    found = list(islice((frame for stream in streams for frame in _of_stream(stream)), FRAMES_MAX))
     if all(stream.times for stream in streams):
         found.sort(key=lambda one: one.stream.time_at(one.at) or 0.0)
     asked: dict[tuple[str, Any], Frame] = {}
@@ -113,15 +115,15 @@ def _of_stream(stream: Stream) -> Iterator[Frame]:
 
 def _frame(stream: Stream, data: bytes, at: int) -> Frame:
     """One frame; of what is none, all that is left."""
-    rest = data[at:]
-    frame = Frame(stream, at, len(rest))
-    if (other := other_protocol(rest)) and not at:
+    left, start = len(data) - at, data[at : at + START_BYTES]
+    frame = Frame(stream, at, left)
+    if not at and (other := other_protocol(start)):
         frame.faults.append((at, _("this is %(protocol)s, and no frame of RocketMQ") % {"protocol": other}))
         return frame
     try:
-        head = spec.FRAME_HEAD.parse(rest[:HEAD_BYTES])
+        head = spec.FRAME_HEAD.parse(start[:HEAD_BYTES])
     except ConstructError:
-        frame.faults.append(_wrong_head(rest, at))
+        frame.faults.append(_wrong_head(start, at))
         return frame
     if not HEAD_BYTES - 4 <= head.length <= FRAME_SIZE_MAX_BYTES:
         text = _("a frame of %(n)d bytes: a length is from 4 to %(most)d") % {
@@ -134,11 +136,10 @@ def _frame(stream: Stream, data: bytes, at: int) -> Frame:
         frame.faults.append((at + 5, _("a header of %(n)d bytes in a frame of %(length)d") % {
             "n": head.header_length, "length": head.length}))  # fmt: skip
         return frame
-    frame.size = min(len(rest), 4 + head.length)
-    whole = rest[: frame.size]
-    _read_header(frame, whole, head)
-    if len(rest) < 4 + head.length:
-        text = _("the data ends here, %(n)d bytes before the end of the frame") % {"n": 4 + head.length - len(rest)}
+    frame.size = min(left, 4 + head.length)
+    _read_header(frame, data[at : at + frame.size], head)
+    if left < 4 + head.length:
+        text = _("the data ends here, %(n)d bytes before the end of the frame") % {"n": 4 + head.length - left}
         frame.faults.append((len(data), text))
     return frame
 
