@@ -71,7 +71,7 @@ def be_refused(server: LiveServer, connections: int) -> None:
 def test_a_host_whose_ends_control_has_not_seen_is_turned_away(
     tmp_path: Path, leave: Callable[[LiveServer, int], None]
 ) -> None:
-    """What is left of its connections has a bound so. Other hosts are let in."""
+    """So its connections that control has not taken note of are bounded, and other hosts get in."""
     maximum = 20
     with LiveServer(tmp_path, reactors=1, **{"rocketns.connectionsMax": maximum}) as server:
         with server.held_still():

@@ -1,4 +1,4 @@
-"""`rocketns views check`, `get route --as`, and what the management port tells of views."""
+"""`rocketns views check`, `get route --as`, and the views in the API of the management port."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ cdef struct Routes:
     uint32_t view_generation  # of the file
     const NetworkTable *view_networks  # the longest prefix first; the flags are a view's number
     uint8_t view_of_listener[LISTENERS_MAX]
-    Bytes *mapped  # by broker, view and dialect, what is there in place of `datas`; without start where nothing is
+    Bytes *mapped  # replaces `datas` for a broker, view and dialect; start is NULL where the announced address is used
 
 # A topic's entry that is to be set or removed. `place` is where `find_entry` found it or where it belongs.
 cdef struct Change:
