@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rocketns.languages import N_
+from rocketns.pipeline.contract.defaults import TIMEOUT_MS
 from rocketns.pipeline.contract.tables import Row
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import Column
@@ -98,8 +99,8 @@ def _pair(label: str, stem: str) -> Column:
     return Column(f"{stem}_max", label, show, number=True, whole=True)
 
 
-def _number(key: str, label: str, show: Callable[[float | None], str] = text.number) -> Column:
-    return Column(key, label, show, number=True)
+def _number(key: str, label: str, show: Callable[[float | None], str] = text.number, most: float = 0) -> Column:
+    return Column(key, label, show, number=True, most=most)
 
 
 def _wide(key: str, label: str, show: Callable[..., str] = text.plain) -> Column:
@@ -151,8 +152,8 @@ COLUMNS = {
     "dup": _pair(N_("Taken twice, mean / max"), "dup"),
     "dup_qs": _pair(N_("queue-seconds"), "dup_qs"),
     "dup_ids": _wide("dup_ids", N_("Queues taken twice"), text.queue_ids),
-    "share": _number("share", N_("Share"), text.percent),
-    "fair": _number("fair", N_("Fair"), text.percent),
+    "share": _number("share", N_("Share"), text.percent, most=1),
+    "fair": _number("fair", N_("Fair"), text.percent, most=1),
     "tvd": _number("tvd", N_("Tvd"), text.percent),
     "peak": _number("peak", N_("Peak")),
     "no_share_ns": _wide("no_share_ns", N_("Views that can send nothing"), text.names),
@@ -171,7 +172,7 @@ COLUMNS = {
     "mtbf_s": _number("mtbf_s", N_("MTBF"), text.seconds),
     "gap_p50": _number("gap_p50", N_("Heartbeat gap p50"), text.milliseconds),
     "gap_p99": _number("gap_p99", N_("p99"), text.milliseconds),
-    "gap_most": _number("gap_max", N_("max"), text.milliseconds),
+    "gap_most": _number("gap_max", N_("max"), text.milliseconds, most=TIMEOUT_MS),
     "known_from": _moment("t1", N_("Known from")),
     "until": _moment("t2", N_("Until")),
     "end_cause": _wide("end_cause", N_("How it ended"), text.cause),

@@ -46,7 +46,7 @@ def comments() -> dict[str, str]:
 def _table(job: Job) -> Iterator[str]:
     constant = next(name for name, value in vars(schema).items() if value is job.schema)
     yield f"\n## {job.name}\n"
-    yield f"One row is {job.rows}. {_escaped(job.meaning.text)}\n"
+    yield f"One row is {job.rows}. {_escaped(job.meaning)}\n"
     if comment := comments().get(constant):
         yield f"{_escaped(comment)}\n"
     yield from _rows(("Column", "Type"), ((f"`{one.name}`", f"`{one.dataType.simpleString()}`") for one in job.schema))
