@@ -124,7 +124,7 @@ def test_the_summary_says_what_was_found(example: Path) -> None:
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)
-    assert summary["headline"].startswith("No open incident. Worst of the past: broker-b was missing at n2")
+    assert summary["headline"].startswith("No open incident. Worst of the past: broker-b missing at n2")
     assert summary["incidents"] == {
         "going_on": 0, "levels": {"severe": 0, "major": 1, "minor": 0}, "kinds": {"missing": 1},
     }  # fmt: skip
@@ -142,7 +142,7 @@ def test_the_page_and_csv_tables_are_there(example: Path) -> None:
         "missing", ["broker-b"], ["n2"], "1970-01-01T00:03:05.000Z",
     )  # fmt: skip
     assert (told["topics"], told["queues"], told["orphaned"], told["records"][0]["cause"]) == (1, 4, 5, "expired")
-    title = "broker-b was missing at n2 for 1 min 57 s, from 00:03 on"
+    title = "broker-b missing at n2 for 1 min 57 s, from 00:03 on"
     assert (
         (example / "out" / "report.md").read_text("utf-8").startswith(f"# No open incident. Worst of the past: {title}")
     )

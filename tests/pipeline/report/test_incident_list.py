@@ -303,8 +303,8 @@ def test_a_broker_that_nobody_may_write_to_is_an_incident_though_all_agree() -> 
            "topic_sample": ["pay"], "cause": "admin", "t1_early": 0, "t2_early": 0}  # fmt: skip
     one = only(listed(unwritable=[row]))
     assert (one.kind, one.brokers, span(one), one.topic) == (Kind.UNWRITABLE, ("b",), (1_000, 1_045, False), "pay")
-    assert title(one, END * S) == "Nobody could send to b for 45 s, from 00:16 on"
-    assert whom(one) == "2 user topics: no other broker took their messages. 1 more had other brokers."
+    assert title(one, END * S) == "No write permission on b at any name server for 45 s, from 00:16 on"
+    assert whom(one) == "3 user topics: no other broker took the messages of 2 of them."
     assert "addWritePerm" in first(one)
     assert one.level is Level.MINOR
     assert only(listed(unwritable=[row | {"t2": END * S}])).level is Level.SEVERE

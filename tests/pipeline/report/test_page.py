@@ -112,8 +112,8 @@ def test_no_page_asks_the_network_and_only_its_own_script_may_run(pages: dict[st
 @pytest.mark.parametrize(
     ("name", "headline"),
     [
-        ("sample", "No open incident. Worst of the past: broker-b was missing at n2 for 39 min, from 09:00 on."),
-        ("going_on", "broker-b is missing at n2 since 23:21 (still)."),
+        ("sample", "No open incident. Worst of the past: broker-b missing at n2 for 39 min, from 09:00 on."),
+        ("going_on", "broker-b missing at n2 since 23:21 (still)."),
         ("clean", "Nothing is wrong: the name servers agreed, and no broker was lost."),
         ("nothing", "Nothing was found, but records are missing: something may be wrong."),
     ],
