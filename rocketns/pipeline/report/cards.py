@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -43,69 +42,39 @@ class Bar:
     anchor: str = ""
 
 
-@dataclass(frozen=True)
-class LaneView:
-    """One name server side by side with the others."""
-
-    ns: str
-    says: str
-    concerned: bool
-    bars: Sequence[Bar]
-
-
-@dataclass(frozen=True)
 class Card:
-    """One incident. ``marks``: the places of its beginning and end; ``legend``: the states that its lanes have."""
+    """One incident. ``lanes``: of each name server its id, what it says, whether it is concerned, and its bars;
+    ``marks``: the places of its beginning and end; ``legend``: the states that its lanes have."""
 
-    identity: str
-    kind: str
-    code: str
-    level: str
-    level_name: str
-    going_on: bool
-    open: bool
-    title: str
-    names: Sequence[str]
-    when: str
-    whom: str
-    first: str
-    command: str
-    cause: str
-    topics: str
-    impact: str
-    lanes: Sequence[LaneView]
-    marks: tuple[float, float]
-    begins: str
-    ends: str
-    legend: Sequence[tuple[str, str]]
-    records: Sequence[str]
-    more_records: int
+    def __init__(self, identity: str, incident: Incident, data: ReportInput, place: int) -> None:
+        begin, end = _edges(incident)
+        states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
+        self.identity, self.kind, self.code = identity, _(NAMES[incident.kind]), incident.kind.value
+        self.level, self.level_name = incident.level.name.lower(), _(LEVELS[incident.level])
+        self.going_on = incident.going_on
+        self.open = place == 0 or (place < OPEN_AT_FIRST and incident.going_on)
+        self.title, self.names = title(incident, data.t1), (*incident.brokers, *incident.ns, incident.topic)
+        self.when, self.level_and_time = when(incident), level_and_time(incident)
+        self.whom, self.first, self.command = whom(incident), first(incident), command(incident, data.options)
+        self.cause, self.topics, self.impact = _cause(incident), _topics(incident), _impact(incident)
+        self.lanes = [
+            (lane.ns, shown(lane.says), lane.ns in incident.ns, _bars(lane, begin, end)) for lane in incident.lanes
+        ]
+        self.marks = _percent(incident.t1, begin, end), _percent(incident.t2, begin, end)
+        self.begins, self.ends = _clock(incident.t1), _("still") if incident.going_on else _clock(incident.t2)
+        self.legend = [(state.value, _(STATES[state])) for state in states]
+        self.records = [record_text(record) for record in incident.records[:RECORDS_SHOWN]]
+        self.more_records = max(0, len(incident.records) - RECORDS_SHOWN)
 
 
 def cards(data: ReportInput) -> list[Card]:
     """The worst CARDS_MAX incidents. The first one is open, and a few more if they go on."""
-    return [_card(name, incident, data, place) for place, (name, incident) in enumerate(in_page(data))]
+    return [Card(name, incident, data, place) for place, (name, incident) in enumerate(in_page(data))]
 
 
 def in_page(data: ReportInput) -> list[tuple[str, Incident]]:
     """The incidents that have a card, each with its anchor."""
     return list(islice(zip(identities(data.incidents), data.incidents, strict=True), CARDS_MAX))
-
-
-def _card(identity: str, incident: Incident, data: ReportInput, place: int) -> Card:
-    begin, end = _edges(incident)
-    lanes = [_lane(lane, incident, begin, end) for lane in incident.lanes]
-    states = sorted({span[2] for lane in incident.lanes for span in lane.spans}, key=list(State).index)
-    return Card(
-        identity, _(NAMES[incident.kind]), incident.kind.value, incident.level.name.lower(), _(LEVELS[incident.level]),
-        incident.going_on, place == 0 or (place < OPEN_AT_FIRST and incident.going_on), title(incident, data.t1),
-        (*incident.brokers, *incident.ns, incident.topic), when(incident), whom(incident), first(incident),
-        command(incident, data.options), _cause(incident), _topics(incident), _impact(incident), lanes,
-        (_percent(incident.t1, begin, end), _percent(incident.t2, begin, end)), _clock(incident.t1),
-        _("still") if incident.going_on else _clock(incident.t2), [(state.value, _(STATES[state])) for state in states],
-        [record_text(record) for record in incident.records[:RECORDS_SHOWN]],
-        max(0, len(incident.records) - RECORDS_SHOWN),
-    )  # fmt: skip
 
 
 def when(incident: Incident) -> str:
@@ -114,6 +83,12 @@ def when(incident: Incident) -> str:
     if not seen:
         return _when(incident)
     return _("%(when)s; seen from outside: %(seen)s") % {"when": _when(incident), "seen": seen}
+
+
+def level_and_time(incident: Incident) -> str:
+    """Its exact time, and its level if it goes on."""
+    values = {"level": _(LEVELS[incident.level]), "when": when(incident)}
+    return (_("%(level)s, %(when)s.") if incident.going_on else _("%(when)s.")) % values
 
 
 def _when(incident: Incident) -> str:
@@ -145,17 +120,12 @@ def _edges(incident: Incident) -> tuple[int, int]:
     return begin, max(begin + 1, *(span[1] for span in spans), incident.t2) if spans else max(incident.t2, begin + 1)
 
 
-def _lane(lane: Lane, incident: Incident, begin: int, end: int) -> LaneView:
-    bars = [
-        Bar(
-            _percent(a, begin, end),
-            round(_percent(b, begin, end) - _percent(a, begin, end), 2),
-            state.value,
-            _tip(lane, (a, b), state),
-        )
-        for a, b, state in lane.spans
+def _bars(lane: Lane, begin: int, end: int) -> list[Bar]:
+    places = [(_percent(a, begin, end), _percent(b, begin, end)) for a, b, _ in lane.spans]
+    return [
+        Bar(left, round(right - left, 2), state.value, _tip(lane, (a, b), state))
+        for (left, right), (a, b, state) in zip(places, lane.spans, strict=True)
     ]
-    return LaneView(lane.ns, shown(lane.says), lane.ns in incident.ns, bars)
 
 
 def _tip(lane: Lane, span: tuple[int, int], state: State) -> str:

@@ -16,12 +16,13 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from rocketns.languages import language
+from rocketns.pipeline.contract.causes import CLOCKS
 from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.grid import ROWS_OPEN, Grid, packed
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.sections import empty_sections, sections
-from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.summary import counts, headline, period, state, tiles, verdict
 from rocketns.pipeline.report.text import in_html, isolated, row
 from rocketns.pipeline.report.timeline import timeline
 from rocketns.pipeline.report.words.names import marked, spoken
@@ -31,6 +32,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = ("base", "cards", "tables", "start")
 LANGS = {"en": "en", "zh": "zh-CN"}
 ROWS_NAMED = 2  # of each table, on a card
+OTHERS_SHOWN = 4
 CARDS_SHOWN = 20  # where the page's script does not run
 
 
@@ -38,8 +40,16 @@ def render(data: ReportInput) -> str:
     """The whole page; the same input gives the same text."""
     shown, listed = cards(data), sections(data)
     return _template().render(
-        summary=summary(data),
+        headline=headline(data),
+        period=period(data),
+        state=state(data),
+        counts=counts(data),
+        tiles=[*tiles(data), (verdict(data), _("result of the run"))],
+        incomplete=data.incomplete,
+        clocks=data.notes.get(CLOCKS, ()),
         cards=shown,
+        others=[card for card in shown[1:] if card.going_on],
+        others_shown=OTHERS_SHOWN,
         card_rows=_rows_of_cards(grid for section in listed for grid in section.grids),
         timeline=timeline(data),
         packed=packed,

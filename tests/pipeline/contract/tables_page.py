@@ -31,7 +31,7 @@ def page() -> str:
     """The whole page."""
     parts = [INTRODUCTION, "## summary.json\n", *_keys(SUMMARY_KEYS.items())]
     parts += ["\n## incidents.jsonl\n", "One JSON object a line: an incident, worst and latest first. ASCII only.\n"]
-    parts += _keys((name, field.meaning) for name, field in FIELDS.items())
+    parts += _keys((name, meaning) for name, (meaning, _) in FIELDS.items())
     for job in JOBS:
         parts += _table(job)
     return "\n".join(parts) + "\n"

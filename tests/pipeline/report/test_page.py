@@ -23,7 +23,7 @@ from rocketns.pipeline.report.grid import ROWS_MAX, ROWS_OPEN
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.sections import Section, sections
-from rocketns.pipeline.report.summary import summary
+from rocketns.pipeline.report.summary import headline, verdict
 from tests.pipeline.report.incident_tables import END, SERVERS, S, boot, differ, up
 from tests.pipeline.report.sample import clean, going_on, hostile, huge, incomplete, nothing, sample
 
@@ -110,7 +110,7 @@ def test_no_page_asks_the_network_and_only_its_own_script_may_run(pages: dict[st
 
 
 @pytest.mark.parametrize(
-    ("name", "headline"),
+    ("name", "said"),
     [
         ("sample", "No open incident. Worst of the past: broker-b missing at n2 for 39 min, from 09:00 on."),
         ("going_on", "broker-b missing at n2 since 23:21 (still)."),
@@ -118,9 +118,9 @@ def test_no_page_asks_the_network_and_only_its_own_script_may_run(pages: dict[st
         ("nothing", "Nothing was found, but records are missing: something may be wrong."),
     ],
 )
-def test_the_page_begins_with_what_is_wrong(pages: dict[str, str], name: str, headline: str) -> None:
+def test_the_page_begins_with_what_is_wrong(pages: dict[str, str], name: str, said: str) -> None:
     body = pages[name].split("<body>")[1]
-    assert re.sub(r"<[^>]*>", "", re.findall(r"<h[1-6][^>]*>(.*?)</h", body)[0]) == headline
+    assert re.sub(r"<[^>]*>", "", re.findall(r"<h[1-6][^>]*>(.*?)</h", body)[0]) == said
     assert body.count("<h1") == 1
 
 
@@ -196,13 +196,12 @@ def test_doubtful_divergence_has_a_table_of_its_own_and_is_not_counted(row: dict
     assert [one.brokers for one in data_of(CERTAIN, row).incidents] == [("broker-a",)]
     without = divergence(data_of(CERTAIN))
     assert without.answer == "Divergence of brokers: 1"
-    assert summary(data_of(LOST)).headline.startswith("Nothing was found, but records are missing")
+    assert headline(data_of(LOST)).startswith("Nothing was found, but records are missing")
 
 
 def test_a_page_with_only_doubtful_differences_does_not_say_that_all_is_well() -> None:
     data = replace(data_of(CLOCK, verdict=Verdict.NOTHING), figures={"clock_windows": 3}, notes={CLOCKS: [NOTE]})
-    said = summary(data)
-    assert said.headline.startswith("Nothing was found for certain")
-    assert said.verdict == "All input was read, and there is no finding"
+    assert headline(data).startswith("Nothing was found for certain")
+    assert verdict(data) == "All input was read, and there is no finding"
     for page in (render(data), markdown(data)):
         assert NOTE in page
