@@ -6,12 +6,13 @@ this is counted in the whole tables.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.languages import language
@@ -21,7 +22,7 @@ from rocketns.pipeline.batch.observing import last_day_of_each
 from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
-from rocketns.pipeline.contract.frames import Observation, columns, each, frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Observation, columns, frame_of, plain_rows
 from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown
@@ -45,7 +46,7 @@ SUMMARY_KEYS = {
     "findings": "how many of each finding; the table of result tables in audit-reference.md names them",
     "incomplete": "why the input is incomplete, one sentence each",
     "input": "records and files that were delivered more than once, files of another version",
-    "figures": "sizes of the fleet, of user topics and windows; queue-seconds of consumers by strategy",
+    "figures": "sizes of the fleet, of user topics and windows",
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
@@ -57,17 +58,13 @@ SUMMARY_KEYS = {
 FOLLOWED_MAX, TOPICS_FOLLOWED, FOLLOWED_ROWS_MAX = 3_000, 2, 50_000
 # The tables with the effects of incidents. If the list is made from a part of their rows, all rows are counted.
 EFFECTS = ("key_windows", "impact")
-HARM = tuple(f"{loss}_qs_{how}" for loss in ("orphaned", "dup") for how in ("mean", "max"))
 # Figures of the whole run: a table, and SQL over it.
 SIZES = {
     "events": ("sources", "sum(events)"),
     "name_servers": ("ns_uptime", "count(distinct ns)"),
     "brokers": ("broker_intervals", "count(distinct broker)"),
     "topics": ("topics", "count_if(kind = 'user' and created is not null)"),
-    "dead_topics": ("dead_topics", "count_if(kind = 'user')"),
-    "uneven_topics": ("topics", "count_if(kind = 'user' and skew > 1)"),
     "sole_topics": ("topics", "count_if(kind = 'user' and served = 1)"),
-    "missing_hours": ("missing_topics", "count_if(topic_kind <> 'system')"),
     "incidents": ("incidents", f"count_if({CERTAIN})"),
     "lost_incidents": ("incidents", f"count_if(doubt = '{LOST_RECORDS}')"),
     "clock_incidents": ("incidents", f"count_if(doubt = '{CLOCKS}')"),
@@ -77,34 +74,17 @@ SIZES = {
 }
 
 
-def figures(results: Results) -> dict[str, float]:
-    """Figures of the whole run, from the whole tables. Queue-seconds are those of the worst group size."""
-    worst = (
-        results.frame("impact")
-        .groupBy("topic", "t1", "t2", "strategy")
-        .agg(*each(F.max, *HARM))
-        .groupBy("strategy")
-        .agg(*each(F.sum, *HARM))
-    )
-    harm = {f"{name}_{row['strategy']}": row[name] for row in worst.collect() for name in HARM}
-    return harm | _numbers(results, SIZES)
-
-
-def findings(results: Results) -> dict[str, int]:
-    """The count of each finding of the catalogue."""
-    return _numbers(results, {job.finding.name: (job.name, job.finding.count) for job in JOBS if job.finding})
-
-
-def _numbers(results: Results, wanted: Mapping[str, tuple[str, str]]) -> dict[str, int]:
-    """One number of each table, by one query for all."""
-    frames = [
-        results.frame(table)
-        .agg(F.coalesce(F.expr(number), F.lit(0)).cast("long").alias("n"))
-        .select(F.lit(name).alias("name"), "n")
-        for name, (table, number) in wanted.items()
-    ]
-    found = {row["name"]: row["n"] for row in reduce(DataFrame.unionByName, frames).collect()}
-    return {name: found[name] for name in wanted}
+def numbers_of(results: Results) -> tuple[dict[str, int], dict[str, int]]:
+    """The count of each finding of the catalogue, and the figures of the run, from the whole tables by one query."""
+    findings = {job.finding.name: (job.name, job.finding.count) for job in JOBS if job.finding}
+    by_table: defaultdict[str, list[Column]] = defaultdict(list)
+    for kind, wanted in (("finding", findings), ("figure", SIZES)):
+        for name, (table, number) in wanted.items():
+            n = F.coalesce(F.expr(number), F.lit(0)).cast("long").alias("n")
+            by_table[table].append(F.struct(F.lit(kind).alias("kind"), F.lit(name).alias("name"), n))
+    frames = [results.frame(table).agg(F.array(*numbers).alias("all")) for table, numbers in by_table.items()]
+    found = {(one.kind, one.name): one.n for row in reduce(DataFrame.unionByName, frames).collect() for one in row.all}
+    return {name: found["finding", name] for name in findings}, {name: found["figure", name] for name in SIZES}
 
 
 class Noted(NamedTuple):
@@ -184,7 +164,7 @@ def summarise(
     delivered: Delivered,
 ) -> dict[str, Any]:
     """What summary.json holds. ``said``: by language."""
-    counts = findings(results)
+    counts, figures = numbers_of(results)
     incomplete, notes = said[ENGLISH]
     outcome = verdict(counts, incomplete)
     return {
@@ -197,7 +177,7 @@ def summarise(
         "findings": counts,
         "incomplete": list(incomplete),
         "input": delivered._asdict(),
-        "figures": figures(results),
+        "figures": figures,
         "notes": {name: list(sentences) for name, sentences in notes.items()},
         "translations": {name: said[name]._asdict() for name in OTHERS},
         "options": dict(options),

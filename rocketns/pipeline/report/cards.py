@@ -161,15 +161,11 @@ def _topics(incident: Incident) -> str:
     if not incident.harm.topics or incident.kind is Kind.MISSING_TOPIC:
         return ""
     values = {"topics": topics(incident.harm), "queues": queues(incident.harm), "names": _sample(incident)}
-    if incident.harm.queues and incident.harm.sample:
-        return _("%(topics)s with %(queues)s: %(names)s") % values
-    if incident.harm.queues:
-        return _("%(topics)s with %(queues)s") % values
-    return _("%(topics)s: %(names)s") % values if incident.harm.sample else values["topics"]
+    return (_("%(topics)s with %(queues)s: %(names)s") if incident.harm.queues else _("%(topics)s: %(names)s")) % values
 
 
 def _sample(incident: Incident) -> str:
-    sample = text.row(text.short(name) for name in incident.harm.sample)
+    sample = text.row(text.short(name) for name in incident.harm.sample) or text.NONE
     more = incident.harm.topics - len(incident.harm.sample)
     return _("%(names)s and %(n)s more") % {"names": sample, "n": f"{more:,}"} if more > 0 else sample
 
@@ -177,13 +173,7 @@ def _sample(incident: Incident) -> str:
 def _impact(incident: Incident) -> str:
     if not incident.harm.orphaned and not incident.harm.twice:
         return ""
-    none, two = incident.harm.orphaned, incident.harm.twice
-    unread = _.plural("%(n)s queue is read by nobody", "%(n)s queues are read by nobody", none) % {"n": f"{none:,}"}
-    twice = _.plural(
-        "%(n)s queue is read by two consumers or more", "%(n)s queues are read by two consumers or more", two
-    ) % {"n": f"{two:,}"}
-    both = _("%(unread)s, and %(twice)s") % {"unread": unread, "twice": twice}
     return _(
         "Of all queues of these topics, if a group of consumers is spread over the name servers in the worst way: "
-        "%(loss)s."
-    ) % {"loss": both if none and two else unread if none else twice}
+        "without a consumer %(orphaned)s, with two or more %(twice)s."
+    ) % {"orphaned": f"{incident.harm.orphaned:,}", "twice": f"{incident.harm.twice:,}"}

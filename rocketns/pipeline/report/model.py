@@ -31,10 +31,8 @@ class ReportInput:
     incomplete: Sequence[str] = ()
     # Option to value, as given on the command line or by default: journal, groups, min_window, master ...
     options: Mapping[str, str] = field(default_factory=dict)
-    # Figures of the whole run: events, files, name_servers, brokers, topics, dead_topics, uneven_topics, sole_topics
-    # (served by one broker; user topics), missing_hours (not of system topics), incidents and windows that count,
-    # lost_incidents, clock_incidents, lost_windows, clock_windows (by their doubt), seconds (the run's), and for each
-    # strategy s in (averagely, circle): orphaned_qs_mean_<s>, orphaned_qs_max_<s>, dup_qs_mean_<s>, dup_qs_max_<s>. A
+    # Figures of the whole run: events, name_servers, brokers, topics, sole_topics (served by one broker; user topics),
+    # incidents and windows that count, lost_incidents, clock_incidents, lost_windows, clock_windows (by their doubt). A
     # missing figure is not shown.
     figures: Mapping[str, float] = field(default_factory=dict)
     # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]};

@@ -70,37 +70,18 @@ def _nothing_found(figures: Mapping[str, float]) -> str:
 
 def counts(data: ReportInput) -> str:
     """How many incidents there are, how bad they are, how many go on at the end; '' without any."""
-    incidents = data.incidents
-    if not incidents:
+    if not data.incidents:
         return ""
-    going_on = sum(incident.going_on for incident in incidents)
-    levels = Counter(incident.level for incident in incidents)
-    bad = row(_(COUNTED[level]) % {"n": f"{levels[level]:,}"} for level in reversed(Level) if levels[level])
-    values = {"many": _many(data), "levels": bad, "on": _on(data, going_on), "over": _over(len(incidents) - going_on)}
-    return sentences(
-        _("%(many)s (%(levels)s): %(on)s; %(over)s.") % values, "" if data.lists_all else _(CUT)
-    )  # fmt: skip
-
-
-def _many(data: ReportInput) -> str:
-    n = len(data.incidents)
-    exact = _.plural("%(n)s incident", "%(n)s incidents", n)
-    least = _.plural("At least %(n)s incident", "At least %(n)s incidents", n)
-    return (exact if data.lists_all else least) % {"n": f"{n:,}"}
-
-
-def _on(data: ReportInput, n: int) -> str:
-    if not n:
-        return _("0 go on")
-    return _.plural(
-        "%(n)s goes on at %(end)s UTC, the last moment that was looked at",
-        "%(n)s go on at %(end)s UTC, the last moment that was looked at",
-        n,
-    ) % {"n": f"{n:,}", "end": text.moment(data.t1)}
-
-
-def _over(n: int) -> str:
-    return _.plural("%(n)s is over", "%(n)s are over", n) % {"n": f"{n:,}"}
+    going_on = sum(incident.going_on for incident in data.incidents)
+    levels = Counter(incident.level for incident in data.incidents)
+    values = {
+        "levels": row(_(COUNTED[level]) % {"n": f"{levels[level]:,}"} for level in reversed(Level) if levels[level]),
+        "on": f"{going_on:,}", "over": f"{len(data.incidents) - going_on:,}", "end": text.moment(data.t1),
+    }  # fmt: skip
+    said = _(
+        "Incidents: %(levels)s. Going on at %(end)s UTC, the last moment that was looked at: %(on)s; over: %(over)s."
+    )
+    return sentences(said % values, "" if data.lists_all else _(CUT))
 
 
 def numbers(incidents: Sequence[Incident]) -> dict[str, Any]:

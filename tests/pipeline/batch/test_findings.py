@@ -8,8 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from rocketns.pipeline.batch.findings import RunOutcome, verdict
-from rocketns.pipeline.batch.reporting import figures, noted, worded
-from rocketns.pipeline.batch.reporting import findings as findings_in
+from rocketns.pipeline.batch.reporting import noted, numbers_of, worded
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
@@ -82,11 +81,11 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
         missing_topics=[{"topic": kind, "topic_kind": kind} for kind in kinds],
         topics=[{"topic": kind, "kind": kind, "created": 1, "served": n} for n, kind in enumerate(kinds, 1)],
     )
-    assert findings_in(results)["incidents"] == 1
-    told = figures(results)
+    counts, told = numbers_of(results)
+    assert (counts["incidents"], counts["missing_topics"]) == (1, 2)
     names = ("incidents", "windows", "lost_incidents", "lost_windows", "clock_incidents", "clock_windows")
     assert [told[name] for name in names] == [1] * len(names)
-    assert (told["missing_hours"], told["topics"], told["sole_topics"]) == (2, 1, 1)
+    assert (told["topics"], told["sole_topics"]) == (1, 1)
     clocks = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "heartbeats",
               "uncertainty": 30 * S}]  # fmt: skip
     days = [

@@ -28,8 +28,7 @@ def sample() -> ReportInput:
         verdict=Verdict.FINDINGS,
         options={"journal": "journal", "groups": "2, 3", "min_window": "5 s", "dead_days": "7", "master": "local[2]"},
         figures={
-            "events": 1_734_211, "name_servers": 3, "brokers": 8, "topics": 5_000, "orphaned_qs_max_averagely": 46_800,
-            "orphaned_qs_max_circle": 23_400,
+            "events": 1_734_211, "name_servers": 3, "brokers": 8, "topics": 5_000,
         },
         notes={"topics": ["Lookups were journalled on 1 of 7 days, so no topic can be called dead for 7 days."]},
         tables={
