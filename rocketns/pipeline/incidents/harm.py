@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rocketns.pipeline.contract.tables import Row
@@ -111,15 +111,9 @@ def _user_topics(rows: Iterable[Row], facts: Facts) -> set[str]:
 
 def _consumers(topics: Iterable[str], t1: int, t2: int, facts: Facts) -> tuple[int, int]:
     """Queues without a consumer and with several: of each topic the worst result that lies in this time."""
-    orphaned: dict[str, float] = {}
-    twice: dict[str, float] = {}
-    for topic in topics:
-        for row in facts.impact.get(topic, ()):
-            if row["t1"] < t2 and row["t2"] > t1:
-                _raise(orphaned, topic, row, "orphaned_max")
-                _raise(twice, topic, row, "dup_max")
-    return round(sum(orphaned.values())), round(sum(twice.values()))
-
-
-def _raise(worst: dict[str, float], topic: str, row: Mapping[str, float], name: str) -> None:
-    worst[topic] = max(worst.get(topic, 0), row.get(name) or 0)
+    rows = [[row for row in facts.impact.get(topic, ()) if row["t1"] < t2 and row["t2"] > t1] for topic in topics]
+    orphaned, twice = (
+        sum(max((row.get(name) or 0 for row in some), default=0) for some in rows)
+        for name in ("orphaned_max", "dup_max")
+    )
+    return round(orphaned), round(twice)

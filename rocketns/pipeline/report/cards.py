@@ -7,6 +7,7 @@ from itertools import islice
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract import times
+from rocketns.pipeline.incidents.lanes import STATES
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput
@@ -20,13 +21,6 @@ CARDS_MAX = 1_000  # the rest is in incidents.jsonl
 OPEN_AT_FIRST = 3
 RECORDS_SHOWN = 8
 NAME_MAX = 120  # characters of a broker's name in a record
-STATES = {
-    State.UP: N_("as it should be"),
-    State.GONE: N_("missing"),
-    State.DIFFERS: N_("differs"),
-    State.DOWN: N_("name server away or not known"),
-    State.UNWATCHED: N_("not watched"),
-}
 UNUSUAL = {"new": N_("no lookup of it was usual before"), "anomaly": N_("more lookups than usual")}
 
 
