@@ -30,8 +30,8 @@ from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
 from rocketns.pipeline.saying import OTHERS, _, speaking
-from rocketns.pipeline.storage.events.stored import Delivered
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results, order_of
+from rocketns.pipeline.storage.stored import Delivered
 
 SUMMARY_VERSION = 2
 # The keys of summary.json. docs/tables.md is made from this.
@@ -171,8 +171,8 @@ def in_each_language(say: Callable[[], Sentences]) -> dict[str, Sentences]:
 
 
 def told(summary: Mapping[str, Any]) -> Sentences:
-    """The sentences of a summary in the current language. An older one has them in English only."""
-    said = summary.get("translations", {}).get(language(), summary)
+    """The sentences of a summary in the current language."""
+    said = summary["translations"].get(language(), summary)
     return Sentences(said["incomplete"], said["notes"])
 
 

@@ -34,18 +34,18 @@ from rocketns.pipeline.batch.reporting import (
     summarise,
     worded,
 )
-from rocketns.pipeline.batch.tables import Options, Say, clocks_table, other_tables
+from rocketns.pipeline.batch.tables import Options, Read, Say, clocks_table, other_tables
 from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation, plain_rows
 from rocketns.pipeline.contract.times import moment
-from rocketns.pipeline.jobs.reach import extents, reaches
+from rocketns.pipeline.jobs.reach import reaches
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.events.manifest import Manifest
-from rocketns.pipeline.storage.events.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
+from rocketns.pipeline.storage.folders import folder_at
 from rocketns.pipeline.storage.ingest import Ingested, ingest
-from rocketns.pipeline.storage.paths import folder_at
+from rocketns.pipeline.storage.manifest import Manifest
 from rocketns.pipeline.storage.results import EVENTS_FOLDER, SUMMARY, Results, current, materialized_if_small
+from rocketns.pipeline.storage.stored import OpenText, delivered, open_texts, read_events, read_files, tail_after
 
 
 class Request(NamedTuple):
@@ -145,21 +145,22 @@ def computed(spark: SparkSession, part: Part, results: Results, say: Say) -> tup
     """Run every job on the ingested events and those of open files; returns the observation, and how many days have no
     journalled lookups."""
     request, stored = part.request, stored_in(part.request.out)
-    tail = tail_after(spark, stored, part.texts, results.checkpoint)
-    files = results.materialize(read_files(spark, stored, since=part.since).unionByName(tail.files))
-    known = extent(plain_rows(extents(files)))
+    tail = tail_after(spark, stored, part.texts)
+    files = [*read_files(spark, stored, since=part.since), *tail.files]
+    known = extent(files)
     last_files = read_events(spark, stored, days=known.days)
     reached = plain_rows(reaches(last_files.unionByName(tail.events)))
     own = by_own_clocks(request.t0, request.t1, known, reached)
     needed = own._replace(t1=known.last if request.t1 is None else request.t1)
     # A few rows in the plans themselves: most of a short run is the analysis of plans, which grows with their depth.
     events = materialized_if_small(read_events(spark, stored, needed).unionByName(tail.events))
-    clocks = clocks_table(events, own, request.clocks, results, say)
-    offsets = last_day_of_each(plain_rows(clocks))
-    ends = [reach_of(row, offsets.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
+    clocks = plain_rows(clocks_table(events, own, request.clocks, results, say))
+    latest = last_day_of_each(clocks)
+    ends = [reach_of(row, latest.get(row["ns"]), is_open=row["ns"] in known.open) for row in reached]
     observation = observed(request.t0, request.t1, known.first, common_end(ends))
     options = Options(request.min_window, request.groups, request.dead_days, request.clocks)
-    return observation, other_tables(events, files, observation, options, results, say)
+    read = Read(events, files, clocks)
+    return observation, other_tables(read, observation, options, results, say)
 
 
 def report_again(spark: SparkSession, out: str) -> RunOutcome:

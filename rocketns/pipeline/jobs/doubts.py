@@ -14,17 +14,17 @@ happened is known up to the time between two looks. That is of each record (``*_
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.clocks.estimates import HEARTBEATS, OBSERVED
-from rocketns.pipeline.clocks.looks import FAR_US
+from rocketns.pipeline.clocks import OBSERVED
 from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.frames import Observation, conform, frame_of
 from rocketns.pipeline.contract.schema import TOPIC_DOUBTS
-from rocketns.pipeline.contract.times import DAY_US, HOUR_US
+from rocketns.pipeline.contract.times import DAY_US
 from rocketns.pipeline.jobs.state import FOUND_GONE, TOPIC, Base, counted, topic_changes
 
 BOOT = ("ns", "boot")
@@ -102,28 +102,20 @@ def _within_uptime(doubtful: DataFrame, uptime: DataFrame) -> DataFrame:
     )
 
 
-# An observer begins with the state of its own journal if that is not older than this, so a look may be that long ago.
-LOOKS_APART_US = HOUR_US
-
 Off = tuple[int, bool]  # off, shared
 
 
 def off_by() -> Column:
-    """A struct of rows of CLOCK_DAYS. ``off``: by how much the clock may be off, us. Heartbeats show an
-    offset up to a multiple of their period. ``shared``: it is the observer's."""
-    loosely = F.when(F.col("method") == OBSERVED, CLOCK_DOUBT_US).otherwise(F.lit(FAR_US))
-    off = F.when(F.col("method") == HEARTBEATS, CLOCK_DOUBT_US).otherwise(F.coalesce("uncertainty", loosely))
+    """A struct of rows of CLOCK_DAYS. ``off``: by how much the clock may be off, us. ``shared``: it is the
+    observer's."""
+    off = F.coalesce("uncertainty", F.lit(CLOCK_DOUBT_US)).cast("long")
     shared = F.coalesce(F.col("method") == OBSERVED, F.lit(False))
-    return F.struct(off.cast("long").alias("off"), shared.alias("shared"))
+    return F.struct(off.alias("off"), shared.alias("shared"))
 
 
-def may_be_off(method: str, uncertainty: int | None) -> int:
-    """The ``off`` of ``off_by`` of plain values."""
-    if method == HEARTBEATS:
-        return CLOCK_DOUBT_US
-    if uncertainty is None:
-        return CLOCK_DOUBT_US if method == OBSERVED else FAR_US
-    return uncertainty
+def may_be_off(uncertainty: int | None) -> int:
+    """The ``off`` of ``off_by`` of a plain value."""
+    return CLOCK_DOUBT_US if uncertainty is None else uncertainty
 
 
 def between(one: Column, other: Column) -> Column:
@@ -144,18 +136,16 @@ def apart(clocks: Column) -> Column:
     return F.when(F.size(offs(False)) > 0, total).otherwise(F.lit(0))
 
 
-def widest(clock_days: DataFrame) -> int:
-    """By how much two times of the same moment may differ at most on any day, us. A name server without a row on a day
-    is unknown. With observed ones that is at least the time between two looks."""
+def widest(clock_days: Iterable[Mapping[str, Any]]) -> int:
+    """By how much two clocks may differ at most on any day of CLOCK_DAYS, us. A name server without a row on a day is
+    unknown."""
     days: dict[str, dict[str, Off]] = defaultdict(dict)
-    for row in clock_days.select("day", "ns", "method", "uncertainty").collect():
-        off = may_be_off(row["method"], row["uncertainty"])
-        days[row["day"]][row["ns"]] = off, row["method"] == OBSERVED
+    for row in clock_days:
+        days[row["day"]][row["ns"]] = may_be_off(row["uncertainty"]), row["method"] == OBSERVED
     names = {ns for known in days.values() for ns in known}
-    looks = LOOKS_APART_US if any(shared for known in days.values() for _, shared in known.values()) else 0
-    unknown = (FAR_US, False)
+    unknown = (CLOCK_DOUBT_US, False)
     found = (_apart(known.get(ns, unknown) for ns in names) for known in days.values())
-    return looks + max(found, default=2 * FAR_US)
+    return max(found, default=2 * CLOCK_DOUBT_US)
 
 
 def _apart(clocks: Iterable[Off]) -> int:
@@ -177,7 +167,7 @@ def off_of(ns: Column) -> Column:
     return F.coalesce(F.try_element_at(clocks, ns), unknown())
 
 
-def unknown(off: int = FAR_US) -> Column:
+def unknown(off: int = CLOCK_DOUBT_US) -> Column:
     """``off_by`` of a clock of which nothing else is known."""
     return F.struct(F.lit(off).cast("long").alias("off"), F.lit(False).alias("shared"))
 

@@ -2,71 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import reduce
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.boots import Boot
 from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
-from rocketns.pipeline.contract.frames import Observation, conform, each, frame_of
-from rocketns.pipeline.contract.schema import QUALITY, SOURCES
+from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
+from rocketns.pipeline.contract.schema import QUALITY, SOURCES, ReadFile
+from rocketns.pipeline.jobs.boots import Boot
 from rocketns.pipeline.jobs.state import Base
 
 UNKNOWN = "not known: neither the start nor a whole snapshot is in the journal before"
-LAST = ("last", "observed", "members_early", "topics_early")
 
 
-def quality(events: DataFrame, files: DataFrame, base: Base, observation: Observation) -> DataFrame:
-    """QUALITY of the observation, from EVENTS, FILES and ``state.Base``.
+def quality(events: DataFrame, files: Iterable[ReadFile], base: Base, observation: Observation) -> DataFrame:
+    """QUALITY of the observation, from EVENTS, the files and ``state.Base``.
 
     A line that does not parse, or a dropped record, also leaves a hole: it is counted under both kinds.
     """
     observed = events.where(F.col("ts").between(observation.t0, observation.t1 - 1))
-    parts = [
-        _corrupt(files, observation),
-        _dropped(observed),
-        frame_of(events.sparkSession, list(_of_boots(base.boots, observation)), QUALITY),
-    ]
-    return reduce(DataFrame.unionByName, parts)
+    rows = [*_corrupt(files, observation), *_of_boots(base.boots, observation)]
+    return _dropped(observed).unionByName(frame_of(events.sparkSession, rows, QUALITY))
 
 
-def sources(counts: DataFrame, files: DataFrame, clock_days: DataFrame) -> DataFrame:
-    """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation."""
-    of_events = counts.groupBy("ns").agg(*each(F.sum, "events", "lost"), *each(F.min, "first"), *each(F.max, *LAST))
-    of_files = files.groupBy("ns").agg(F.count("*").alias("files"), F.sum("corrupt").alias("corrupt"))
-    latest = clock_days.groupBy("ns").agg(F.max_by(F.struct("offset", "method", "uncertainty"), "day").alias("of"))
-    clocks = latest.select(
-        "ns", "of.offset", F.col("of.method").alias("clock"), F.col("of.uncertainty").alias("uncertainty_us")
-    )
-    joined = of_files.join(of_events, "ns", "full").join(clocks, "ns", "left")
-    return conform(
-        joined.select(
-            "ns", F.coalesce("files", F.lit(0)).alias("files"), F.coalesce("events", F.lit(0)).alias("events"),
-            "first", "last", F.coalesce("offset", F.lit(0)).alias("offset_us"),
-            F.coalesce("corrupt", F.lit(0)).alias("corrupt"), F.coalesce("lost", F.lit(0)).alias("lost"),
-            "clock", "uncertainty_us", F.coalesce("observed", F.lit(False)).alias("observed"), *LAST[2:],
-        ),
-        SOURCES,
-    )  # fmt: skip
+def sources(counts: DataFrame, files: Iterable[ReadFile], clocks: Mapping[str, Mapping[str, Any]]) -> DataFrame:
+    """SOURCES: what was read of each name server. ``counts``: COUNTS of the observation; ``clocks``: of each the last
+    row of CLOCK_DAYS."""
+    told = {row["ns"]: row for row in plain_rows(counts)}
+    corrupt: defaultdict[str, list[int]] = defaultdict(list)
+    for one in files:
+        corrupt[one.ns].append(one.corrupt)
+    rows = []
+    for ns in sorted({*told, *corrupt}):
+        row, clock = told.get(ns, {}), clocks.get(ns, {})
+        rows.append((
+            ns, len(corrupt[ns]), row.get("events", 0), row.get("first"), row.get("last"), clock.get("offset", 0),
+            sum(corrupt[ns]), row.get("lost", 0), clock.get("method"), clock.get("uncertainty"),
+            bool(row.get("observed")), row.get("members_early"), row.get("topics_early"),
+        ))  # fmt: skip
+    return frame_of(counts.sparkSession, rows, SOURCES)
 
 
-def _corrupt(files: DataFrame, observation: Observation) -> DataFrame:
+def _corrupt(files: Iterable[ReadFile], observation: Observation) -> Iterator[tuple[Any, ...]]:
     """The position of the line in its file is not stored, so every file that touches the observation counts."""
-    touches = (F.col("first").isNull()) | ((F.col("first") < observation.t1) & (F.col("last") >= observation.t0))
-    boot = F.regexp_extract("segment", r"^(\d+)-", 1)
-    return conform(
-        files.where(F.col("corrupt") > 0)
-        .where(touches)
-        .select(
-            F.lit("corrupt").alias("kind"), "ns", F.when(boot != "", boot).cast("long").alias("boot"),
-            F.col("first").alias("t1"), F.col("last").alias("t2"), F.col("corrupt").alias("n"),
-            F.concat(F.lit("lines that do not parse, in "), "dt", F.lit("/"), "segment").alias("detail"),
-        ),
-        QUALITY,
-    )  # fmt: skip
+    for one in files:
+        touches = one.first is None or (one.first < observation.t1 and (one.last or 0) >= observation.t0)
+        if one.corrupt and touches:
+            detail = f"lines that do not parse, in {one.dt}/{one.segment}"
+            yield "corrupt", one.ns, one.place[0], one.first, one.last, one.corrupt, detail
 
 
 def _dropped(events: DataFrame) -> DataFrame:

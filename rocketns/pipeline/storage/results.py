@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from itertools import count
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,14 +27,14 @@ from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.exits import BadInput
+from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.events.manifest import new_id
-from rocketns.pipeline.storage.files.folder import Folder
+from rocketns.pipeline.storage.folders import Folder
+from rocketns.pipeline.storage.manifest import new_id
 
 RESULTS = "results"
 EVENTS_FOLDER = "events"
-CLOCKS_TABLE = "clock_days"
 WORK = "work"
 CSV = "csv"
 REPORT, MARKDOWN, LINES, SUMMARY = "report.html", "report.md", "incidents.jsonl", "summary.json"
@@ -153,14 +153,16 @@ def current(out: Folder) -> dict[str, Any]:
     return summary
 
 
-def clocks_of(spark: SparkSession | None, out: Folder) -> list[dict[str, Any]]:
-    """CLOCK_DAYS of the run that counts, day by day; ``spark`` None: it is on this machine. BadInput if there is no
-    run."""
+def table_rows(spark: SparkSession | None, out: Folder, name: str, **equal: str) -> list[dict[str, Any]]:
+    """The rows of a table of the run that counts, where these columns have these values. ``spark`` None: the folder is
+    on this machine. BadInput if there is no run."""
     if spark is None:
-        rows = pq.read_table(out.local_path(f"{RESULTS}/{current(out)['run']}/{CLOCKS_TABLE}")).to_pylist()
-    else:
-        rows = [row.asDict() for row in Results.published(spark, out).frame(CLOCKS_TABLE).collect()]
-    return sorted(rows, key=itemgetter("day", "ns"))
+        place = out.local_path(f"{RESULTS}/{current(out)['run']}/{name}")
+        chosen = [(column, "=", value) for column, value in equal.items()] or None
+        rows: list[dict[str, Any]] = pq.read_table(place, filters=chosen, partitioning=None).to_pylist()
+        return rows
+    frame = Results.published(spark, out).frame(name)
+    return plain_rows(reduce(DataFrame.where, (F.col(column) == value for column, value in equal.items()), frame))
 
 
 def show_pages(out: Folder) -> None:
@@ -182,8 +184,6 @@ def remove_old(out: Folder) -> None:
     for run in runs:
         if run not in kept:
             out.delete(f"{RESULTS}/{run}")
-    for table in set(out.names(RESULTS)) & set(BY_NAME):  # as an older rocketns wrote them
-        out.delete(f"{RESULTS}/{table}")
     for run in out.names(WORK):
         if run < oldest:
             out.delete(f"{WORK}/{run}")

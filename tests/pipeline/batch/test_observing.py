@@ -14,7 +14,7 @@ from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US, ROTATE_US, SILEN
 from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.times import exact_text
-from rocketns.pipeline.storage.events.manifest import Day, Range
+from rocketns.pipeline.storage.manifest import Day, Range
 
 S = 1_000_000
 VISIBLE, WAITING = SILENT_AFTER_US, SILENT_AFTER_US + ROTATE_US
@@ -46,15 +46,18 @@ def row(**values: object) -> dict[str, object]:
     return {"ns": "n1", "last": 100 * S, "stopped": None, "rotate_s": 60} | values
 
 
-def offset(method: str, us: int = 0, reference: str = "n9") -> dict[str, object]:
-    return {"ns": "n1", "offset": us, "method": method, "reference": reference}
+def offset(us: int = 0, uncertainty: int | None = 0) -> dict[str, object]:
+    return {"ns": "n1", "offset": us, "uncertainty": uncertainty}
 
 
 def test_the_lag_depends_on_the_rotation_and_on_open_files() -> None:
-    assert reach_of(row(), offset("versions"), is_open=False).lag == SILENT_AFTER_US + 60 * S
-    assert reach_of(row(rotate_s=None), offset("versions"), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
-    assert reach_of(row(), offset("versions"), is_open=True).lag == SILENT_AFTER_US
-    assert reach_of(row(), offset("versions", 7 * S), is_open=True).last == 93 * S
+    assert reach_of(row(), offset(), is_open=False).lag == SILENT_AFTER_US + 60 * S
+    assert reach_of(row(rotate_s=None), offset(), is_open=False).lag == SILENT_AFTER_US + ROTATE_US
+    assert reach_of(row(), offset(), is_open=True).lag == SILENT_AFTER_US
+    assert reach_of(row(), offset(7 * S), is_open=True).last == 93 * S
+    assert [reach_of(row(), known, is_open=True).doubt for known in (offset(0, 5), offset(0, None), None)] == [
+        5, CLOCK_DOUBT_US, CLOCK_DOUBT_US
+    ]  # fmt: skip
 
 
 def test_the_observation_is_what_was_asked_for_as_far_as_the_journals_reach() -> None:
