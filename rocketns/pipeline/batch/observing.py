@@ -17,9 +17,8 @@ from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import ReadFile
 from rocketns.pipeline.contract.times import EPOCH, SECOND_US, moment
-from rocketns.pipeline.jobs.doubts import may_be_off
+from rocketns.pipeline.jobs.clocks import may_be_off
 from rocketns.pipeline.saying import _
-from rocketns.pipeline.storage.manifest import Day, Range
 
 Row = Mapping[str, Any]
 
@@ -48,15 +47,21 @@ class Extent(NamedTuple):
 def extent(files: Iterable[ReadFile]) -> Extent:
     """From the files, in the order of their boots and numbers, whatever times are in them. BadInput if none has a
     record."""
-    by_server: defaultdict[str, list[ReadFile]] = defaultdict(list)
-    for one in sorted((one for one in files if one.first is not None), key=lambda one: one.place):
-        by_server[one.ns].append(one)
+    by_server = _in_order(one for one in files if one.first is not None)
     if not by_server:
         raise BadInput(_("the journals hold no record that can be read"))
     last = max(one.last or 0 for of in by_server.values() for one in of)
     days = sorted({one.dt for of in by_server.values() for one in of[-2:]})
     opened = frozenset(ns for ns, of in by_server.items() if of[-1].open)
     return Extent(min(_begin(of[0]) for of in by_server.values()), last, tuple(days), opened)
+
+
+def _in_order(files: Iterable[ReadFile]) -> dict[str, list[ReadFile]]:
+    """By name server."""
+    found: defaultdict[str, list[ReadFile]] = defaultdict(list)
+    for one in sorted(files, key=lambda one: one.place):
+        found[one.ns].append(one)
+    return found
 
 
 def _begin(first: ReadFile) -> int:
@@ -73,21 +78,17 @@ class Horizon(NamedTuple):
     since: str
 
 
-def last_days(stored: Mapping[str, Day], days: int) -> Horizon | None:
-    """The beginning of an observation of so many days. None: the journal begins later. ``stored``: the days of the
-    manifest, by ``dt``.
+def last_days(files: Sequence[ReadFile], days: int) -> Horizon | None:
+    """The beginning of an observation of so many days. None: the journal begins later.
 
     The last day is that of a name server's last file of which half of them have one as late or later. So neither a name
     server that fell silent long ago nor a clock that is ahead decides."""
-    last: dict[str, tuple[int, int, str]] = {}
-    for dt, day in stored.items():
-        for ns, ranges in day.ranges.items():
-            boot, _low, high = max(ranges, default=Range(0, 0, 0))
-            last[ns] = max(last.get(ns, (0, 0, dt)), (boot, high, dt))
-    latest = sorted(dt for _boot, _high, dt in last.values()) or [max(stored)]
+    latest = sorted(of[-1].dt for of in _in_order(files).values())
+    if not latest:
+        return None
     before = date.fromisoformat(latest[(len(latest) - 1) // 2]) - timedelta(days)
-    begin = datetime.combine(before + timedelta(1), time(), UTC)
-    return Horizon((begin - EPOCH) // timedelta(microseconds=1), str(before)) if min(stored) <= str(before) else None
+    begin = (datetime.combine(before + timedelta(1), time(), UTC) - EPOCH) // timedelta(microseconds=1)
+    return Horizon(begin, str(before)) if min(one.dt for one in files) <= str(before) else None
 
 
 def by_own_clocks(t0: int | None, t1: int | None, known: Extent, reaches: Iterable[Row]) -> Observation:

@@ -19,11 +19,9 @@ from rocketns.pipeline.jobs.brokers import broker_stats
 from rocketns.pipeline.jobs.clocks import clock_days, corrected
 from rocketns.pipeline.jobs.departures import departures
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
-from rocketns.pipeline.jobs.doubts import topic_doubts
-from rocketns.pipeline.jobs.imbalance import imbalance
-from rocketns.pipeline.jobs.impact import group_members, impact
+from rocketns.pipeline.jobs.impact import group_members, imbalance, impact
 from rocketns.pipeline.jobs.incidents import incidents
-from rocketns.pipeline.jobs.quality import quality, sources
+from rocketns.pipeline.jobs.quality import quality, sources, topic_doubts
 from rocketns.pipeline.jobs.reach import late_days, suspects, with_repaired_times
 from rocketns.pipeline.jobs.state import Base, base, broker_intervals, topic_intervals
 from rocketns.pipeline.jobs.tallies import callers, counts, covered, gaps, hours

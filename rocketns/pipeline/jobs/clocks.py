@@ -1,19 +1,27 @@
-"""What the clocks of a run are judged by (``pipeline.clocks``), and events by the reference's clock.
+"""What the clocks of a run are judged by (``pipeline.clocks``), events by the reference's clock, and by how much clocks
+may be off after that.
 
-A clock that drifts within a day by more than the shortest window shows up as jitter and as ``spread``.
+A clock that drifts within a day by more than the shortest window shows up as jitter and as ``spread``. Name servers
+that were watched from outside have no clock of their own here: the observer's clock gave all their times. It may be off
+from the others, and never differs between two of them. When an observed change happened is known up to the time between
+two looks. That is of each record (``*_early``), and comes on top of this.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import DATA_VERSION, MEMBER
-from rocketns.pipeline.clocks import Day, Server, clock_rows
+from rocketns.pipeline.clocks import OBSERVED, Day, Server, clock_rows
+from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
 from rocketns.pipeline.contract.frames import frame_of
 from rocketns.pipeline.contract.schema import CLOCK_DAYS
+from rocketns.pipeline.contract.times import DAY_US
 
 FRESH_MS = 60_000  # after a longer silence a version may be older than the heartbeat that names it
 SAMPLES_MAX = 20_000
@@ -62,3 +70,82 @@ def _samples(events: DataFrame) -> DataFrame:
     heard = fresh.groupBy("dt", *version).agg(F.collect_list(F.struct("ns", "ts")).alias("firsts"))
     some = heard.where(F.size("firsts") > 1).orderBy(F.xxhash64("dt", *version)).limit(SAMPLES_MAX)
     return some.select("dt", "firsts")
+
+
+Off = tuple[int, bool]  # off, shared
+
+
+def off_by() -> Column:
+    """A struct of rows of CLOCK_DAYS. ``off``: by how much the clock may be off, us. ``shared``: it is the
+    observer's."""
+    off = F.coalesce("uncertainty", F.lit(CLOCK_DOUBT_US)).cast("long")
+    shared = F.coalesce(F.col("method") == OBSERVED, F.lit(False))
+    return F.struct(off.alias("off"), shared.alias("shared"))
+
+
+def may_be_off(uncertainty: int | None) -> int:
+    """The ``off`` of ``off_by`` of a plain value."""
+    return CLOCK_DOUBT_US if uncertainty is None else uncertainty
+
+
+def between(one: Column, other: Column) -> Column:
+    """By how much these two clocks may differ, us."""
+    return F.when(one["shared"] & other["shared"], F.lit(0)).otherwise(one["off"] + other["off"]).cast("long")
+
+
+def apart(clocks: Column) -> Column:
+    """By how much two of these clocks may differ, us: of an array of ``off_by``, the sum of the two largest, where all
+    that are shared count as one."""
+
+    def offs(shared: bool) -> Column:
+        return F.transform(F.filter(clocks, lambda clock: clock["shared"] == F.lit(shared)), lambda clock: clock["off"])
+
+    observer = F.slice(F.sort_array(offs(True), asc=False), 1, 1)
+    worst = F.slice(F.sort_array(F.concat(offs(False), observer), asc=False), 1, 2)
+    total = F.aggregate(worst, F.lit(0).cast("long"), lambda sum_, one: sum_ + one)
+    return F.when(F.size(offs(False)) > 0, total).otherwise(F.lit(0))
+
+
+def widest(clock_days: Iterable[Mapping[str, Any]]) -> int:
+    """By how much two clocks may differ at most on any day of CLOCK_DAYS, us. A name server without a row on a day is
+    unknown."""
+    days: dict[str, dict[str, Off]] = defaultdict(dict)
+    for row in clock_days:
+        days[row["day"]][row["ns"]] = may_be_off(row["uncertainty"]), row["method"] == OBSERVED
+    names = {ns for known in days.values() for ns in known}
+    unknown = (CLOCK_DOUBT_US, False)
+    found = (_apart(known.get(ns, unknown) for ns in names) for known in days.values())
+    return max(found, default=2 * CLOCK_DOUBT_US)
+
+
+def _apart(clocks: Iterable[Off]) -> int:
+    """``apart`` of plain values."""
+    known = list(clocks)
+    own = [off for off, shared in known if not shared]
+    return sum(sorted([*own, max((off for off, shared in known if shared), default=0)])[-2:]) if own else 0
+
+
+def off_by_day(rows: DataFrame, time: str, clock_days: DataFrame) -> DataFrame:
+    """The rows with ``clocks`` (map of ns to ``off_by``) of the day of their ``time``; see ``off_of``."""
+    on_day = F.broadcast(_by_day(clock_days))
+    return rows.withColumn("day", F.expr(f"{time} div {DAY_US}")).join(on_day, "day", "left").drop("day")
+
+
+def off_of(ns: Column) -> Column:
+    """``off_by`` of the clock of a name server, of a row of ``off_by_day``."""
+    clocks = F.coalesce("clocks", F.create_map().cast("map<string,struct<off:bigint,shared:boolean>>"))
+    return F.coalesce(F.try_element_at(clocks, ns), unknown())
+
+
+def unknown(off: int = CLOCK_DOUBT_US) -> Column:
+    """``off_by`` of a clock of which nothing else is known."""
+    return F.struct(F.lit(off).cast("long").alias("off"), F.lit(False).alias("shared"))
+
+
+def _by_day(clock_days: DataFrame) -> DataFrame:
+    """day (since the epoch), clocks. A day without an estimate has that of the day before; the records of a day's last
+    file go beyond midnight."""
+    known = F.map_from_entries(F.collect_list(F.struct("ns", off_by().alias("clock"))))
+    days = clock_days.groupBy(F.unix_date(F.to_date("day")).cast("long").alias("day")).agg(known.alias("clocks"))
+    until = F.coalesce(F.lead("day").over(Window.orderBy("day")) - 1, F.col("day") + 1)
+    return days.withColumn("until", until).select(F.explode(F.sequence("day", "until")).alias("day"), "clocks")

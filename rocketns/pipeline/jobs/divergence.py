@@ -32,7 +32,7 @@ from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS, STARTED, WAT
 from rocketns.pipeline.contract.defaults import MIN_WINDOW_US
 from rocketns.pipeline.contract.frames import Checkpoint, Observation, as_it_is, conform, each, plain_rows
 from rocketns.pipeline.contract.schema import KEY_WINDOWS, TOPIC_SEGMENTS
-from rocketns.pipeline.jobs.doubts import apart, between, off_by_day, off_of, widest
+from rocketns.pipeline.jobs.clocks import apart, between, off_by_day, off_of, widest
 from rocketns.pipeline.jobs.state import TOPIC, VALUE
 from rocketns.pipeline.jobs.topics import with_kind
 

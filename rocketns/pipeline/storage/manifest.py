@@ -87,10 +87,6 @@ class State:
     parts: Sequence[Part] = ()
     foreign: Mapping[str, int] = field(default_factory=dict)
 
-    def since(self, first: str) -> list[str]:
-        """The days (``dt``) from this one on."""
-        return [dt for dt in self.days if dt >= first]
-
 
 class Manifest:
     """The manifests below the folder of the events."""

@@ -60,7 +60,8 @@ def _sorted(text: str) -> Column:
 
 
 class Results:
-    """The tables of one run, by default of a new one. ``csv``: write each as CSV too."""
+    """The tables of one run, by default of a new one. ``csv``: write each as CSV too. ``small``: all tables are small,
+    so that Arrow writes them and keeps their rows: planning a query takes longer than such a table."""
 
     def __init__(self, spark: SparkSession, out: Folder, run: str | None = None, *, csv: bool = False) -> None:
         self._spark, self._out, self._csv = spark, out, csv
@@ -68,6 +69,8 @@ class Results:
         self.place = f"{RESULTS}/{self.run}"
         self._numbers = count()
         self._kept: dict[str, DataFrame] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+        self.small = False
 
     @classmethod
     def published(cls, spark: SparkSession, out: Folder) -> Results:
@@ -76,7 +79,15 @@ class Results:
 
     def save(self, name: str, frame: DataFrame) -> DataFrame:
         """Write a table; returns the frame that reads it, or that has its rows if they are few."""
-        kept = self._kept[name] = self._written(f"{self.place}/{name}", frame)
+        here, place = self._out.here, f"{self.place}/{name}"
+        if self.small and here is not None:
+            table = (frame.orderBy(*order_of(name)) if order_of(name) else frame).toArrow()
+            (here / place).mkdir(parents=True)
+            pq.write_table(table, here / place / "part-0.parquet")
+            self._rows[name] = table.to_pylist()
+            kept = self._kept[name] = self._spark.createDataFrame(table, frame.schema)
+        else:
+            kept = self._kept[name] = self._written(place, frame)
         if self._csv:
             flat = kept.select(*[_flat(kept, field.name) for field in kept.schema])
             flat.coalesce(1).write.mode("overwrite").csv(self._out.path(f"{self.place}/{CSV}/{name}"), header=True)
@@ -103,6 +114,10 @@ class Results:
             self._kept[name] = self._spark.read.parquet(self._out.path(f"{self.place}/{name}"))
         return self._kept[name]
 
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """All rows of a table that has few."""
+        return self._rows[name] if name in self._rows else plain_rows(self.frame(name))
+
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
         """``table`` of each name. The tables are small and many, so several are read at a time."""
         with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
@@ -110,6 +125,8 @@ class Results:
 
     def table(self, name: str) -> Table:
         """The most important rows of a table, and the number of all."""
+        if name in self._rows:
+            return Table.of(self._rows[name][:ROWS_COLLECTED_MAX], len(self._rows[name]), f"{self.place}/{name}")
         frame = self.frame(name)
         shown = frame.orderBy(*order_of(name)).limit(ROWS_COLLECTED_MAX + 1).toArrow().to_pylist()
         total = len(shown) if len(shown) <= ROWS_COLLECTED_MAX else frame.count()

@@ -48,19 +48,19 @@ def read_events(
     return read_parts(spark, manifest.folder, wanted).where("not corrupt").select(*EVENTS.names)
 
 
-def read_files(spark: SparkSession, out: str, *, since: str = "") -> list[ReadFile]:
-    """The ingested files from the day ``since`` on; of several copies of a file the largest."""
+def read_files(spark: SparkSession, out: str) -> list[ReadFile]:
+    """The ingested files; of several copies of a file the largest."""
     manifest = Manifest(spark, out)
     state = manifest.state()
-    reads = originals(manifest.reads(state, state.since(since)))
+    reads = originals(manifest.reads(state, state.days))
     return [ReadFile(read.dt, read.ns, read.segment, read.corrupt, read.first, read.last) for read in reads]
 
 
-def delivered(spark: SparkSession, out: str, *, since: str = "") -> Delivered:
+def delivered(spark: SparkSession, out: str, since: str = "") -> Delivered:
     """How many records came more than once from the day ``since`` on, and how many files were not read."""
     manifest = Manifest(spark, out)
     state = manifest.state()
-    reads = manifest.reads(state, state.since(since))
+    reads = manifest.reads(state, (dt for dt in state.days if dt >= since))
     repeated = sum(read.records - read.added for read in reads)
     return Delivered(len(reads) - len(originals(reads)), repeated, state.foreign)
 

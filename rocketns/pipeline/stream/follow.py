@@ -30,7 +30,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.pipeline.contract.exits import BadInput
-from rocketns.pipeline.jobs.doubts import widest
+from rocketns.pipeline.jobs.clocks import widest
 from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.arrow import Rows, events_of, rows_of

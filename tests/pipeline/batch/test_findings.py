@@ -13,7 +13,7 @@ from rocketns.pipeline.batch.reporting import findings as findings_in
 from rocketns.pipeline.contract.catalogue import BY_NAME
 from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
-from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.frames import frame_of, plain_rows
 from rocketns.pipeline.report.words.sources import clock_notes
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.stored import Delivered
@@ -66,6 +66,9 @@ class Tables:
         schema = BY_NAME[name].schema
         told = [tuple(row.get(column) for column in schema.names) for row in self._rows.get(name, [])]
         return frame_of(self._spark, told, schema)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        return plain_rows(self.frame(name))
 
 
 def tables(spark: SparkSession, **rows: list[dict[str, Any]]) -> Results:

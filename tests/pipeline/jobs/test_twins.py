@@ -24,8 +24,8 @@ from rocketns.pipeline.contract.schema import (
 )
 from rocketns.pipeline.jobs import boots, state
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
-from rocketns.pipeline.jobs.doubts import topic_doubts
 from rocketns.pipeline.jobs.incidents import incidents
+from rocketns.pipeline.jobs.quality import topic_doubts
 from rocketns.pipeline.jobs.tallies import callers
 from rocketns.pipeline.jobs.topics import system_topics
 from rocketns.pipeline.jobs.topics import topics as topics_of_all

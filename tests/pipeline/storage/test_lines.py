@@ -102,7 +102,8 @@ def test_the_plain_reader_has_the_records_of_spark(spark: SparkSession, tmp_path
     def by_spark(lines: list[bytes]) -> list[dict[str, Any]]:
         (folder / "5-000001.jsonl").write_bytes(b"\n".join([*lines, b""]))
         read = records(spark.read, f"{tmp_path}/v=1").json(str(folder)).coalesce(1)
-        return [without_nulls(row.asDict(recursive=True)) for row in judged(read).where("not corrupt").drop("corrupt").collect()]
+        whole = judged(read).where("not corrupt").drop("corrupt")
+        return [without_nulls(row.asDict(recursive=True)) for row in whole.collect()]
 
     def plainly(lines: list[bytes]) -> list[dict[str, Any]]:
         found = records_of(b"\n".join([*lines, b""]), "n1", "2026-01-01")
