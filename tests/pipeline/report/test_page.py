@@ -183,7 +183,7 @@ def divergence(data: ReportInput) -> Section:
 
 
 CLOCK = differ("broker-z", 3_000, 3_029) | {"doubt": CLOCKS}
-NOTE = "The clock of n2 is known only up to a multiple of 30 s."
+NOTE = "Nothing shows how far the clock of n2 is off."
 
 
 @pytest.mark.parametrize(

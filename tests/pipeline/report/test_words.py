@@ -91,12 +91,12 @@ def test_the_shell_gives_a_quoted_name_back_as_it_was(name: str) -> None:
 def test_the_command_is_one_that_the_command_line_takes() -> None:
     from rocketns.pipeline.cli.arguments import parse
 
-    odd, places = replace(BASE, topic="--help"), {"journal": "j j", "out": "$HOME/o"}
+    odd, places = replace(BASE, topic="--help"), {"out": "$HOME/o o"}
     words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command(odd, places)}"],
                            capture_output=True, check=True, text=True).stdout.split("\0")[:-1]  # fmt: skip
     assert words[:2] == ["rocketns", "audit"]
     options = parse(words[2:])
-    assert (options.topic, options.journal, options.out, options.at) == ("--help", "j j", "$HOME/o", BASE.t1 + MINUTE)
+    assert (options.topic, options.out, options.at) == ("--help", "$HOME/o o", BASE.t1 + MINUTE)
 
 
 def test_markdown_from_the_network_is_shown_as_it_is() -> None:

@@ -107,13 +107,11 @@ PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 def command(incident: Incident, options: Mapping[str, str]) -> str:
     """A command that shows the routes at that moment; '' if no topic shows the incident, or only topics whose names a
-    shell cannot take. ``options``: those of the run, with journal and out."""
+    shell cannot take. ``options``: those of the run, with ``out``."""
     if not to_ask_about([incident.topic]):
         return ""
-    words = ["rocketns", "audit", "explain", "--journal", quoted(options.get("journal", "JOURNAL"))]
-    if "out" in options:  # it knows the clocks of the run, and records that the journal has no more
-        words += ["--out", quoted(options["out"])]
-    return " ".join([*words, "--at", times.exact_text(_then(incident)), "--", quoted(incident.topic)])
+    out, at = quoted(options.get("out", "OUT")), times.exact_text(_then(incident))
+    return f"rocketns audit explain --out {out} --at {at} -- {quoted(incident.topic)}"
 
 
 def _then(incident: Incident) -> int:
