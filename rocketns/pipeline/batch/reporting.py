@@ -43,7 +43,7 @@ SUMMARY_KEYS = {
     "verdict": "nothing, findings or incomplete",
     "exit_status": "0, 1 or 3: that of the run",
     "observation": "t0 and t1, epoch us: the time that was looked at is [t0, t1)",
-    "findings": "how many of each finding; the table of result tables in audit-reference.md names them",
+    "findings": "how many of each finding; tables.md names them by table",
     "incomplete": "why the input is incomplete, one sentence each",
     "input": "records and files that were delivered more than once, files of another version",
     "figures": "sizes of the fleet, of user topics and windows",
