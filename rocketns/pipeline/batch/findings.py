@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import VERSION
+from rocketns.languages import N_
 from rocketns.pipeline.contract.catalogue import FINDINGS
 from rocketns.pipeline.contract.exits import STATUS, Verdict
 from rocketns.pipeline.report.text import strict
@@ -46,11 +47,8 @@ class RunOutcome(NamedTuple):
         """A planned stop or restart is listed, and no finding."""
         if not self.listed:
             return _("Nothing found.")
-        return _.plural(
-            "No finding, and %(n)s incident that is none: a name server was stopped or restarted.",
-            "No finding, and %(n)s incidents that are none: a name server was stopped or restarted.",
-            self.listed,
-        ) % {"n": f"{self.listed:,}"}
+        said = _("No finding. Incidents that are none, since a name server was stopped or restarted: %(n)s.")
+        return said % {"n": f"{self.listed:,}"}
 
 
 def incomplete(faults: Iterable[Any]) -> list[str]:
@@ -59,41 +57,26 @@ def incomplete(faults: Iterable[Any]) -> list[str]:
     for row in faults:
         sums[row["ns"], row["kind"]] += row["n"]
     in_order = ((ns, kind, n) for (ns, kind), n in sorted(sums.items()))
-    return [FAULTS[kind](n) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in in_order]
+    return [_(FAULTS[kind]) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in in_order]
 
 
 # By kind of QUALITY, the sentence for n of them. ``s``: the length of a silence in seconds, of which ``n`` is us.
-FAULTS: Mapping[str, Callable[[int], str]] = {
-    "corrupt": lambda n: _.plural("%(n)s line of %(ns)s does not parse.", "%(n)s lines of %(ns)s do not parse.", n),
-    "drop": lambda n: _.plural(
-        "%(ns)s dropped %(n)s record because its buffer was full.",
-        "%(ns)s dropped %(n)s records because its buffer was full.",
-        n,
-    ),
-    "hole": lambda n: _.plural("%(n)s record of %(ns)s is missing.", "%(n)s records of %(ns)s are missing.", n),
-    "silent": lambda _n: _(
+FAULTS = {
+    "corrupt": N_("Lines of %(ns)s that do not parse: %(n)s."),
+    "drop": N_("Records that %(ns)s dropped because its buffer was full: %(n)s."),
+    "hole": N_("Records of %(ns)s that are missing: %(n)s."),
+    "silent": N_(
         "%(ns)s wrote nothing for the last %(s)s s, and no stop record: it is down, or its files are missing."
     ),
-    "unwatched": lambda _n: _(
-        "nobody watched %(ns)s for the last %(s)s s: what watches it from outside wrote nothing."
-    ),
-    "unknown": lambda _n: _(
-        "the first state of %(ns)s is not known: its journal begins in the middle, before a whole snapshot."
-    ),
+    "unwatched": N_("Nobody watched %(ns)s for the last %(s)s s: what watches it from outside wrote nothing."),
+    "unknown": N_("The first state of %(ns)s is not known: its journal begins in the middle, before a whole snapshot."),
 }
 
 
 def unread(foreign: Mapping[str, int]) -> list[str]:
     """A sentence for each version of the journal that is not read. ``foreign``: files by version."""
-    return [
-        _.plural(
-            "%(n)s file of version %(version)s of the journal was not read: this audit reads version %(known)s.",
-            "%(n)s files of version %(version)s of the journal were not read: this audit reads version %(known)s.",
-            count,
-        )
-        % {"n": f"{count:,}", "version": version, "known": VERSION}
-        for version, count in foreign.items()
-    ]
+    said = _("Files of version %(version)s of the journal were not read: %(n)s. This audit reads version %(known)s.")
+    return [said % {"n": f"{n:,}", "version": version, "known": VERSION} for version, n in foreign.items()]
 
 
 def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:

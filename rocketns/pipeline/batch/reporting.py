@@ -124,13 +124,8 @@ def worded(noted: Noted, dead_days: int, delivered: Delivered, within: int | Non
 
 
 def _came_again(delivered: Delivered) -> str:
-    n, copies = delivered.repeated, delivered.copies
-    records = _.plural("%(n)s record", "%(n)s records", n) % {"n": f"{n:,}"}
-    if not copies:
-        return _("%(records)s came more than once. Each record counts once.") % {"records": records}
-    files = _.plural("%(n)s whole file", "%(n)s whole files", copies) % {"n": f"{copies:,}"}
-    return _("%(records)s came more than once, %(files)s among them. Each record counts once.") % {
-        "records": records, "files": files
+    return _("Records that came more than once, and count once: %(n)s. Whole files among them: %(files)s.") % {
+        "n": f"{delivered.repeated:,}", "files": f"{delivered.copies:,}"
     }  # fmt: skip
 
 

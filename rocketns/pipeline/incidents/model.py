@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
@@ -50,13 +51,16 @@ class State(StrEnum):
     UNWATCHED = "unwatched"  # nobody watched the name server, which is watched from outside
 
 
+Said = tuple[str, Mapping[str, object]]  # a message, and the values in it
+
+
 @dataclass(frozen=True)
 class Lane:
     """One name server during the incident: what it showed at the worst moment in words, and in time, (t1, t2, state) in
     epoch us."""
 
     ns: str
-    says: str
+    says: Said = ("", {})
     spans: tuple[tuple[int, int, State], ...] = ()
 
 

@@ -22,7 +22,7 @@ from rocketns.pipeline.report.summary import counts, headline, period
 from rocketns.pipeline.report.text import isolated, sentences
 from rocketns.pipeline.report.words.names import LEVELS, command, identities
 from rocketns.pipeline.report.words.sentences import first, title, whom
-from rocketns.pipeline.saying import _, speaking
+from rocketns.pipeline.saying import _, shown, speaking
 
 VERSION = 1
 
@@ -75,7 +75,7 @@ FIELDS: Mapping[str, tuple[str, Value]] = {
                 "server's own clock), ev, cause, broker; ev is last record where a killed or silent name server ended; "
                 "a missing topic has none", lambda incident, _: [record._asdict() for record in incident.records]),
     "views": ("the name servers side by side, at most 12: ns, says, spans of [t1, t2, up | gone | differs | down | "
-              "unwatched]", lambda incident, _: [asdict(lane) for lane in incident.lanes]),
+              "unwatched]", lambda incident, _: [asdict(lane) | {"says": shown(lane.says)} for lane in incident.lanes]),
 }  # fmt: skip
 
 

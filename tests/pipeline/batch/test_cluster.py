@@ -118,7 +118,7 @@ def _start(folder: Path, name: str, main: str, *words: str) -> Process:
     return Process(command, folder / f"{name}.log", env=ENVIRONMENT, cwd=folder)
 
 
-OTHER_VERSION = "1 file of version 2 of the journal was not read: this audit reads version 1."
+OTHER_VERSION = "Files of version 2 of the journal were not read: 1. This audit reads version 1."
 # Small plans of small tables: planning them twice and compiling them takes longer than running them.
 QUICK = SMALL_BATCHES | SHORT_SETTINGS | {"spark.sql.shuffle.partitions": "2"}
 SETTINGS = QUICK | {

@@ -45,7 +45,7 @@ def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
     )
     assert stopped.lines == [
         "ns-2 is stopped since 09:02 (still).",
-        "No finding, and 1 incident that is none: a name server was stopped or restarted.",
+        "No finding. Incidents that are none, since a name server was stopped or restarted: 1.",
         "report: report.html",
     ]
     fine = RunOutcome(Verdict.NOTHING, {}, [], "report.html", "Nothing is wrong.")
@@ -97,7 +97,7 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
     ]
     notes = worded(noted(tables(spark, clock_days=days), 0), 7, Delivered(1, 250, {}), None)
     assert notes.keys() == {"clocks", "quality"}
-    assert "250 records came more than once, 1 whole file among them" in notes["quality"][0]
+    assert "more than once, and count once: 250. Whole files among them: 1." in notes["quality"][0]
     late = worded(noted(tables(spark), 2), 7, Delivered(0, 0, {}), None)
     assert "on 2 of the last 7 days" in late["topics"][0]
 

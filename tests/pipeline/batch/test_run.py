@@ -30,7 +30,7 @@ def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypat
     assert set(summary) == set(SUMMARY_KEYS)
     assert (whole.outcome.exit_status, summary["exit_status"], summary["verdict"]) == (3, 3, "incomplete")
     assert whole.outcome.incomplete == summary["incomplete"]
-    assert any("records of n1" in sentence for sentence in summary["incomplete"])
+    assert any("Records of n1" in sentence for sentence in summary["incomplete"])
     assert whole.outcome.findings == summary["findings"]
     assert min(summary["findings"][kind] for kind in ("incidents", "departures", "killed", "missing_topics")) > 0
 

@@ -8,6 +8,7 @@ import pytest
 
 from rocketns.pipeline.incidents.model import Incident, Kind, Level, Record, State
 from rocketns.pipeline.report.words.sentences import first, title, whom
+from rocketns.pipeline.saying import shown
 from tests.pipeline.report.incident_tables import (
     END,
     SERVERS,
@@ -54,7 +55,7 @@ def test_a_name_server_that_loses_its_brokers_one_after_another_is_one_incident(
     intervals = [row for i in range(9) for row in broken("n2", f"b{i}", (1_000 + 5 * i, 3_000))]
     one = only(listed(broker_intervals=intervals, incidents=rows))
     assert (len(one.brokers), one.all_brokers, one.harm.queues, one.addrs) == (9, True, 72, ())
-    assert one.lanes[1].says == "lacks 9 of 9"
+    assert shown(one.lanes[1].says) == "lacks 9 of 9"
     other_cause = listed(broker_intervals=intervals, incidents=[*rows[:4], rows[4] | {"cause": "unregister"}])
     assert sorted(len(one.brokers) for one in other_cause) == [1, 4]
     late = [differ("b0", 1_000, 3_000), differ("b1", 1_046, 3_000)]
@@ -67,7 +68,7 @@ def test_a_listed_broker_whose_topic_was_deleted_at_some_is_a_different_route_at
     row = differ("b", 1_000, 3_000, "admin", ("n1", "n3"), topics=1, user_topics=1, topic_sample=["old"], queues=4)
     one = only(listed(incidents=[row], key_windows=windows))
     assert (one.kind, one.ns, one.topic) == (Kind.STALE_ROUTES, ("n2",), "old")
-    assert [lane.says for lane in one.lanes] == ["no route", "4 read queues, 4 write queues, permission rw", "no route"]
+    assert [shown(lane.says) for lane in one.lanes] == ["no route", "4 read, 4 write, rw", "no route"]
     assert one.lanes[1].spans[1][2] is State.DIFFERS
     assert one.records == (Record("n1", 1, 1_000 * S, "tdel", "admin", "b"),)
 
@@ -213,7 +214,7 @@ def test_each_sentence_of_an_incident_is_true_of_the_topic_that_it_names() -> No
     row = differ("b", 1_000, 1_074, "observed", ("n1", "n2"), topics=2, user_topics=1, topic_sample=["pay"])
     of_user, of_system = sorted(listed(incidents=[row], key_windows=windows), key=lambda one: -one.harm.topics)
     assert (of_user.kind, span(of_user), of_user.topic) == (Kind.STALE_ROUTES, (1_000, 1_014, False), "pay")
-    assert [lane.says for lane in of_user.lanes[:2]] == ["4 read queues, 4 write queues, permission rw", "no route"]
+    assert [shown(lane.says) for lane in of_user.lanes[:2]] == ["4 read, 4 write, rw", "no route"]
     assert title(of_user, END * S).endswith("for topic pay on b for 14 s, from 00:16 on")
     assert (span(of_system), of_system.harm.topics, of_system.harm.sample) == ((1_000, 1_074, False), 0, ())
 
@@ -233,8 +234,8 @@ def test_topics_of_one_change_whose_windows_end_far_apart_are_incidents_of_their
 def test_a_topic_that_one_name_server_lost_is_not_to_be_created_again() -> None:
     """It was deleted at n2, and the others still show it. A topic that is new at n2 has not reached the others."""
     values = {"n1": FOUR, "n2": None, "n3": FOUR}
-    for shown, expected in ((values, "mqadmin deleteTopic"), ({**values, "n2": FOUR, "n1": None}, "updateTopic")):
-        gone = window("old", "b", 1_000, 3_000, "observed", shown) | {"kind": "user", "opened_by": "n2"}
+    for told, expected in ((values, "mqadmin deleteTopic"), ({**values, "n2": FOUR, "n1": None}, "updateTopic")):
+        gone = window("old", "b", 1_000, 3_000, "observed", told) | {"kind": "user", "opened_by": "n2"}
         row = differ("b", 1_000, 3_000, "observed", (), topics=1, user_topics=1, topic_sample=["old"])
         assert expected in first(only(listed(incidents=[row], key_windows=[gone])))
 

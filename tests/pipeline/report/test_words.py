@@ -29,7 +29,7 @@ S = 1_000_000
 MINUTE = 60 * S
 T1 = 1_785_801_600 * S  # 2026-08-04 00:00 UTC
 NINE = T1 - 15 * 60 * MINUTE
-LANES = tuple(Lane(ns, "") for ns in ("n1", "n2", "n3"))
+LANES = tuple(Lane(ns) for ns in ("n1", "n2", "n3"))
 HARM = Harm(14, ("orders",), 37)
 BASE = Incident(Kind.MISSING, NINE + 2 * MINUTE, T1, True, ns=("n2",), brokers=("broker-b",), cause="expired",
                 away_us=T1 - NINE, topic="orders", harm=HARM, lanes=LANES)  # fmt: skip
