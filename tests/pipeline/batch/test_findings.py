@@ -89,7 +89,7 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
     names = ("incidents", "windows", "lost_incidents", "lost_windows", "clock_incidents", "clock_windows")
     assert [told[name] for name in names] == [1] * len(names)
     assert (told["topics"], told["sole_topics"]) == (1, 1)
-    clocks = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",
+    clocks: list[dict[str, Any]] = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",
               "uncertainty": None}]  # fmt: skip
     days = [
         {"day": "2026-01-01", "ns": "n3", "method": "versions", "uncertainty": 1},
