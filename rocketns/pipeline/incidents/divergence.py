@@ -119,7 +119,7 @@ def _change(windows: Sequence[Row]) -> str:
     return DELETED if windows and all(map(went, windows)) else ""
 
 
-def odd_ones(windows: Iterable[Row]) -> tuple[str, ...]:
+def minority_servers(windows: Iterable[Row]) -> tuple[str, ...]:
     """The name servers whose view most of the others do not share; all of them if no view has a majority."""
     votes: Counter[str] = Counter()
     everyone: set[str] = set()
@@ -168,7 +168,7 @@ def _joins(row: Row, first: Row, signature: Signature) -> bool:
 
 def _signature(row: Row, facts: Facts) -> Signature:
     kind = kind_of(row, facts)
-    ns = missing_at(row, facts) if kind is Kind.MISSING else odd_ones(windows_of(row, facts))
+    ns = missing_at(row, facts) if kind is Kind.MISSING else minority_servers(windows_of(row, facts))
     return kind, str(row.get("cause") or ""), ns or tuple(row.get("opened_by") or ()), row["t2"] >= facts.t1
 
 
