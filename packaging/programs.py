@@ -66,7 +66,8 @@ def manual() -> Iterator[tuple[str, str]]:
 def page(name: str, about: str, parser: argparse.ArgumentParser) -> str:
     below = commands_of(parser).choices.values() if name not in ("rocketns", "mqnamesrv") else ()
     helps = "\n".join(one.format_help() for one in (parser, *below))
-    head = f'.TH {escaped(name.upper())} 1 "" "rocketns {__version__}" "rocketns"\n.SH NAME\n{escaped(name)} \\- {about}\n'
+    head = f'.TH {escaped(name.upper())} 1 "" "rocketns {__version__}" "rocketns"'
+    head += f"\n.SH NAME\n{escaped(name)} \\- {about}\n"
     return f"{head}.SH DESCRIPTION\n.nf\n{escaped(helps)}.fi\n.SH SEE ALSO\nrocketns(1), mqnamesrv(1)\n"
 
 
