@@ -12,7 +12,7 @@ from rocketns.languages import language, texts
 from rocketns.logtext import escape as shown  # a peer's text without characters that move or hide others
 from rocketns.shadow.pairs import UNWANTED, Difference, Kept, Pair
 from rocketns.shadow.standing import MEANINGS, Standing, moment, number, verdict_on
-from rocketns.tools.decode.capture import Stream
+from rocketns.tools.decode.reading import Stream
 from rocketns.tools.decode.frames import frames
 from rocketns.tools.decode.showing import Names, lines
 
