@@ -12,7 +12,6 @@ from rocketns.protocol.body.route import BrokerData, TopicRouteData
 from rocketns.tools.management import route_as, rows_of
 from rocketns.tools.output import EXIT_DIFFERENT, EXIT_FOUND, Report, TextTable, complain, print_answer
 
-
 CONNECTION = ("peer", "language", "versionName", "since", "requests", "waiting")
 # The same thing for programs and for people.
 Shown = tuple[Any, Report]
@@ -53,6 +52,11 @@ async def _read(options: Namespace, server: NameServer) -> Shown | None:
             rows = await rows_of("connections?sort=peer", options, server)
             shown = [tuple("-" if row.get(name) is None else str(row[name]) for name in CONNECTION) for row in rows]
             return rows, [TextTable(("PEER", "LANGUAGE", "VERSION", "SINCE (MS)", "REQUESTS", "WAITING"), shown)]
+        case _:
+            return await _route(options, server)
+
+
+async def _route(options: Namespace, server: NameServer) -> Shown | None:
     if options.who is not None:
         row = await route_as(options.who, options, server)
         return None if row is None else _route_of_row(row)

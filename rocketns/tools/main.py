@@ -74,7 +74,10 @@ def _run(options: Namespace) -> int:
             from rocketns.tools.checking import check_views
 
             return asyncio.run(_ask(options, check_views) if options.addrs else check_views(options, None))
-    return asyncio.run(_ask(options, health if options.command == "health" else get))
+        case "health", _:
+            return asyncio.run(_ask(options, health))
+        case _:
+            return asyncio.run(_ask(options, get))
 
 
 async def _ask(options: Namespace, one: Callable[[Namespace, NameServer], Awaitable[int]]) -> int:

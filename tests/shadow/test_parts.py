@@ -19,19 +19,18 @@ from rocketns.shadow.half import settings, taken_from
 from rocketns.shadow.judge import Asker, Judging
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Counts, Outcome
-from rocketns.shadow.questions import Again
 from tests.shadow.frames import NOW_MS, answer, pair, request
 from tests.support.inprocess import TimedServer
 from tests.support.receiver import Receiver
 
 WITHIN_S = 60.0
-DIFFERENT = pair(answer(), answer(code=1), request(103))
+DIFFERENT = pair(answer(), answer(code=1), request(104))
 
 
 class NobodyAsked(Asker):
     """What is asked again here is a fault."""
 
-    async def ask(self, request: bytes, own_addr: str) -> Again:
+    async def ask(self, request: bytes, own_addr: str) -> tuple[bytes, bytes, bytes]:
         raise AssertionError((request, own_addr))
 
 
@@ -40,7 +39,7 @@ async def judging() -> AsyncIterator[Judging]:
     """Its half is warm."""
     judge = Judge(0.0)
     judge.begin(NOW_MS)
-    made = Judging(judge, NobodyAsked("127.0.0.1:1", None, {}), lambda: None)
+    made = Judging(judge, NobodyAsked("127.0.0.1:1", {}), lambda: None)
     made.start()
     yield made
     await made.finish(WITHIN_S)
@@ -145,11 +144,10 @@ def test_the_half_takes_the_upstream_s_properties_without_places_and_what_it_wou
 
 def test_the_operator_s_file_goes_before_the_upstream_and_what_a_half_must_have_before_both() -> None:
     given = {"orderMessageEnable": "false", "rocketns.mute": "false", "listenPort": "9876"}
-    found = settings(given, {"orderMessageEnable": "true", "supportActingMaster": "true"}, Path("/f"), None, "")
+    found = settings(given, {"orderMessageEnable": "true", "supportActingMaster": "true"}, Path("/f"))
     assert (found["orderMessageEnable"], found["supportActingMaster"]) == ("false", "true")
     assert (found["rocketns.mute"], found["listenPort"], found["bindAddress"]) == ("true", "0", "127.0.0.1")
     assert found["kvConfigPath"] == "/f/kvConfig.json"
-    assert "journalPath" not in found
 
 
 MUTE = {"rocketns.mute": "true", "notifyMinBrokerIdChanged": "true"}
