@@ -84,6 +84,8 @@ class OwnHalf:
     async def stop(self) -> None:
         """End its process for good: with SIGTERM, and if that takes long with SIGKILL."""
         self._stops = True
+        if self._watching is not None:
+            self._watching.cancel()
         self._end()
         if self._process is not None:
             with contextlib.suppress(TimeoutError):

@@ -8,12 +8,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from interop.harness import codes, payloads
 from interop.harness.wire import Client, eventually
+from rocketns.client.name_server import UnusableError
+from rocketns.client.remoting_client import RemotingClient
+from rocketns.config.tls import TlsConfig
+from rocketns.shadow import half
 from rocketns.shadow import judge as judging_process
 from rocketns.shadow.half import settings, taken_from
 from rocketns.shadow.judge import Asker, Judging
@@ -148,6 +152,44 @@ def test_the_operator_s_file_goes_before_the_upstream_and_what_a_half_must_have_
     assert (found["orderMessageEnable"], found["supportActingMaster"]) == ("false", "true")
     assert (found["rocketns.mute"], found["listenPort"], found["bindAddress"]) == ("true", "0", "127.0.0.1")
     assert found["kvConfigPath"] == "/f/kvConfig.json"
+
+
+class Late:
+    """An upstream that can be read from the second time on."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    async def configuration(self) -> str:
+        self.reads += 1
+        if self.reads == 1:
+            raise UnusableError("not yet")
+        return JAVA
+
+    async def kv(self, _namespace: str) -> dict[str, str]:
+        return {}
+
+
+def test_a_half_that_starts_again_with_the_upstream_s_settings_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(half, "WATCH_EVERY_S", 0.0)
+
+    async def run() -> None:
+        ports: list[int] = []
+        client = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
+        own = half.OwnHalf(tmp_path, cast(Any, Late()), client, {}, lambda: ports.extend([own.port] if own.port else []),
+                           settle_s=1.0)  # fmt: skip
+        own.start()
+        await until(lambda: len(ports) == 2)
+        await own.stop()
+        client.close()
+
+    with caplog.at_level("INFO", "rocketns.shadow"):
+        asyncio.run(run())
+    said = [one.getMessage() for one in caplog.records]
+    assert sum("starts again with it" in one for one in said) == 1
+    assert [one.getMessage() for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 MUTE = {"rocketns.mute": "true", "notifyMinBrokerIdChanged": "true"}
