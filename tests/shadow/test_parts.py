@@ -176,12 +176,12 @@ def test_a_half_that_starts_again_with_the_upstream_s_settings_has_not_failed(
     monkeypatch.setattr(half, "WATCH_EVERY_S", 0.0)
 
     async def run() -> None:
-        ports: list[int] = []
+        ports: list[int] = []  # 0 when it ended
         client = RemotingClient(lambda: TlsConfig.read({}, {"tls.enable": "false"}))
-        own = half.OwnHalf(tmp_path, cast(Any, Late()), client, {}, lambda: ports.extend([own.port] if own.port else []),
-                           settle_s=1.0)  # fmt: skip
+        late = cast(Any, Late())
+        own = half.OwnHalf(tmp_path, late, client, {}, lambda: ports.append(own.port or 0), settle_s=1.0)
         own.start()
-        await until(lambda: len(ports) == 2)
+        await until(lambda: len(ports) == 3)
         await own.stop()
         client.close()
 
