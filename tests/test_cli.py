@@ -13,7 +13,7 @@ import pytest
 from rocketns import cli
 from rocketns.__main__ import AUDIT, COLLECT, DOCTOR, REPLAY, SHADOW, TOOLS, main
 from rocketns.cli import Options
-from rocketns.languages.choice import CHINESE, ENGLISH, of_environment
+from rocketns.languages.texts import CHINESE, ENGLISH, of_environment
 
 
 @pytest.mark.parametrize(

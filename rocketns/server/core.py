@@ -26,20 +26,15 @@ from rocketns.protocol.body.register_broker_body import (
 )
 from rocketns.protocol.codes import SerializeType
 from rocketns.routeinfo.tables import RouteTables
-from rocketns.server.clock import Clock
-from rocketns.server.control.answering import Answering
+from rocketns.server.clock import Clock, Jobs
+from rocketns.server.control.answering import Answering, DeferredLookups
 from rocketns.server.control.control import Control
 from rocketns.server.control.expiry import Expiry
-from rocketns.server.control.housekeeping import BrokerHousekeeping
-from rocketns.server.control.silence import MassSilence
-from rocketns.server.jobs import Jobs
+from rocketns.server.control.housekeeping import BrokerHousekeeping, MassSilence
 from rocketns.server.missing.watching import MissingWatch
-from rocketns.server.outgoing.product_environment import ProductEnvironment
-from rocketns.server.publishing.delivery import EventDelivery, Recorder
-from rocketns.server.publishing.lookup_switch import LookupSwitch
-from rocketns.server.publishing.min_broker_notifier import MinBrokerNotifier
-from rocketns.server.publishing.publisher import Publisher, ViewCounts
-from rocketns.server.requests.deferred_lookups import DeferredLookups
+from rocketns.server.product_environment import ProductEnvironment
+from rocketns.server.publishing.delivery import EventDelivery, MinBrokerNotifier, Recorder
+from rocketns.server.publishing.publisher import LookupSwitch, Publisher, ViewCounts
 from rocketns.server.stall import StallWatch
 
 

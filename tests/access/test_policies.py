@@ -27,8 +27,7 @@ from rocketns.access.policy_values import PolicyError, read_secrets
 from rocketns.access.principal import contains
 from rocketns.addresses import literal
 from rocketns.errors import StartupError
-from rocketns.server.access_file import AccessFile
-from rocketns.server.following import Reading
+from rocketns.server.following import AccessFile, Reading
 from tests.support.policies import whole
 
 # Each kind of table and key of a policy; the modes as one that writes policies may put them.

@@ -21,8 +21,15 @@ from rocketns.server.missing.asked import (
     AskedTopics,
     Peer,
 )
-from rocketns.server.missing.lines import AGAIN_AFTER_MS, LINE_EVERY_MS, LINES_MAX, Lines
-from rocketns.server.missing.watching import LINE_PAUSE_S, PAUSE_S, MissingWatch
+from rocketns.server.missing.watching import (
+    AGAIN_AFTER_MS,
+    LINE_EVERY_MS,
+    LINE_PAUSE_S,
+    LINES_MAX,
+    PAUSE_S,
+    Lines,
+    MissingWatch,
+)
 from tests.support.inprocess import FakeClock
 
 

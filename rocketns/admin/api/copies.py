@@ -29,9 +29,9 @@ from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, version_name
 from rocketns.routeinfo.connection import Connection
 from rocketns.routeinfo.tables import BrokerAddrInfo, BrokerLiveInfo, RouteTables
 from rocketns.routeinfo.view import pick_up_route
-from rocketns.server.facts.facts import Facts
+from rocketns.server.facts import Facts
 from rocketns.server.missing.asked import Asked
-from rocketns.server.missing.reasons import creating_groups, why_missing
+from rocketns.server.missing.watching import creating_groups, why_missing
 from rocketns.views.checking import view_named
 from rocketns.views.views import Views
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from rocketns.logtext import LogLimiter
 from rocketns.routeinfo.connection import Connection
-from rocketns.server.requests.inbox import Waiting
-from rocketns.server.requests.peek import request_code
+from rocketns.server.control.inbox import Waiting, request_code
 
 log = logging.getLogger("rocketns.control")
 

@@ -20,7 +20,7 @@ from rocketns.server.core import Core
 from rocketns.server.fleet.watching import FleetWatch
 from rocketns.server.missing.asked import Asked
 from rocketns.server.publishing.delivery import Watcher
-from rocketns.server.reactors.reactor_transport import ReactorTransport
+from rocketns.server.reactors.transport import ReactorTransport
 from rocketns.server.tls.contexts import TlsContexts
 from rocketns.views.views import Views
 
