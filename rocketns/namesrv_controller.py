@@ -22,7 +22,7 @@ from rocketns.routeinfo.events import ConfigChanged
 from rocketns.server.clock import Clock
 from rocketns.server.confirming import TICK_MS, Confirming
 from rocketns.server.control.expiry import SCAN
-from rocketns.server.core import Core, Outside, State
+from rocketns.server.core import Core, CoreState, Outside
 from rocketns.server.facts import Facts, JournalFacts
 from rocketns.server.fleet.peer import OwnTables
 from rocketns.server.fleet.watching import FleetWatch
@@ -81,7 +81,7 @@ class NamesrvController:
         self._timer: asyncio.TimerHandle | None = None
 
         for_ports = configuration.admin.admin_tls or configuration.discovery.address_server_tls
-        state = State(configuration)
+        state = CoreState(configuration)
         self.reactors = make_reactors(configuration, state.publisher.slots, configuration.read_tls().mode)
         self.tls = TlsContexts(configuration.read_tls, for_ports=for_ports, use=self.reactors.use_context)
         self.journal = self._make_journal(state)
@@ -129,7 +129,7 @@ class NamesrvController:
     def _charged(self, forget: Forget, addr: str, account: str, rest_s_max: float) -> OutgoingConnection:
         return ChargedConnection(self.reactors, self.core.control, forget, addr, account, rest_s_max)
 
-    def _make_journal(self, state: State) -> Journal | None:
+    def _make_journal(self, state: CoreState) -> Journal | None:
         """None unless ``journalPath`` names a folder."""
         config, reactors = self.configuration.journal, self.reactors
         if not config.journal_path:

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         return error.exit_status
 
 
-def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> Configuration:
+def _configure(options: cli.ServerOptions, system: Mapping[str, str], home: Path) -> Configuration:
     configuration = Configuration.build(options.config_file, home=home, system=system, environment=os.environ)
     if options.reactors is not None:
         configuration.limits.reactors = options.reactors
@@ -68,7 +68,7 @@ def _configure(options: cli.Options, system: Mapping[str, str], home: Path) -> C
     return configuration
 
 
-def _run_logged(configuration: Configuration, options: cli.Options, home: Path) -> int:
+def _run_logged(configuration: Configuration, options: cli.ServerOptions, home: Path) -> int:
     process.ignore_others()
     try:
         listener = start_logging(

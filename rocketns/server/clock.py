@@ -45,7 +45,7 @@ SLOW_S = 0.1
 
 
 @dataclass(slots=True)
-class Job:
+class PeriodicJob:
     """``run`` is called with no arguments when ``due_ms`` has come, then every ``every_ms``."""
 
     name: str
@@ -58,11 +58,11 @@ class Jobs:
     """All periodic jobs of a server."""
 
     def __init__(self) -> None:
-        self._jobs: list[Job] = []
+        self._jobs: list[PeriodicJob] = []
 
     def add(self, name: str, run: Callable[[], None], *, first_ms: int, every_ms: int) -> None:
         """``first_ms`` is the time of the first run. An interval below 1 ms counts as 1 ms."""
-        self._jobs.append(Job(name, run, max(1, every_ms), first_ms))
+        self._jobs.append(PeriodicJob(name, run, max(1, every_ms), first_ms))
 
     def run_due(self, now_ms: int) -> None:
         """Run each due job once, however many intervals were missed. A job that fails is logged and kept."""
@@ -85,7 +85,7 @@ class Jobs:
         """The time of the next `run_due`. There is always a job."""
         return min(job.due_ms for job in self._jobs)
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: PeriodicJob) -> None:
         began_s = time.monotonic()
         try:
             job.run()

@@ -38,7 +38,7 @@ from rocketns.server.publishing.publisher import LookupSwitch, Publisher, ViewCo
 from rocketns.server.stall import StallWatch
 
 
-class State:
+class CoreState:
     """What the core owns: the tables, and the slots that show them to reactors."""
 
     def __init__(self, configuration: Configuration) -> None:
@@ -63,7 +63,7 @@ class Outside:
 class Core:
     """Each part is given the parts that it calls: tables → what publishes events → control → what watches time."""
 
-    def __init__(self, configuration: Configuration, clock: Clock, state: State, outside: Outside) -> None:
+    def __init__(self, configuration: Configuration, clock: Clock, state: CoreState, outside: Outside) -> None:
         config, tables, self.publisher = configuration.namesrv, state.tables, state.publisher
         serialize_type = SerializeType[configuration.serialize_type]
         self.configuration, self.clock, self.reactors = configuration, clock, outside.reactors

@@ -73,7 +73,7 @@ class Parse(NamedTuple):
 
 
 @dataclass
-class Reading(Generic[Value]):
+class FileReading(Generic[Value]):
     """One reading of all files. ``stamps``: of each before it was read. Any thread."""
 
     path: str
@@ -82,7 +82,7 @@ class Reading(Generic[Value]):
     value: Value | None = None
     error: PolicyError | None = None
 
-    def read(self) -> Reading[Value]:
+    def read(self) -> FileReading[Value]:
         """Sets ``value``, or ``error``."""
         try:
             self.value = self.parse.read(self.path, self._text(self.path), self._named)
@@ -108,18 +108,18 @@ class Reading(Generic[Value]):
         return text
 
 
-Run = Callable[[Callable[[], Reading[Any]], Callable[[Reading[Any]], None]], None]
+Run = Callable[[Callable[[], FileReading[Any]], Callable[[FileReading[Any]], None]], None]
 
 
-def at_once(read: Callable[[], Reading[Any]], take: Callable[[Reading[Any]], None]) -> None:
+def at_once(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
     """Read here and now."""
     take(read())
 
 
-def in_a_thread(read: Callable[[], Reading[Any]], take: Callable[[Reading[Any]], None]) -> None:
+def in_a_thread(read: Callable[[], FileReading[Any]], take: Callable[[FileReading[Any]], None]) -> None:
     """Read in a thread, and take it on the running loop's."""
 
-    def done(future: asyncio.Future[Reading[Any]]) -> None:
+    def done(future: asyncio.Future[FileReading[Any]]) -> None:
         if not future.cancelled():
             take(future.result())
 
@@ -145,7 +145,7 @@ class FollowedFile(Generic[Value]):
 
     def read_first(self) -> None:
         """StartupError if it cannot be used."""
-        reading: Reading[Value] = Reading(self._path, self._parse).read()
+        reading: FileReading[Value] = FileReading(self._path, self._parse).read()
         if reading.error is not None:
             raise StartupError(f"{self._what} of rocketns.{self._property} cannot be used: {reading.error}") from (
                 reading.error
@@ -161,18 +161,18 @@ class FollowedFile(Generic[Value]):
         stamps = {path: _stamp(path) for path in self._stamps}
         if stamps == self._seen and (self._is_asked or stamps != self._stamps):
             self._is_reading, self._is_asked = True, False
-            self._run(Reading(self._path, self._parse).read, self._took)
+            self._run(FileReading(self._path, self._parse).read, self._took)
         self._seen = stamps
 
     def reread(self) -> None:
         """The next `check` that finds the files as they were reads them again."""
         self._is_asked = True
 
-    def _took(self, reading: Reading[Value]) -> None:
+    def _took(self, reading: FileReading[Value]) -> None:
         self._is_reading = False
         self._take(reading)
 
-    def _take(self, reading: Reading[Value]) -> None:
+    def _take(self, reading: FileReading[Value]) -> None:
         self._stamps = reading.stamps
         if reading.error is not None:
             self.failures += 1

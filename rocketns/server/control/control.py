@@ -23,7 +23,7 @@ from rocketns.server.control.inbox import (
     Gate,
     Inbox,
     Parked,
-    Waiting,
+    WaitingFrame,
     request_code,
     waiting_bytes_max,
 )
@@ -80,7 +80,7 @@ class Control:
     def submit_answer(
         self, connection: Connection, frame: bytes, take: Callable[[bytes | memoryview | None], object]
     ) -> None:
-        """Give an answer to a request of this server to ``take`` when its host has its turn: see `Waiting`."""
+        """Give an answer to a request of this server to ``take`` when its host has its turn: see `WaitingFrame`."""
         connection.begin_request()
         self._inbox.submit(connection, frame, take=take)
         self._want_turn()
@@ -107,7 +107,7 @@ class Control:
         self._answering.measure(measures)
 
     def stop(self) -> None:
-        """Process nothing more. Waiting requests are dropped, as in Java, so slow ones do not delay the exit."""
+        """Process nothing more. WaitingFrame requests are dropped, as in Java, so slow ones do not delay the exit."""
         self._stopped = True
 
     @property
@@ -209,7 +209,7 @@ class Control:
                 break
         return served
 
-    def _serve_or_park(self, connection: Connection, waiting: Waiting) -> None:
+    def _serve_or_park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """An unforeseen error costs the connection, and nobody else."""
         try:
             if waiting.take is not None:
@@ -229,7 +229,7 @@ class Control:
             connection.abort(Cause.CHANNEL_EXCEPTION, "unforeseen error")
             self._end_epoch(waiting)
 
-    def _serve(self, connection: Connection, waiting: Waiting) -> None:
+    def _serve(self, connection: Connection, waiting: WaitingFrame) -> None:
         waiting.release_once()
         epoch, refusal = waiting.epoch, OVERLOAD if waiting.is_refused else None
         if waiting.is_lookup:  # which does not wait for itself
@@ -240,13 +240,13 @@ class Control:
             self._drop(connection)
         self._end_epoch(waiting)
 
-    def _end_epoch(self, waiting: Waiting) -> None:
+    def _end_epoch(self, waiting: WaitingFrame) -> None:
         """No lookup waits for the effect of this frame."""
         if waiting.epoch:
             self._reactors.end_frame(waiting.epoch)
             waiting.epoch = 0
 
-    def _park(self, connection: Connection, waiting: Waiting) -> None:
+    def _park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """The peer does not take its answers: this frame and the connection's other frames wait until it does."""
         for one in [waiting, *self._inbox.drop(connection)]:
             one.release_once()

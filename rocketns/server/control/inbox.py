@@ -83,7 +83,7 @@ def waiting_bytes_max(limits: Limits) -> int:
 
 
 @dataclass(slots=True)
-class Waiting:
+class WaitingFrame:
     """One frame of ``size`` bytes. A refused one has only its header left. ``is_beyond_rate``: why it is refused.
 
     ``release`` is called with the size, once, when the frame leaves the inbox for the first time. ``take``: it is no
@@ -120,7 +120,7 @@ class _Line:
     def __init__(self, host: str, is_known: bool) -> None:
         self.host = host
         self.is_known = is_known
-        self.frames: deque[Waiting] = deque()
+        self.frames: deque[WaitingFrame] = deque()
         self.queued = [0, 0]
 
 
@@ -153,7 +153,7 @@ class Inbox(Generic[Key]):
     ) -> bool:  # fmt: skip
         """Add a frame; False if it is refused. One beyond the rate of its host always is."""
         line = self._line_of(key)
-        waiting = Waiting(frame, len(frame), seems_lookup(frame), False, release, take, is_beyond_rate, epoch)
+        waiting = WaitingFrame(frame, len(frame), seems_lookup(frame), False, release, take, is_beyond_rate, epoch)
         queue = waiting.is_lookup
         if is_beyond_rate or (line.queued[queue] and self._queued[queue] >= self._capacities[queue]):
             waiting.refuse()
@@ -161,7 +161,7 @@ class Inbox(Generic[Key]):
         line.frames.append(waiting)
         return not waiting.is_refused
 
-    def put_back(self, key: Key, frames: list[Waiting]) -> None:
+    def put_back(self, key: Key, frames: list[WaitingFrame]) -> None:
         """Frames that were taken wait again, before the frames that came after them."""
         line = self._line_of(key)
         for waiting in frames:
@@ -181,7 +181,7 @@ class Inbox(Generic[Key]):
             self._turns.want(key, line.host, is_known=line.is_known)
         return line
 
-    def take(self) -> tuple[Key, Waiting]:
+    def take(self) -> tuple[Key, WaitingFrame]:
         """The frame whose turn it is. Call `charge` after serving it. IndexError if none waits."""
         key = self._turns.next()
         line = self._lines[key]
@@ -197,7 +197,7 @@ class Inbox(Generic[Key]):
             key, line = self._served
             self._turns.charge(key, line.host, cost_ns, is_known=line.is_known)
 
-    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[Waiting]:
+    def drop(self, key: Key, keeps: Container[int] = (), kept_bytes_max: int = ANY_SIZE) -> list[WaitingFrame]:
         """Remove and return the waiting frames of a connection, except requests of so many bytes with these codes."""
         line = self._lines.get(key)
         if line is None:
@@ -218,7 +218,7 @@ class Inbox(Generic[Key]):
             del self._lines[key]
             self._turns.withdraw(key)
 
-    def _count(self, line: _Line, waiting: Waiting, step: int) -> None:
+    def _count(self, line: _Line, waiting: WaitingFrame, step: int) -> None:
         self._size += step
         self.bytes += step * len(waiting.frame)
         if not waiting.is_refused:
@@ -231,7 +231,7 @@ class _ParkedFrames:
     """Of one connection. ``account``: its host, and whether a broker had registered from it at the first frame."""
 
     account: tuple[bool, str]
-    frames: list[Waiting] = field(default_factory=list)
+    frames: list[WaitingFrame] = field(default_factory=list)
     size: int = 0
 
 
@@ -247,7 +247,7 @@ class Parked:
         self._bytes_of: Counter[tuple[bool, str]] = Counter()
         self.bytes = 0
 
-    def park(self, connection: Connection, waiting: Waiting) -> None:
+    def park(self, connection: Connection, waiting: WaitingFrame) -> None:
         """Add a frame behind the others of its connection."""
         parked = self._parked.get(connection)
         if parked is None:
@@ -255,7 +255,7 @@ class Parked:
         parked.frames.append(waiting)
         self._count(parked, waiting.size + FRAME_COST_BYTES)
 
-    def take(self, connection: Connection) -> list[Waiting]:
+    def take(self, connection: Connection) -> list[WaitingFrame]:
         """Remove and return all frames of a connection."""
         parked = self._parked.pop(connection, None)
         if parked is None:
@@ -288,21 +288,21 @@ class Gate:
     def __init__(self) -> None:
         self.bytes = 0
         self.is_closed = False
-        self._frames: dict[Connection, list[Waiting]] = {}
+        self._frames: dict[Connection, list[WaitingFrame]] = {}
 
     def close(self) -> None:
         self.is_closed = True
 
-    def holds(self, connection: Connection, waiting: Waiting) -> bool:
+    def holds(self, connection: Connection, waiting: WaitingFrame) -> bool:
         """Whether a frame must wait: also a lookup behind a frame that does."""
         return self.is_closed and (not waiting.is_lookup or connection in self._frames)
 
-    def keep(self, connection: Connection, frames: list[Waiting]) -> None:
+    def keep(self, connection: Connection, frames: list[WaitingFrame]) -> None:
         """Add frames behind the others of their connection."""
         self._frames.setdefault(connection, []).extend(frames)
         self.bytes += sum(waiting.size + FRAME_COST_BYTES for waiting in frames)
 
-    def open(self) -> list[tuple[Connection, list[Waiting]]]:
+    def open(self) -> list[tuple[Connection, list[WaitingFrame]]]:
         """Everything that waited, by connection, in the order of arrival."""
         frames, self._frames, self.bytes, self.is_closed = self._frames, {}, 0, False
         return list(frames.items())

@@ -21,7 +21,7 @@ from rocketns.routeinfo.events import Cause
 from rocketns.server.clock import Clock
 from rocketns.server.control.control import Control
 from rocketns.server.control.inbox import seems_lookup
-from rocketns.server.missing.asked import Counted, Peer
+from rocketns.server.missing.asked import Counted, TopicAsker
 from rocketns.server.process import be_nicer
 from rocketns.server.reactors.handle import HANDSHAKE_MS_MAX
 from rocketns.server.stall import IdleAllowance, Stall
@@ -197,11 +197,11 @@ class RefusedProxies:
                         "balancer, add its address", address, count)  # fmt: skip
 
 
-def _gone(packed: bytes) -> Peer:
+def _gone(packed: bytes) -> TopicAsker:
     """A peer whose connection has ended: its port is not known any more."""
     found = ipaddress.IPv6Address(packed)
     host = str(found.ipv4_mapped or found)
-    return Peer(host_of(f"{host}:0"), host)
+    return TopicAsker(host_of(f"{host}:0"), host)
 
 
 class ReactorTransport:
@@ -336,7 +336,7 @@ class ReactorTransport:
         for topic, lookups, number, address, owner in self._reactors.drain_missing():
             connection = self._connections.get(number)  # it may have gone
             if connection is not None:
-                yield topic, lookups, Peer(connection.host, connection.address), owner
+                yield topic, lookups, TopicAsker(connection.host, connection.address), owner
             else:
                 yield topic, lookups, None if address is None else _gone(address), owner
 
