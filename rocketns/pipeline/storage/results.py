@@ -26,9 +26,9 @@ from pyspark.sql.classic.dataframe import DataFrame as Classic
 from pyspark.sql.types import ArrayType, StructType
 
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.tables import ROWS_COLLECTED_MAX, Table
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import Folder
 from rocketns.pipeline.storage.manifest import new_id
