@@ -1,4 +1,5 @@
-"""From the result tables of a run to summary.json and the page.
+"""From the result tables of a run to summary.json and the page, and what the run comes to: findings, verdict, exit
+status.
 
 How many topics and consumers the listed incidents affected. The list may be made from a part of the tables' rows, so
 this is counted in the whole tables.
@@ -6,8 +7,8 @@ this is counted in the whole tables.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -15,24 +16,97 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.languages import language
+from rocketns.journal.record import VERSION
+from rocketns.languages import N_, language
 from rocketns.languages.texts import ENGLISH
-from rocketns.pipeline.batch.findings import RunOutcome, verdict
 from rocketns.pipeline.batch.observing import last_day_of_each
-from rocketns.pipeline.contract.catalogue import CERTAIN, JOBS, LISTED
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
-from rocketns.pipeline.contract.exits import STATUS, Verdict
+from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, STATUS, Verdict
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.beside import json_lines, markdown
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
+from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
 from rocketns.pipeline.saying import OTHERS, _, speaking
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 from rocketns.pipeline.storage.stored import Delivered
+
+
+class RunOutcome(NamedTuple):
+    """``lines`` are for standard output. ``headline``: the first sentence of the page; ``listed``: how many incidents
+    it lists; ``clocks``: a sentence for those that are not known well enough."""
+
+    verdict: Verdict
+    findings: Mapping[str, int]
+    incomplete: Sequence[str]
+    report: str
+    headline: str = ""
+    listed: int = 0
+    clocks: Sequence[str] = ()
+
+    @property
+    def exit_status(self) -> int:
+        return STATUS[self.verdict]
+
+    @property
+    def lines(self) -> list[str]:
+        found_lines = [f"{count:8,}  {_(FINDINGS[name].words)}" for name, count in self.findings.items() if count]
+        missing = [_("incomplete: %(reason)s") % {"reason": sentence} for sentence in self.incomplete]
+        missing += [_("clocks: %(note)s") % {"note": sentence} for sentence in self.clocks]
+        heads = {
+            Verdict.NOTHING: self._nothing(),
+            Verdict.FINDINGS: _("Found:"),
+            Verdict.INCOMPLETE: _("Found in what is there:") if found_lines else _("Nothing found in what is there."),
+        }
+        begin = [strict(self.headline)] if self.headline else []
+        return [*begin, *missing, heads[self.verdict], *found_lines, _("report: %(path)s") % {"path": self.report}]
+
+    def _nothing(self) -> str:
+        """A planned stop or restart is listed, and no finding."""
+        if not self.listed:
+            return _("Nothing found.")
+        said = _("No finding. Incidents that are none, since a name server was stopped or restarted: %(n)s.")
+        return said % {"n": f"{self.listed:,}"}
+
+
+def incomplete(faults: Iterable[Any]) -> list[str]:
+    """A sentence for each kind of fault of each name server's input; rows: kind, ns, n."""
+    sums = Counter[tuple[str, str]]()
+    for row in faults:
+        sums[row["ns"], row["kind"]] += row["n"]
+    in_order = ((ns, kind, n) for (ns, kind), n in sorted(sums.items()))
+    return [_(FAULTS[kind]) % {"ns": ns, "n": f"{n:,}", "s": f"{n / 1e6:,.0f}"} for ns, kind, n in in_order]
+
+
+# By kind of QUALITY, the sentence for n of them. ``s``: the length of a silence in seconds, of which ``n`` is us.
+FAULTS = {
+    "corrupt": N_("Lines of %(ns)s that do not parse: %(n)s."),
+    "drop": N_("Records that %(ns)s dropped because its buffer was full: %(n)s."),
+    "hole": N_("Records of %(ns)s that are missing: %(n)s."),
+    "silent": N_(
+        "%(ns)s wrote nothing for the last %(s)s s, and no stop record: it is down, or its files are missing."
+    ),
+    "unwatched": N_("Nobody watched %(ns)s for the last %(s)s s: what watches it from outside wrote nothing."),
+    "unknown": N_("The first state of %(ns)s is not known: its journal begins in the middle, before a whole snapshot."),
+}
+
+
+def unread(foreign: Mapping[str, int]) -> list[str]:
+    """A sentence for each version of the journal that is not read. ``foreign``: files by version."""
+    said = _("Files of version %(version)s of the journal were not read: %(n)s. This audit reads version %(known)s.")
+    return [said % {"n": f"{n:,}", "version": version, "known": VERSION} for version, n in foreign.items()]
+
+
+def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
+    """Incomplete input comes first: with lost records, absence of a finding proves nothing."""
+    if incomplete:
+        return Verdict.INCOMPLETE
+    return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING
+
 
 SUMMARY_VERSION = 2
 # The keys of summary.json. docs/tables.md is made from this.

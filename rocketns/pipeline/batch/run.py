@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.batch.findings import RunOutcome, incomplete, unread
 from rocketns.pipeline.batch.observing import (
     by_own_clocks,
     common_end,
@@ -23,21 +22,22 @@ from rocketns.pipeline.batch.observing import (
 )
 from rocketns.pipeline.batch.reporting import (
     SUMMARY_VERSION,
+    RunOutcome,
     Sentences,
     in_each_language,
     incidents_in_short,
+    incomplete,
     noted,
     outcome_of,
     pages_of,
     report_input,
     summarise,
+    unread,
     worded,
 )
 from rocketns.pipeline.batch.tables import Options, Read, Say, clocks_table, other_tables
-from rocketns.pipeline.contract.defaults import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import Observation, plain_rows
-from rocketns.pipeline.contract.times import moment
+from rocketns.pipeline.contract.terms import DEAD_DAYS, GROUP_SIZES, MIN_WINDOW_US, BadInput, moment
 from rocketns.pipeline.jobs.reach import reaches
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rocketns.languages import language
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, STATUS, BadInput, Verdict
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import is_on_this_machine
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocketns.languages import N_
+from rocketns.pipeline.cli.arguments import Head
 from rocketns.pipeline.cli.collecting import Progress
-from rocketns.pipeline.cli.values import Head
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_NOTHING, EXIT_USAGE, BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.verifying import FAULTS_MAX, Checked, check, name_servers, strays
 

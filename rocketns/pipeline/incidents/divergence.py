@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from rocketns.pipeline.contract.causes import FAILURES, NOTICED_LATE, OBSERVED, WATCHED
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import FAILURES, NOTICED_LATE, OBSERVED, SECOND_US, WATCHED
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import harm_of_rows, to_ask_about
 from rocketns.pipeline.incidents.model import DELETED, Incident, Kind, MadeFrom

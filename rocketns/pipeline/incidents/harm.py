@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 

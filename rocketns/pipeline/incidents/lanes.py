@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import SECOND_US
 from rocketns.pipeline.incidents.facts import Facts
 from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Said, State

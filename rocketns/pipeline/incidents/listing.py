@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rocketns.pipeline.contract.causes import FAILURES, OBSERVED
 from rocketns.pipeline.contract.tables import Row, Table
-from rocketns.pipeline.contract.times import SECOND_US
+from rocketns.pipeline.contract.terms import FAILURES, OBSERVED, SECOND_US
 from rocketns.pipeline.incidents.divergence import disagreements, made_from
 from rocketns.pipeline.incidents.evidence import records
 from rocketns.pipeline.incidents.facts import Facts

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.causes import UNWATCHED
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
+from rocketns.pipeline.contract.terms import SILENT_AFTER_US, UNWATCHED
 
 # Sequence numbers are checked in stretches of this length. A stretch whose count, smallest, largest and sum fit has no
 # hole, so only the other stretches are sorted.

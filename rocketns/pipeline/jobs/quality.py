@@ -15,9 +15,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation, conform, frame_of, plain_rows
 from rocketns.pipeline.contract.schema import QUALITY, SOURCES, TOPIC_DOUBTS, ReadFile
+from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs.boots import BOOT, Boot
 from rocketns.pipeline.jobs.state import FOUND_GONE, TOPIC, Base, counted, topic_changes
 

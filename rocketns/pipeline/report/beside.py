@@ -13,8 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from rocketns.languages.texts import ENGLISH
-from rocketns.pipeline.contract.causes import CLOCKS
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import CLOCKS, exact_text
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.cards import level_and_time, when
 from rocketns.pipeline.report.model import ReportInput

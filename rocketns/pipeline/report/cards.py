@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
+from rocketns.pipeline.contract import terms
 from rocketns.pipeline.incidents.lanes import STATES
 from rocketns.pipeline.incidents.model import Incident, Kind, Lane, Record, State
 from rocketns.pipeline.report import text
@@ -87,7 +87,7 @@ def level_and_time(incident: Incident) -> str:
 
 def _when(incident: Incident) -> str:
     values = {
-        "begin": times.moment(incident.t1), "end": times.moment(incident.t2),
+        "begin": terms.moment(incident.t1), "end": terms.moment(incident.t2),
         "length": text.microseconds(incident.lasted_us),
     }  # fmt: skip
     if incident.going_on and incident.before:
@@ -104,7 +104,7 @@ def record_text(record: Record) -> str:
     boot = _("boot unknown") if record.boot is None else f"boot {record.boot}"
     broker = text.shortened(visible(record.broker), NAME_MAX)
     return " ".join(
-        word for word in (record.ns, boot, times.exact_text(record.ts), record.ev, record.cause, broker) if word
+        word for word in (record.ns, boot, terms.exact_text(record.ts), record.ev, record.cause, broker) if word
     )
 
 
@@ -134,7 +134,7 @@ def _percent(at: int, begin: int, end: int) -> float:
 
 
 def _clock(us: int) -> str:
-    return times.moment(us)[11:]
+    return terms.moment(us)[11:]
 
 
 def _cause(incident: Incident) -> str:

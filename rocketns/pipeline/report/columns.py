@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.defaults import TIMEOUT_MS
 from rocketns.pipeline.contract.tables import Row
+from rocketns.pipeline.contract.terms import TIMEOUT_MS
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.words.sources import known_to

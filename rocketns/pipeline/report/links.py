@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from rocketns.pipeline.contract.tables import Row
-from rocketns.pipeline.contract.times import HOUR_US, SECOND_US
+from rocketns.pipeline.contract.terms import HOUR_US, SECOND_US
 from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.cards import in_page

@@ -16,8 +16,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from rocketns.languages import language
-from rocketns.pipeline.contract.causes import CLOCKS
-from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.terms import CLOCKS, Verdict
 from rocketns.pipeline.report.cards import cards
 from rocketns.pipeline.report.grid import ROWS_OPEN, Grid, packed
 from rocketns.pipeline.report.model import ReportInput

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rocketns.languages import N_
 from rocketns.pipeline.contract.catalogue import BY_NAME, JOBS, SECTIONS
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.contract.meanings import CLOCKS_DIFFER, LOST
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.columns import VIEWS, columns_of
 from rocketns.pipeline.report.grid import Grid, grid

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.exits import Verdict
+from rocketns.pipeline.contract.terms import Verdict
 from rocketns.pipeline.incidents.model import Incident, Level
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.model import ReportInput

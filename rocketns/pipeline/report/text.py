@@ -18,7 +18,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
+from rocketns.pipeline.contract import terms
 from rocketns.pipeline.saying import _
 
 NONE = "-"
@@ -100,7 +100,7 @@ def moment(us: int | None) -> str:
     """Epoch us as ``2026-08-03 14:03:05`` in UTC."""
     if us is None:
         return NONE
-    return times.moment(int(us))
+    return terms.moment(int(us))
 
 
 def seconds(value: float | None) -> str:

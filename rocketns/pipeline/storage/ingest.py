@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.exits import BadInput
 from rocketns.pipeline.contract.frames import frame_of
+from rocketns.pipeline.contract.terms import BadInput
 from rocketns.pipeline.saying import _
 from rocketns.pipeline.storage.folders import folder_at
-from rocketns.pipeline.storage.listing import JournalFile, Listing, journal_files
-from rocketns.pipeline.storage.manifest import Manifest, Part, Read, State
+from rocketns.pipeline.storage.manifest import JournalFile, Listing, Manifest, Part, Read, State, journal_files
 from rocketns.pipeline.storage.staging import (
     BOOTS,
     Boot,

@@ -22,8 +22,7 @@ from rocketns.pipeline.contract.frames import columns, frame_of
 from rocketns.pipeline.contract.schema import EVENTS
 from rocketns.pipeline.storage.arrow import FOLDERS, LINE, REQUIRED, is_plain, take
 from rocketns.pipeline.storage.folders import Folder, is_on_this_machine
-from rocketns.pipeline.storage.listing import JournalFile
-from rocketns.pipeline.storage.manifest import DATA, Part, Range, State, new_id
+from rocketns.pipeline.storage.manifest import DATA, JournalFile, Part, Range, State, new_id
 from rocketns.pipeline.storage.session import runs_here
 
 PARTITIONS = ("dt", "ns")

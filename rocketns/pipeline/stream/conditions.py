@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rocketns.journal.record import MEMBER
-from rocketns.pipeline.contract.times import exact_text
+from rocketns.pipeline.contract.terms import exact_text
 from rocketns.pipeline.report.text import number, row
 from rocketns.pipeline.report.text import short_strict as short
 from rocketns.pipeline.saying import _

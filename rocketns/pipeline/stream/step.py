@@ -11,9 +11,9 @@ from pyspark.sql.types import StructType
 
 from rocketns.journal.record import MEMBER
 from rocketns.pipeline.contract import frames
-from rocketns.pipeline.contract.defaults import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import plain_rows
 from rocketns.pipeline.contract.schema import EVENTS
+from rocketns.pipeline.contract.terms import GRACE_US, GROUP_SIZES, MIN_WINDOW_US, STREAM_SILENT_AFTER_US
 from rocketns.pipeline.jobs.impact import impact
 from rocketns.pipeline.jobs.incidents import incidents
 from rocketns.pipeline.jobs.topics import system_topics, with_kind

@@ -23,7 +23,7 @@ from interop.harness.rocketmq.maven import jars
 from interop.harness.wire import eventually
 from rocketns.pipeline.batch.run import Request, audit
 from rocketns.pipeline.cli.spark import SMALL_BATCHES
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE
+from rocketns.pipeline.contract.terms import EXIT_FINDINGS, EXIT_INCOMPLETE
 from rocketns.pipeline.storage.session import SHORT_SETTINGS
 from tests.pipeline.batch.runs import PERIOD
 from tests.pipeline.synthetic import Faults, FleetSpec, Truth, make_fleet

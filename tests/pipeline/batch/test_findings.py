@@ -7,12 +7,10 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.batch.findings import RunOutcome, verdict
-from rocketns.pipeline.batch.reporting import noted, numbers_of, worded
+from rocketns.pipeline.batch.reporting import RunOutcome, noted, numbers_of, verdict, worded
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
-from rocketns.pipeline.contract.exits import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, Verdict
 from rocketns.pipeline.contract.frames import frame_of, plain_rows
+from rocketns.pipeline.contract.terms import CLOCKS, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, LOST_RECORDS, Verdict
 from rocketns.pipeline.report.words.sources import clock_notes
 from rocketns.pipeline.storage.results import Results
 from rocketns.pipeline.storage.stored import Delivered

@@ -9,7 +9,6 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from rocketns.pipeline.contract.defaults import SILENT_AFTER_US
 from rocketns.pipeline.contract.frames import Observation
 from rocketns.pipeline.contract.schema import (
     BROKER_INTERVALS,
@@ -22,6 +21,7 @@ from rocketns.pipeline.contract.schema import (
     TOPIC_SEGMENTS,
     UNWRITABLE,
 )
+from rocketns.pipeline.contract.terms import SILENT_AFTER_US
 from rocketns.pipeline.jobs import boots, state
 from rocketns.pipeline.jobs.divergence import key_windows, topic_segments
 from rocketns.pipeline.jobs.incidents import incidents

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import Verdict
 from rocketns.pipeline.report.model import ReportInput
 
 T0 = 1_785_715_200_000_000  # 2026-08-03 00:00 UTC

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from rocketns.pipeline.contract.catalogue import SECTIONS
-from rocketns.pipeline.contract.causes import CLOCKS, LOST_RECORDS
-from rocketns.pipeline.contract.exits import Verdict
 from rocketns.pipeline.contract.tables import Table
+from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS, Verdict
 from rocketns.pipeline.report.beside import markdown
 from rocketns.pipeline.report.grid import ROWS_MAX, ROWS_OPEN
 from rocketns.pipeline.report.model import ReportInput

@@ -16,7 +16,7 @@ from hashlib import sha256
 from markupsafe import Markup
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract import times
+from rocketns.pipeline.contract import terms
 from rocketns.pipeline.incidents.harm import to_ask_about
 from rocketns.pipeline.incidents.model import Harm, Incident, Kind, Level
 from rocketns.pipeline.report.text import in_html, row, short, strict
@@ -110,7 +110,7 @@ def command(incident: Incident, options: Mapping[str, str]) -> str:
     shell cannot take. ``options``: those of the run, with ``out``."""
     if not to_ask_about([incident.topic]):
         return ""
-    out, at = quoted(options.get("out", "OUT")), times.exact_text(_then(incident))
+    out, at = quoted(options.get("out", "OUT")), terms.exact_text(_then(incident))
     return f"rocketns audit explain --out {out} --at {at} -- {quoted(incident.topic)}"
 
 

@@ -5,7 +5,7 @@ one set of facts. No verb of theirs depends on how many there are, or on whether
 from __future__ import annotations
 
 from rocketns.languages import N_
-from rocketns.pipeline.contract.times import moment
+from rocketns.pipeline.contract.terms import moment
 from rocketns.pipeline.incidents.harm import NAME_SERVER
 from rocketns.pipeline.incidents.model import DELETED, Incident, Kind
 from rocketns.pipeline.report.text import microseconds, milliseconds, short

@@ -12,8 +12,7 @@ from typing import Any
 
 from rocketns.languages import N_
 from rocketns.pipeline.clocks import GIVEN, OBSERVED, REFERENCE, contradicts
-from rocketns.pipeline.contract.defaults import CLOCK_DOUBT_US
-from rocketns.pipeline.contract.times import SECOND_US, moment
+from rocketns.pipeline.contract.terms import CLOCK_DOUBT_US, SECOND_US, moment
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report import text
 from rocketns.pipeline.saying import _
