@@ -57,6 +57,7 @@ CLOCK_DAYS = columns(
 
 # What is missing from the input. kind: corrupt (n lines) | drop (n dropped records) | hole (n missing records) |
 # silent (n us without a record before the end) | unknown (the boot's start is missing and it has no whole snapshot).
+# detail: the file of corrupt lines, the numbers around a hole.
 QUALITY = columns("kind:string ns:string boot:long t1:long t2:long n:long detail:string")
 
 # What was read of each name server. clock: the method of CLOCK_DAYS on its last day; uncertainty_us: its uncertainty.

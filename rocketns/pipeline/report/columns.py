@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -13,34 +12,7 @@ from rocketns.pipeline.report import text
 from rocketns.pipeline.report.grid import Column
 from rocketns.pipeline.report.words.sources import known_to
 from rocketns.pipeline.saying import _
-
-REQUESTS = {
-    100: N_("put KV item"), 101: N_("get KV item"), 102: N_("delete KV item"),
-    103: N_("register broker"), 104: N_("unregister broker"), 105: N_("look up route"),
-    106: N_("list brokers"), 205: N_("wipe write permission"), 206: N_("list topics"),
-    216: N_("delete topic"), 217: N_("register topic"), 219: N_("list KV items"),
-    224: N_("list topics of cluster"), 318: N_("change properties"), 319: N_("show properties"),
-    322: N_("query data version"), 327: N_("add write permission"), 901: N_("get broker group"),
-    904: N_("broker heartbeat"),
-}  # fmt: skip
-# The texts of QUALITY, which are English in the table, as messages.
-DETAILS = (
-    ("lines that do not parse, in (?P<place>.+)", N_("lines that do not parse, in %(place)s")),
-    ("records that the name server dropped because its buffer was full",
-     N_("records that the name server dropped because its buffer was full")),
-    (r"no record between seq (?P<after>\d+) and (?P<until>\d+)", N_("no record between seq %(after)s and %(until)s")),
-    ("no record until the end, and no stop record", N_("no record until the end, and no stop record")),
-    ("not known: neither the start nor a whole snapshot is in the journal before",
-     N_("not known: neither the start nor a whole snapshot is in the journal before")),
-)  # fmt: skip
-
-
-def detail(given: str | None) -> str:
-    """A detail of QUALITY in the language of the page; an unknown one as it is."""
-    for pattern, message in DETAILS:
-        if match := re.fullmatch(pattern, given or ""):
-            return _(message) % match.groupdict()
-    return text.plain(given)
+from rocketns.protocol.codes import request_name
 
 
 def _earlier(row: Row) -> str:
@@ -64,7 +36,7 @@ def _group(row: Row) -> str:
 
 
 def _request(code: int) -> str:
-    return f"{code} {_(REQUESTS[code])}" if code in REQUESTS else str(code)
+    return f"{code} {request_name(code)}"
 
 
 def _enforced(row: Row) -> str:
@@ -222,7 +194,7 @@ COLUMNS = {
     "fault": Column("kind", N_("What"), text.code),
     "boot": Column("boot", N_("Boot")),
     "count": _number("n", N_("Count")),
-    "detail": _wide("detail", N_("Detail"), detail),
+    "detail": _wide("detail", N_("Detail")),
 }
 
 
