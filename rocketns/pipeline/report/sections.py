@@ -12,8 +12,7 @@ from rocketns.pipeline.contract.tables import Table
 from rocketns.pipeline.contract.terms import CLOCKS, LOST_RECORDS
 from rocketns.pipeline.report import text
 from rocketns.pipeline.report.columns import VIEWS, columns_of
-from rocketns.pipeline.report.grid import Grid, grid
-from rocketns.pipeline.report.links import Links
+from rocketns.pipeline.report.grid import Grid, Links, grid
 from rocketns.pipeline.report.model import ReportInput
 from rocketns.pipeline.saying import _
 
