@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import VERSION
 from rocketns.languages import language
-from rocketns.languages.choice import ENGLISH
+from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.batch.observing import last_day_of_each
 from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of

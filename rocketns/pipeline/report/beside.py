@@ -12,7 +12,7 @@ from dataclasses import asdict
 from operator import attrgetter
 from typing import Any
 
-from rocketns.languages.choice import ENGLISH
+from rocketns.languages.texts import ENGLISH
 from rocketns.pipeline.contract.terms import CLOCKS, exact_text
 from rocketns.pipeline.incidents.model import Incident
 from rocketns.pipeline.report.cards import level_and_time, when
