@@ -139,9 +139,9 @@ SIZES = {
     "brokers": ("broker_intervals", "count(distinct broker)"),
     "topics": ("topics", "count_if(kind = 'user' and created is not null)"),
     "sole_topics": ("topics", "count_if(kind = 'user' and served = 1)"),
-    "incidents": ("incidents", f"count_if({CERTAIN})"),
-    "lost_incidents": ("incidents", f"count_if(doubt = '{LOST_RECORDS}')"),
-    "clock_incidents": ("incidents", f"count_if(doubt = '{CLOCKS}')"),
+    "divergences": ("divergences", f"count_if({CERTAIN})"),
+    "lost_divergences": ("divergences", f"count_if(doubt = '{LOST_RECORDS}')"),
+    "clock_divergences": ("divergences", f"count_if(doubt = '{CLOCKS}')"),
     "windows": ("key_windows", f"count_if({CERTAIN} and kind = 'user')"),
     "lost_windows": ("key_windows", f"count_if(doubt = '{LOST_RECORDS}' and kind = 'user')"),
     "clock_windows": ("key_windows", f"count_if(doubt = '{CLOCKS}' and kind = 'user')"),
@@ -274,7 +274,7 @@ def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
         options=summary["options"],
         figures=summary["figures"],
         notes=notes,
-        tables=tables | {"topic_intervals": _followed(results, tables["incidents"]), "clock_days": clocks},
+        tables=tables | {"topic_intervals": _followed(results, tables["divergences"]), "clock_days": clocks},
     )
 
 
@@ -310,7 +310,7 @@ def outcome_of(summary: Mapping[str, Any], data: ReportInput, out: str) -> RunOu
     )  # fmt: skip
 
 
-# The rows of INCIDENTS that ``incident`` (its place in the list) was made from, whose time in all is [begin, end).
+# The rows of DIVERGENCES that ``incident`` (its place in the list) was made from, whose time in all is [begin, end).
 MADE_FROM = columns("incident:int broker:string cause:string t1:long t2:long topics:strings begin:long end:long")
 
 
@@ -358,7 +358,7 @@ def _effects(results: Results, made_from: DataFrame) -> DataFrame:
 
 
 def _with(incident: Incident, effect: Mapping[str, Any]) -> Incident:
-    """A row of INCIDENTS knows its number of topics; several may have topics in common."""
+    """A row of DIVERGENCES knows its number of topics; several may have topics in common."""
     topics = effect["topics"] if len(incident.rows) > 1 else incident.harm.topics
     orphaned, twice = round(effect["orphaned"]), round(effect["twice"])
     return replace(incident, harm=replace(incident.harm, topics=topics, orphaned=orphaned, twice=twice))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rocketns.languages import N_
 
-INCIDENTS = N_(
+DIVERGENCES = N_(
     "A window is a stretch of time in which the running name servers disagreed about one topic on one broker. "
     "Windows with the same broker and cause that begin within 10 s of each other are one row. “Without the route” "
     "names the name servers that did not have the broker when a window began. If it is empty, all had the broker, "

@@ -1,4 +1,4 @@
-"""Incidents in which name servers disagree: rows of INCIDENTS, put together over brokers.
+"""Incidents in which name servers disagree: rows of DIVERGENCES, put together over brokers.
 
 A name server that is cut off loses its brokers one after another, each at its own timeout. That is one incident.
 """
@@ -25,7 +25,7 @@ Signature = tuple[Kind, str, tuple[str, ...], bool]
 
 
 def disagreements(rows: Iterable[Row], facts: Facts) -> list[Incident]:
-    """Incidents from rows of INCIDENTS."""
+    """Incidents from rows of DIVERGENCES."""
     parts = [part for row in rows for part in _parts(row, facts)]
     return [_incident(signature, group, facts) for signature, group in _together(parts, facts)]
 
@@ -61,7 +61,7 @@ def _part(row: Row, windows: Sequence[Row], facts: Facts) -> Row:
 
 
 def _hidden(window: Row) -> int:
-    """How many read queues one name server showed and another did not, as in INCIDENTS."""
+    """How many read queues one name server showed and another did not, as in DIVERGENCES."""
     shown = [int(v.get("r") or 0) if v["present"] else 0 for v in window["first"] or ()]
     return max(shown, default=0) - min(shown, default=0)
 
@@ -92,7 +92,7 @@ def without_route(row: Row, facts: Facts) -> tuple[str, ...]:
 
 
 def windows_of(row: Row, facts: Facts) -> list[Row]:
-    """The key windows of a row of INCIDENTS, as far as they are here; if some were followed, only these."""
+    """The key windows of a row of DIVERGENCES, as far as they are here; if some were followed, only these."""
     found = [*_windows(row, facts)]
     return [window for window in found if window["followed"]] or found
 
@@ -172,7 +172,7 @@ def _signature(row: Row, facts: Facts) -> Signature:
 
 
 def made_from(rows: Iterable[Row]) -> tuple[MadeFrom, ...]:
-    """The rows of INCIDENTS, or their parts, as an incident names them."""
+    """The rows of DIVERGENCES, or their parts, as an incident names them."""
     return tuple(
         MadeFrom(str(row["broker"]), row.get("cause"), int(row["t1"]), int(row["t2"]), row.get("users")) for row in rows
     )

@@ -21,7 +21,7 @@ NAME_SERVER = (Kind.RESTARTED, Kind.KILLED, Kind.STOPPED, Kind.SILENT)
 
 
 def harm_of_rows(rows: Sequence[Row], facts: Facts) -> Harm:
-    """Harm of rows of INCIDENTS. Several brokers may have a topic in common, so their topics are counted from the key
+    """Harm of rows of DIVERGENCES. Several brokers may have a topic in common, so their topics are counted from the key
     windows where all of these are here; else the largest number of one row is taken, which is too low."""
     named = _user_topics(rows, facts)
     counts = [int(row.get("user_topics", row.get("topics")) or 0) for row in rows]

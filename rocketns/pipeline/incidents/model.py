@@ -77,7 +77,7 @@ class Record(NamedTuple):
 
 
 class MadeFrom(NamedTuple):
-    """A row of the table INCIDENTS, or a part of it: a broker and a cause. Times are epoch us. ``topics``: the user
+    """A row of the table DIVERGENCES, or a part of it: a broker and a cause. Times are epoch us. ``topics``: the user
     topics of the part; None: all of the row."""
 
     broker: str
@@ -112,7 +112,7 @@ class Incident:
     heartbeat when it began. ``clocks``: name servers at which it shows whose clock is not known for certain.
     ``t1_early`` and ``t2_early``: by how much earlier ``t1`` and ``t2`` may have been, us, where that was seen from
     outside; ``asked``: what the broker itself said then. ``stalled``: name servers that did not run themselves when it
-    began. ``topic``: one to ask about. ``rows``: those of INCIDENTS that it was put together from,
+    began. ``topic``: one to ask about. ``rows``: those of DIVERGENCES that it was put together from,
     and ``windows`` their key windows, as far as they are here.
     ``change``: DELETED, where topics went at one name server first."""
 

@@ -81,8 +81,8 @@ def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple
                 beside = f"seq {hole.after} to {hole.until}"
                 yield ("hole", *about, hole.t1, hole.t2, hole.until - hole.after - 1, beside)
         quiet = t1 - boot.last
-        if not boot.again and boot.said.stop_ts is None and quiet > SILENT_AFTER_US:
-            kind = "unwatched" if boot.said.observed else "silent"
+        if not boot.again and boot.stop_ts is None and quiet > SILENT_AFTER_US:
+            kind = "unwatched" if boot.observed else "silent"
             yield (kind, *about, max(boot.last, t0), t1, quiet, None)
         if not boot.begun and _is_unknown(boot, t0):
             begin, end = max(boot.first, t0), boot.last if boot.known_from is None else boot.known_from
@@ -91,7 +91,7 @@ def _of_boots(boots: Iterable[Boot], observation: Observation) -> Iterator[tuple
 
 
 def _is_unknown(boot: Boot, t0: int) -> bool:
-    begun = boot.said.observed and boot.said.start_ts is not None  # an observer's snapshot follows its start
+    begun = boot.observed and boot.start_ts is not None  # an observer's snapshot follows its start
     return boot.last >= t0 and (boot.known_from is None or (boot.known_from > t0 and not begun))
 
 

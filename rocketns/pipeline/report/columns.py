@@ -207,7 +207,7 @@ class View(NamedTuple):
 
 # By the tables of the catalogue that the page lists.
 VIEWS = {
-    "incidents": View(N_("Divergence of brokers"),
+    "divergences": View(N_("Divergence of brokers"),
                       "from lasted early cause broker without stalled windows user_topics all_topics hidden sample "
                       "gap_max doubt"),
     "key_windows": View(N_("Windows"), "from lasted early topic broker cause opened_by gap values doubt"),

@@ -15,13 +15,13 @@ from rocketns.pipeline.incidents.model import Incident
 
 NO_ROWS = Table()
 # With a part of their rows, incidents may be missing, or be over too early.
-INCIDENT_TABLES = ("incidents", "departures", "unwritable", "missing_topics", "ns_uptime", "broker_intervals")
+INCIDENT_TABLES = ("divergences", "departures", "unwritable", "missing_topics", "ns_uptime", "broker_intervals")
 
 
 @dataclass(frozen=True)
 class ReportInput:
-    """Everything on the page. Times are epoch us, the observation is [t0, t1). ``data["incidents"]`` is a table of the
-    catalogue. A column that a row lacks or that is None shows as a dash. The order of rows is kept."""
+    """Everything on the page. Times are epoch us, the observation is [t0, t1). ``data["divergences"]`` is a table of
+    the catalogue. A column that a row lacks or that is None shows as a dash. The order of rows is kept."""
 
     t0: int
     t1: int
@@ -32,8 +32,8 @@ class ReportInput:
     # Option to value, as given on the command line or by default: journal, groups, min_window, master ...
     options: Mapping[str, str] = field(default_factory=dict)
     # Figures of the whole run: events, name_servers, brokers, topics, sole_topics (served by one broker; user topics),
-    # incidents and windows that count, lost_incidents, clock_incidents, lost_windows, clock_windows (by their doubt). A
-    # missing figure is not shown.
+    # divergences and windows that count, lost_divergences, clock_divergences, lost_windows, clock_windows (by their
+    # doubt). A missing figure is not shown.
     figures: Mapping[str, float] = field(default_factory=dict)
     # Sentences for a section, e.g. {"topics": ["Lookups were journalled on 2 of 7 days, so no topic is called dead."]};
     # and about clocks.

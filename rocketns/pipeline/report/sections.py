@@ -20,9 +20,9 @@ from rocketns.pipeline.saying import _
 TOPICS_MAX = 10_000
 # By doubt: the figure that counts the divergences, the title of their table, and what it means.
 DOUBTS = {
-    None: ("incidents", VIEWS["incidents"].title, BY_NAME["incidents"].meaning),
-    LOST_RECORDS: ("lost_incidents", N_("May be lost records: not counted"), LOST),
-    CLOCKS: ("clock_incidents", N_("May be clocks: not counted"), CLOCKS_DIFFER),
+    None: ("divergences", VIEWS["divergences"].title, BY_NAME["divergences"].meaning),
+    LOST_RECORDS: ("lost_divergences", N_("May be lost records: not counted"), LOST),
+    CLOCKS: ("clock_divergences", N_("May be clocks: not counted"), CLOCKS_DIFFER),
 }
 
 
@@ -62,7 +62,7 @@ def _grids(section: str, data: ReportInput, links: Links) -> Iterator[Grid]:
         if job.section == section and job.name in VIEWS:
             parts = (
                 _divergences(data)
-                if job.name == "incidents"
+                if job.name == "divergences"
                 else [(VIEWS[job.name].title, job.meaning, data[job.name])]
             )
             for title, meaning, table in parts:
@@ -73,7 +73,7 @@ def _grids(section: str, data: ReportInput, links: Links) -> Iterator[Grid]:
 
 def _divergences(data: ReportInput) -> Iterator[tuple[str, str, Table]]:
     """A table of those that count, and one for each doubt."""
-    table = data["incidents"]
+    table = data["divergences"]
     for doubt, (figure, title, meaning) in DOUBTS.items():
         rows = [row for row in table.rows if row.get("doubt") == doubt]
         known = len(rows) if doubt else table.total - len(table.rows) + len(rows)

@@ -22,10 +22,10 @@ HOLE = "3 records of n1 are missing."
 @pytest.mark.parametrize(
     ("findings", "incomplete", "expected", "status"),
     [
-        ({"incidents": 0}, [], Verdict.NOTHING, EXIT_NOTHING),
-        ({"incidents": 2}, [], Verdict.FINDINGS, EXIT_FINDINGS),
-        ({"incidents": 0}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
-        ({"incidents": 2}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"divergences": 0}, [], Verdict.NOTHING, EXIT_NOTHING),
+        ({"divergences": 2}, [], Verdict.FINDINGS, EXIT_FINDINGS),
+        ({"divergences": 0}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
+        ({"divergences": 2}, [HOLE], Verdict.INCOMPLETE, EXIT_INCOMPLETE),
     ],
     ids=["nothing", "findings", "incomplete", "findings in incomplete input"],
 )
@@ -39,7 +39,7 @@ def test_the_verdict_and_exit_status(
 def test_the_words_begin_with_the_headline_and_do_not_deny_it() -> None:
     """A planned stop is no finding. The page still begins with it."""
     stopped = RunOutcome(
-        Verdict.NOTHING, {"incidents": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
+        Verdict.NOTHING, {"divergences": 0}, [], "report.html", "ns-2 is stopped since 09:02 (still).", 1
     )
     assert stopped.lines == [
         "ns-2 is stopped since 09:02 (still).",
@@ -77,14 +77,14 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
     kinds = ("user", "system", "retry")
     results = tables(
         spark,
-        incidents=[{"broker": "b", "doubt": doubt} for doubt in DOUBTS],
+        divergences=[{"broker": "b", "doubt": doubt} for doubt in DOUBTS],
         key_windows=[{"topic": "t", "kind": "user", "doubt": doubt} for doubt in DOUBTS],
         missing_topics=[{"topic": kind, "topic_kind": kind} for kind in kinds],
         topics=[{"topic": kind, "kind": kind, "created": 1, "served": n} for n, kind in enumerate(kinds, 1)],
     )
     counts, told = numbers_of(results)
-    assert (counts["incidents"], counts["missing_topics"]) == (1, 2)
-    names = ("incidents", "windows", "lost_incidents", "lost_windows", "clock_incidents", "clock_windows")
+    assert (counts["divergences"], counts["missing_topics"]) == (1, 2)
+    names = ("divergences", "windows", "lost_divergences", "lost_windows", "clock_divergences", "clock_windows")
     assert [told[name] for name in names] == [1] * len(names)
     assert (told["topics"], told["sole_topics"]) == (1, 1)
     clocks: list[dict[str, Any]] = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",

@@ -32,7 +32,7 @@ def test_everything_that_can_happen(spark: SparkSession, whole: Whole, monkeypat
     assert whole.outcome.incomplete == summary["incomplete"]
     assert any("Records of n1" in sentence for sentence in summary["incomplete"])
     assert whole.outcome.findings == summary["findings"]
-    assert min(summary["findings"][kind] for kind in ("incidents", "departures", "killed", "missing_topics")) > 0
+    assert min(summary["findings"][kind] for kind in ("divergences", "departures", "killed", "missing_topics")) > 0
 
     lines = (whole.folder / "out" / "incidents.jsonl").read_text("utf-8")
     assert {record["ev"] for record in named_records(lines)} >= {"down", "reg", "start", "stop", "tput", "tdel"}
@@ -120,7 +120,7 @@ def test_the_summary_says_what_was_found(example: Path) -> None:
     summary = json.loads((example / "out" / "summary.json").read_text("utf-8"))
     assert (summary["verdict"], summary["exit_status"], summary["incomplete"]) == ("findings", 1, [])
     assert summary["findings"] == {
-        "incidents": 1, "departures": 1, "unwritable": 0, "flaps": 1, "killed": 0, "missing_topics": 0,
+        "divergences": 1, "departures": 1, "unwritable": 0, "flaps": 1, "killed": 0, "missing_topics": 0,
     }  # fmt: skip
     assert summary["observation"] == {"t0": 0, "t1": 400 * SECOND}
     assert set(summary) == set(SUMMARY_KEYS)

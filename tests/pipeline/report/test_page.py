@@ -170,7 +170,7 @@ LOST = differ("broker-z", 3_000, 9_000) | {"doubt": LOST_RECORDS}
 
 def data_of(*rows: dict[str, Any], verdict: Verdict = Verdict.INCOMPLETE) -> ReportInput:
     tables = {
-        "incidents": Table.of(rows),
+        "divergences": Table.of(rows),
         "ns_uptime": Table.of([boot(ns, 0, END) for ns in SERVERS]),
         "broker_intervals": Table.of([up(ns, "broker-a", 0, END) for ns in SERVERS]),
     }
