@@ -6,9 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rocketns.languages import language, texts, use
-from rocketns.languages.texts import ENGLISH, LANGUAGES
-
-OTHERS = tuple(name for name in LANGUAGES if name != ENGLISH)
 
 _ = texts("audit")
 

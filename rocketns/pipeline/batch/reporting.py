@@ -8,7 +8,7 @@ this is counted in the whole tables.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -17,9 +17,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from rocketns.journal.record import VERSION
-from rocketns.languages import N_, language
+from rocketns.languages import N_
 from rocketns.languages.texts import ENGLISH
-from rocketns.pipeline.batch.observing import last_day_of_each
+from rocketns.pipeline.batch.observing import last_day_of_each, too_short
 from rocketns.pipeline.contract.catalogue import CERTAIN, FINDINGS, JOBS, LISTED
 from rocketns.pipeline.contract.frames import Observation, columns, frame_of
 from rocketns.pipeline.contract.tables import Table
@@ -31,7 +31,7 @@ from rocketns.pipeline.report.page import render
 from rocketns.pipeline.report.summary import headline, numbers
 from rocketns.pipeline.report.text import strict
 from rocketns.pipeline.report.words.sources import clock_notes, given_notes, outside_notes
-from rocketns.pipeline.saying import OTHERS, _, speaking
+from rocketns.pipeline.saying import _, speaking
 from rocketns.pipeline.storage.results import LINES, MARKDOWN, REPORT, Results
 from rocketns.pipeline.storage.stored import Delivered
 
@@ -108,7 +108,7 @@ def verdict(findings: Mapping[str, int], incomplete: Sequence[str]) -> Verdict:
     return Verdict.FINDINGS if any(findings.values()) else Verdict.NOTHING
 
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 # The keys of summary.json. docs/tables.md is made from this.
 SUMMARY_KEYS = {
     "version": f"version of this format: {SUMMARY_VERSION}",
@@ -124,7 +124,7 @@ SUMMARY_KEYS = {
     "incidents": "how many incidents of the one list go on, and how many there are of each level and kind",
     "headline": "what is wrong, in one sentence: the first sentence of report.html",
     "notes": "sentences for sections of the page; `clocks`: name servers whose clocks are not known well enough",
-    "translations": "`incomplete` and `notes` in other languages, by language, for `report --language`",
+    "told": "what `notes` are made from beside the tables, for `report --language`",
     "options": "options of the run, as texts",
     "report": "name of the page; report.md and incidents.jsonl are beside it",
 }
@@ -161,80 +161,50 @@ def numbers_of(results: Results) -> tuple[dict[str, int], dict[str, int]]:
     return {name: found["finding", name] for name in findings}, {name: found["figure", name] for name in SIZES}
 
 
-class Noted(NamedTuple):
-    """What notes are made of: how many days are uncovered, and rows of SOURCES, NS_UPTIME and
-    CLOCK_DAYS, of the last day of each name server."""
+class Told(NamedTuple):
+    """What sentences about a run take beside its tables. ``t1`` and ``clocks``: --to and --clocks, us; ``unlooked``:
+    days on which not every name server journalled lookups."""
 
-    uncovered: int
-    sources: Sequence[Mapping[str, Any]]
-    uptime: Sequence[Mapping[str, Any]]
-    clocks: Sequence[Mapping[str, Any]]
-
-
-def noted(results: Results, uncovered: int) -> Noted:
-    """From the tables of the run. ``uncovered``: days without journalled lookups."""
-    sources, uptime, clocks = (results.rows(name) for name in ("sources", "ns_uptime", "clock_days"))
-    return Noted(uncovered, sources, uptime, list(last_day_of_each(clocks).values()))
-
-
-def worded(noted: Noted, dead_days: int, delivered: Delivered, within: int | None) -> dict[str, list[str]]:
-    """Sentences for sections of the page, about facts that are not in their tables, in the current language.
-    ``within``: --clocks, us."""
-    sentences: dict[str, list[str]] = {}
-    if noted.uncovered:
-        said = _(
-            "Not every name server journalled lookups on %(n)s of the last %(days)s days, so no topic is called dead."
-        )
-        sentences["topics"] = [said % {"n": noted.uncovered, "days": dead_days}]
-    if delivered.repeated:
-        sentences["quality"] = [_came_again(delivered)]
-    for section, notes in outside_notes(noted.sources, noted.uptime).items():
-        sentences[section] = [*sentences.get(section, []), *notes]
-    if given := given_notes(noted.clocks, within):
-        sentences["quality"] = [*sentences.get("quality", []), *given]
-    if unsure := clock_notes(noted.clocks, within):
-        sentences[CLOCKS] = unsure
-    return sentences
-
-
-def _came_again(delivered: Delivered) -> str:
-    return _("Records that came more than once, and count once: %(n)s. Whole files among them: %(files)s.") % {
-        "n": f"{delivered.repeated:,}", "files": f"{delivered.copies:,}"
-    }  # fmt: skip
+    t1: int | None
+    dead_days: int
+    clocks: int | None
+    unlooked: int
 
 
 class Sentences(NamedTuple):
     """Why the input is incomplete, and notes for sections."""
 
-    incomplete: Sequence[str]
-    notes: Mapping[str, Sequence[str]]
+    incomplete: list[str]
+    notes: dict[str, list[str]]
 
 
-def in_each_language(say: Callable[[], Sentences]) -> dict[str, Sentences]:
-    """What it says, by language."""
-    said = {}
-    for name in (ENGLISH, *OTHERS):
-        with speaking(name):
-            said[name] = say()
-    return said
-
-
-def told(summary: Mapping[str, Any]) -> Sentences:
-    """The sentences of a summary in the current language."""
-    said = summary["translations"].get(language(), summary)
-    return Sentences(said["incomplete"], said["notes"])
+def sentences(results: Results, observation: Observation, told: Told, came: Delivered) -> Sentences:
+    """What a run says beside its tables, in the current language."""
+    why = [*incomplete(results.rows("quality")), *too_short(told.t1, observation), *unread(came.foreign)]
+    notes = defaultdict[str, list[str]](list)
+    if told.unlooked:
+        said = _(
+            "Not every name server journalled lookups on %(n)s of the last %(days)s days, so no topic is called dead."
+        )
+        notes["topics"].append(said % {"n": told.unlooked, "days": told.dead_days})
+    if came.repeated:
+        said = _("Records that came more than once, and count once: %(n)s. Whole files among them: %(files)s.")
+        notes["quality"].append(said % {"n": f"{came.repeated:,}", "files": f"{came.copies:,}"})
+    for section, outside in outside_notes(results.rows("sources"), results.rows("ns_uptime")).items():
+        notes[section] += outside
+    clocks = list(last_day_of_each(results.rows("clock_days")).values())
+    notes["quality"] += given_notes(clocks, told.clocks)
+    notes[CLOCKS] += clock_notes(clocks, told.clocks)
+    return Sentences(why, {section: said for section, said in notes.items() if said})
 
 
 def summarise(
-    results: Results,
-    observation: Observation,
-    said: Mapping[str, Sentences],
-    options: Mapping[str, str],
-    delivered: Delivered,
+    results: Results, observation: Observation, told: Told, options: Mapping[str, str], came: Delivered
 ) -> dict[str, Any]:
-    """What summary.json holds. ``said``: by language."""
+    """What summary.json holds."""
     counts, figures = numbers_of(results)
-    incomplete, notes = said[ENGLISH]
+    with speaking(ENGLISH):
+        incomplete, notes = sentences(results, observation, told, came)
     outcome = verdict(counts, incomplete)
     return {
         "version": SUMMARY_VERSION,
@@ -244,11 +214,11 @@ def summarise(
         "exit_status": STATUS[outcome],
         "observation": observation._asdict(),
         "findings": counts,
-        "incomplete": list(incomplete),
-        "input": delivered._asdict(),
+        "incomplete": incomplete,
+        "input": came._asdict(),
         "figures": figures,
-        "notes": {name: list(sentences) for name, sentences in notes.items()},
-        "translations": {name: said[name]._asdict() for name in OTHERS},
+        "notes": notes,
+        "told": told._asdict(),
         "options": dict(options),
         "report": REPORT,
     }
@@ -265,10 +235,11 @@ def report_input(results: Results, summary: Mapping[str, Any]) -> ReportInput:
 def _of_run(results: Results, summary: Mapping[str, Any]) -> ReportInput:
     """CLOCK_DAYS says by which offsets the times of records were corrected."""
     clocks, tables = Table.of(results.rows("clock_days")), results.tables(LISTED)
-    incomplete, notes = told(summary)
+    observation = Observation(**summary["observation"])
+    incomplete, notes = sentences(results, observation, Told(**summary["told"]), Delivered(**summary["input"]))
     return ReportInput(
-        t0=summary["observation"]["t0"],
-        t1=summary["observation"]["t1"],
+        t0=observation.t0,
+        t1=observation.t1,
         verdict=Verdict(summary["verdict"]),
         incomplete=incomplete,
         options=summary["options"],

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from rocketns.pipeline.batch.reporting import RunOutcome, noted, numbers_of, verdict, worded
+from rocketns.pipeline.batch.reporting import RunOutcome, Told, numbers_of, sentences, verdict
 from rocketns.pipeline.contract.catalogue import BY_NAME
-from rocketns.pipeline.contract.frames import frame_of, plain_rows
+from rocketns.pipeline.contract.frames import Observation, frame_of, plain_rows
 from rocketns.pipeline.contract.terms import CLOCKS, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, LOST_RECORDS, Verdict
 from rocketns.pipeline.report.words.sources import clock_notes
 from rocketns.pipeline.storage.results import Results
@@ -82,22 +82,22 @@ def test_doubtful_rows_count_neither_as_findings_nor_as_figures(spark: SparkSess
         missing_topics=[{"topic": kind, "topic_kind": kind} for kind in kinds],
         topics=[{"topic": kind, "kind": kind, "created": 1, "served": n} for n, kind in enumerate(kinds, 1)],
     )
-    counts, told = numbers_of(results)
+    counts, figures = numbers_of(results)
     assert (counts["divergences"], counts["missing_topics"]) == (1, 2)
     names = ("divergences", "windows", "lost_divergences", "lost_windows", "clock_divergences", "clock_windows")
-    assert [told[name] for name in names] == [1] * len(names)
-    assert (told["topics"], told["sole_topics"]) == (1, 1)
+    assert [figures[name] for name in names] == [1] * len(names)
+    assert (figures["topics"], figures["sole_topics"]) == (1, 1)
     clocks: list[dict[str, Any]] = [{"ns": "n1", "method": "versions", "uncertainty": 1}, {"ns": "n3", "method": "none",
               "uncertainty": None}]  # fmt: skip
     days = [
         {"day": "2026-01-01", "ns": "n3", "method": "versions", "uncertainty": 1},
         *[{"day": "2026-01-02"} | row for row in clocks],
     ]
-    notes = worded(noted(tables(spark, clock_days=days), 0), 7, Delivered(1, 250, {}), None)
-    assert notes.keys() == {"clocks", "quality"}
+    seen, told = Observation(0, 1), Told(None, 7, None, 2)
+    notes = sentences(tables(spark, clock_days=days), seen, told, Delivered(1, 250, {})).notes
+    assert notes.keys() == {"clocks", "quality", "topics"}
     assert "more than once, and count once: 250. Whole files among them: 1." in notes["quality"][0]
-    late = worded(noted(tables(spark), 2), 7, Delivered(0, 0, {}), None)
-    assert "on 2 of the last 7 days" in late["topics"][0]
+    assert "on 2 of the last 7 days" in notes["topics"][0]
 
 
 def test_clocks_that_nothing_bounds_are_said_with_what_follows() -> None:
