@@ -143,7 +143,7 @@ $(VENV)/extra-%: pyproject.toml | $(VENV)/installed
 
 # What make run needs: no test's module. A wheel in dist/ of the same sources has it compiled.
 $(VENV)/compiled: pyproject.toml setup.py $(FAST) | $(VENV)/tools
-	@$(PY) packaging/unpacked.py dist || { echo "compiling rocketns/_fast, once: about a minute on two cores" && \
+	@$(PY) packaging/unpacked.py dist || { echo "compiling rocketns/_fast, once: half a minute on two idle cores" && \
 	$(PY) setup.py -q build_ext --inplace; }
 	@touch $@
 
