@@ -116,7 +116,7 @@ class NamesrvController:
         journal = self.journal
         if journal is None:
             return Outside(self.client, self.writer, self.reactors)
-        lookups = journal.lookups if journal.counts_lookups else None
+        lookups = journal.lookups.count if journal.counts_lookups else None
         return Outside(self.client, self.writer, self.reactors, journal.record, journal.written.when_written, lookups)
 
     def _read_journal(self) -> JournalFacts | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
+from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
+from rocketns._fast.routes.routes import RouteSlots
 from rocketns.config import NamesrvConfig
 from rocketns.errors import ListTooLong
 from rocketns.javatext import first_of_hash_map
@@ -152,3 +154,25 @@ def has_unit_sub_ununit_topics(tables: RouteTables, most: int) -> list[str]:
     """getHasUnitSubUnUnitTopicList."""
     flags = _sys_flags(tables, most)
     return [topic for topic, flag in flags.items() if flag & SYS_FLAG_UNIT_SUB and not flag & SYS_FLAG_UNIT]
+
+
+class RouteDigests:
+    """The digests of the routes: see `rocketns._fast.routes.digests`. The slots keep them with every change."""
+
+    def __init__(self, slots: RouteSlots) -> None:
+        self._slots = slots
+
+    def buckets(self) -> bytes:
+        """The digest of each bucket of topics, 8 bytes each, the lowest first."""
+        return bucket_digests(self._slots)
+
+    def topics(self, bucket: int) -> dict[str, int]:
+        """The digests of the topics of one bucket."""
+        return topics_of_bucket(self._slots, bucket)
+
+    def topic(self, topic: str) -> int | None:
+        """The digest of a topic; None if no broker has queues of it."""
+        return topic_digest(self._slots, topic)
+
+    def __len__(self) -> int:
+        return topic_count(self._slots)

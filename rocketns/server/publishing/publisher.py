@@ -7,7 +7,6 @@ from typing import NamedTuple, assert_never
 
 from rocketns._fast.access.networks import Networks
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns._fast.routes.digests import bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns._fast.routes.routes import RouteSlots
 from rocketns.processor import client
 from rocketns.processor.context import NamesrvContext, Now
@@ -16,6 +15,7 @@ from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID
 from rocketns.routeinfo import events as e
 from rocketns.routeinfo.tables import BrokerAddrInfo, RouteTables
+from rocketns.routeinfo.view import RouteDigests
 from rocketns.views.views import Fragments, Views
 
 
@@ -46,7 +46,7 @@ class Publisher:
 
     def __init__(self, tables: RouteTables) -> None:
         self.slots = RouteSlots(bodies.queue_data)
-        self.digests = SlotDigests(self.slots)
+        self.digests = RouteDigests(self.slots)
         self._tables = tables
         self._views = Views()
         self._shown: dict[str, _Shown] = {}
@@ -165,26 +165,6 @@ class ViewCounts:
     def renumber(self, former: Views) -> None:
         """Control only. Other views are in force from now on; ``former`` were before."""
         self._since = self.totals(former), self._read()
-
-
-class SlotDigests:
-    """The `processor.context.RouteDigests`, which the slots keep with every change. Control only."""
-
-    def __init__(self, slots: RouteSlots) -> None:
-        self._slots = slots
-
-    def buckets(self) -> bytes:
-        return bucket_digests(self._slots)
-
-    def topics(self, bucket: int) -> dict[str, int]:
-        return topics_of_bucket(self._slots, bucket)
-
-    def topic(self, topic: str) -> int | None:
-        """The digest of a topic; None if no broker has queues of it."""
-        return topic_digest(self._slots, topic)
-
-    def __len__(self) -> int:
-        return topic_count(self._slots)
 
 
 class LookupSwitch:
