@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from rocketns._fast.access.networks import Networks
 from rocketns._fast.reactor.reactors import Reactors
@@ -76,29 +76,15 @@ class Publisher:
         for topic in self._tables.take_static_topics():
             self.slots.hand_over(topic)
         for event in events:
-            self._publish_queues(event)
+            if isinstance(event, e.TopicsPut):
+                self.slots.put_topics(event.broker_name, event.changes)
+            elif isinstance(event, e.TopicsDeleted):
+                self.slots.delete_topics(event.broker_name, event.topics)
         for broker_name in deferred:
             self._publish_group(broker_name, self._tables.broker_addr_table[broker_name])
         for broker_name in deleted:
             self.slots.remove_broker(broker_name)
             self._shown.pop(broker_name, None)
-
-    def _publish_queues(self, event: e.Event) -> None:
-        match event:
-            case e.TopicsPut():
-                self.slots.put_topics(event.broker_name, event.changes)
-            case e.TopicsDeleted():
-                self.slots.delete_topics(event.broker_name, event.topics)
-            case e.BrokerRegistered() | e.BrokerHeartbeat() | e.BrokerDown() | e.BrokerIdsLeft():
-                pass  # the tables list the groups that these events may have changed
-            case e.MinBrokerIdChanged() | e.MappingsPut():
-                pass  # likewise, and the static topics
-            case e.BrokerConflict() | e.BrokerRefused() | e.BrokerDoubted() | e.GroupChanged() | e.KvChanged():
-                pass  # no route depends on them
-            case e.ConfigChanged() | e.Stalled() | e.FleetDiffers() | e.AdminRequested() | e.RequestRefused():
-                pass  # likewise
-            case _:
-                assert_never(event)
 
     def _publish_groups(self, with_queues: set[str]) -> tuple[list[str], list[str]]:
         """Publish the changed groups that exist. Return the deleted ones, and those deferred until after the queues."""
