@@ -30,7 +30,7 @@ from rocketns.server.following import WATCH_INTERVAL_MS as FOLLOW_INTERVAL_MS
 from rocketns.server.following import AccessFile, ViewsFile, in_a_thread
 from rocketns.server.listening import Listening, bind, fit_connections
 from rocketns.server.missing.watching import TICK_MS as MISSING_INTERVAL_MS
-from rocketns.server.outgoing import ChargedConnection, Reach, Refusals
+from rocketns.server.outgoing import ChargedConnection, Reach, refuses
 from rocketns.server.process import GIVE_BACK_INTERVAL_MS, give_back_free_memory
 from rocketns.server.publishing.publisher import Prepared
 from rocketns.server.reactors.handle import REPORT_INTERVAL_MS, RateWatch, drain_counts, flagged_networks, make_reactors
@@ -103,8 +103,8 @@ class NamesrvController:
         self.reactor_transport = ReactorTransport(configuration, self.reactors, core.control, self.clock, self.tls)
         core.missing.take_from(self.reactor_transport.drain_missing)
 
-        refuses, deliver = Refusals(self.reach).refuses, core.delivery.deliver
-        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refuses, deliver)
+        deliver, refusing = core.delivery.deliver, partial(refuses, self.reach)
+        self.confirming = Confirming(configuration.restore, state.tables, self.clock, core.expiry, refusing, deliver)
         own = OwnTables(state.tables, state.publisher.slots)
         self.fleet = FleetWatch(configuration, own, self.clock, deliver, self._charged)
         self._add_jobs()

@@ -277,20 +277,10 @@ def check_takeover(
     guard = context.guard
     excuse = excuse_of(context.tables, name, addr, guard.host_of(peer), guard.known(peer, command))
     if excuse is None:
-        _refuse_takeover(context, command, peer, incumbent, now)
+        context.heed(guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms))
     else:
         log.info("broker %s takes the id %d of the group %s over from %s, which counts as live: allowed (%s)",
                  addr, broker_id, name, incumbent, excuse)  # fmt: skip
-
-
-def _refuse_takeover(
-    context: NamesrvContext, command: RemotingCommand, peer: Connection, incumbent: str, now: Now
-) -> None:
-    verdict = context.guard.refuse_takeover(peer, command, incumbent, context.principals, now.ms)
-    if verdict.event is not None:
-        context.note([verdict.event])
-    if verdict.error is not None:
-        raise verdict.error
 
 
 def check_mapped_brokers(
@@ -303,10 +293,6 @@ def check_mapped_brokers(
     if not mappings or context.guard.is_off:
         return
     names = {info.bname or "" for info in mappings.values()} - {broker_name}
-    if not names:
-        return
-    verdict = context.guard.ask_for(peer, command, AccessRequest(command.code, Access.BROKER, lambda: [*names]), now.ms)
-    if verdict.event is not None:
-        context.note([verdict.event])
-    if verdict.error is not None:
-        raise verdict.error
+    if names:
+        asked = AccessRequest(command.code, Access.BROKER, lambda: [*names])
+        context.heed(context.guard.ask_for(peer, command, asked, now.ms))

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from rocketns.access.guard import Guard
+from rocketns.access.guard import AccessVerdict, Guard
 from rocketns.config import Configuration
 from rocketns.errors import RequestError
 from rocketns.filewriter import FileWriter, WholeFile
@@ -172,6 +172,13 @@ class NamesrvContext:
     def note(self, events: Iterable[Event]) -> None:
         """Add the effects of a mutation."""
         self.events.extend(events)
+
+    def heed(self, verdict: AccessVerdict) -> None:
+        """Add the event of a decision, and raise its error, if there are any."""
+        if verdict.event is not None:
+            self.note([verdict.event])
+        if verdict.error is not None:
+            raise verdict.error
 
     def take_events(self) -> list[Event]:
         """All effects since the last call."""
