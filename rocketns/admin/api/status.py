@@ -33,7 +33,6 @@ async def read_status(source: ApiSource) -> StatusRow:
     lost = lost_brokers(brokers, changes, now.epoch_ms)
     reasons = assess(own, SeenTables(brokers, lost, wiped, missing), changes, facts.fleet, now.epoch_ms)
     found, missed = facts.reactors.lookups
-    journal = facts.journal
     return StatusRow(
         name=own.address,
         version=__version__,
@@ -41,13 +40,10 @@ async def read_status(source: ApiSource) -> StatusRow:
         started=now.epoch_ms - (now.ms - facts.started_ms),
         level=worst(reasons),
         reasons=reasons,
-        ready=own.not_ready is None,
         clusters=len({row.cluster for row in brokers.rows}),
         groups=brokers.groups,
         brokers=len(brokers.rows),
         late=sum(row.state == "late" for row in brokers.rows),
-        unconfirmed=sum(row.state == "unconfirmed" for row in brokers.rows),
-        masterless=len(brokers.masterless),
         lost=lost,
         wiped=wiped,
         topics=len(facts.tables.topic_queue_table),
@@ -57,11 +53,6 @@ async def read_status(source: ApiSource) -> StatusRow:
         lookups_missed=missed,
         registrations=facts.registrations,
         waiting_requests=facts.waiting_requests,
-        kv_bytes=facts.kv_bytes,
-        journal_bytes=None if journal is None else journal.waiting_bytes,
-        journal_lost=None if journal is None else journal.lost,
-        journal_failing=None if journal is None else journal.is_failing,
-        certificate_ends=own.certificate_ends_ms,
     )
 
 
