@@ -17,7 +17,6 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
 
 from rocketns.addresses import host_of, unmapped
 from rocketns.admin.tokens import TokenAccess
@@ -41,48 +40,6 @@ STALLED_S_MAX = 10.0
 UNSENT_BYTES_MAX = 16 * 1024 * 1024
 SWEEP_S = 0.5
 STREAMS_MAX = 32
-
-
-class TurnTaker(Protocol):
-    """A connection with a whole request."""
-
-    host: str
-
-    def __hash__(self) -> int: ...
-
-    def take_turn(self) -> None:
-        """Its request may be answered now."""
-
-
-class RequestTurns:
-    """Loop of the management port only."""
-
-    def __init__(self) -> None:
-        self._turns: HostTurns[TurnTaker] = HostTurns()
-        self._is_taking = False
-
-    def want(self, asking: TurnTaker) -> None:
-        """It takes its turn soon, unless it withdraws."""
-        self._turns.want(asking, asking.host)
-        if not self._is_taking:
-            self._is_taking = True
-            asyncio.get_running_loop().call_soon(self._take)
-
-    def withdraw(self, asking: TurnTaker) -> None:
-        """It wanted a turn, and has ended."""
-        self._turns.withdraw(asking)
-
-    def _take(self) -> None:
-        for _ in range(REQUESTS_PER_TURN_MAX):
-            if not self._turns:
-                self._is_taking = False
-                return
-            asking = self._turns.next()
-            self._turns.withdraw(asking)
-            # What it really takes is known too late: it waits for control, and others run meanwhile.
-            self._turns.charge(asking, asking.host, QUANTUM_NS)
-            asking.take_turn()
-        asyncio.get_running_loop().call_soon(self._take)
 
 
 class AdminConnection(Requests):
@@ -138,10 +95,10 @@ class AdminConnection(Requests):
 
     def give(self, head: bytes) -> None:
         self._head = head
-        self._gate.turns.want(self)
+        self._gate.want_turn(self)
 
     def take_turn(self) -> None:
-        """See `RequestTurns`."""
+        """Its request may be answered now."""
         head, self._head = self._head, b""
         super().give(head)
 
@@ -165,7 +122,8 @@ class AdminGate:
         self.tls = tls
         self._guards: dict[asyncio.BaseTransport, AdminConnection] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self.turns = RequestTurns()
+        self.turns: HostTurns[AdminConnection] = HostTurns()  # of connections with a whole request
+        self._is_turning = False
         self.accepted = 0
         self.closed_late = 0
         self.closed_full = 0
@@ -200,6 +158,26 @@ class AdminGate:
     def leave(self, transport: asyncio.BaseTransport) -> None:
         """A connection ended."""
         self._guards.pop(transport, None)
+
+    def want_turn(self, asking: AdminConnection) -> None:
+        """It takes its turn soon, unless it withdraws."""
+        self.turns.want(asking, asking.host)
+        if not self._is_turning:
+            self._is_turning = True
+            asyncio.get_running_loop().call_soon(self._take_turns)
+
+    def _take_turns(self) -> None:
+        for _ in range(REQUESTS_PER_TURN_MAX):
+            if not self.turns:
+                break
+            asking = self.turns.next()
+            self.turns.withdraw(asking)
+            # What it really takes is known too late: it waits for control, and others run meanwhile.
+            self.turns.charge(asking, asking.host, QUANTUM_NS)
+            asking.take_turn()
+        self._is_turning = bool(self.turns)
+        if self._is_turning:
+            asyncio.get_running_loop().call_soon(self._take_turns)
 
     def sweep(self) -> None:
         """Close what takes too long, and do it again in SWEEP_S."""

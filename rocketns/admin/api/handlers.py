@@ -30,8 +30,6 @@ from rocketns.protocol.codes import PERM_READ, PERM_WRITE
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-PATHS = tuple(f"{ROOT}/{name}" for name in ("status", "route", "openapi.json", *(table.name for table in TABLES)))
-
 # Of the queues and the filter servers of an answer.
 ROUTE_BYTES_MAX = 256 * 1024
 

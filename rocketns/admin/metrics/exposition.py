@@ -27,7 +27,6 @@ SERIES_MAX = 250
 # A series with a longer label is left out, and its metric counted with those. No label is a name from the network.
 LABEL_CHARACTERS_MAX = 128
 
-PATHS = ("/metrics",)
 CUT = "rocketns_metrics_cut_total"
 CUT_MEANING = (
     "MetricsText that had too many series, or too long labels, so that some were left out. Counted at each scrape."
@@ -37,7 +36,7 @@ MADE = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram":
 
 def add(app: web.Application, view: ControlView) -> None:
     """Control only, before the server starts: from now on it counts."""
-    app.router.add_get(*PATHS, MetricsText(view).answer)
+    app.router.add_get("/metrics", MetricsText(view).answer)
 
 
 class MetricsText:

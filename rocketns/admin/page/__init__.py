@@ -28,7 +28,6 @@ STATIC = [*files(__package__).joinpath("static").iterdir(), files("rocketns").jo
 FILES = {f"/page/{file.name}": file for file in STATIC if file.name != PAGE}
 # The page's script says all texts, by the language of the document. These are its Chinese ones: without a build none.
 CHINESE = "/page/zh.json"
-PATHS = ("/", CHINESE, *FILES, stream.PATH)
 
 # Browsers send about five. A header has 8 KiB at most.
 RANGES_MAX = 50
