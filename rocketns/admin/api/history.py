@@ -50,6 +50,7 @@ class LastHour:
         task = asyncio.get_running_loop().create_task(self._run())
         yield
         task.cancel()
+        await asyncio.wait([task])
 
     async def _run(self) -> None:
         facts = self._view.facts
