@@ -26,8 +26,7 @@ from rocketns.admin.api.reasons import (
     LOST_MAX,
     PAUSES_MIN,
     STALL_MS,
-    Own,
-    SeenTables,
+    StatusScene,
     assess,
     lost_brokers,
 )
@@ -48,10 +47,9 @@ NO_BROKER = ("critical", "No broker is registered")
 NOW_MS = 1_800_000_000_000
 
 
-def reasons(own: Own) -> list[tuple[str, str]]:
+def reasons(scene: StatusScene) -> list[tuple[str, str]]:
     """The reasons that the status gives, without "no broker is registered"."""
-    found = assess(own, SeenTables(BrokersCopy((), 0, ())), (), FleetState(0), NOW_MS)
-    return [(one.level, one.text) for one in found if (one.level, one.text) != NO_BROKER]
+    return [(one.level, one.text) for one in assess(scene) if (one.level, one.text) != NO_BROKER]
 
 
 def read(managed: Managed) -> dict[str, Any]:
@@ -72,7 +70,7 @@ def read(managed: Managed) -> dict[str, Any]:
     ],
 )
 def test_a_certificate_near_its_end_is_a_reason_to_look(ms: int, said: list[tuple[str, str]]) -> None:
-    assert reasons(Own(certificate_ends_ms=NOW_MS + ms)) == said
+    assert reasons(StatusScene(now_ms=NOW_MS, certificate_ends_ms=NOW_MS + ms)) == said
 
 
 def test_the_journals_losses_are_a_trouble(start_managed: Callable[..., Managed], tmp_path: Path) -> None:
@@ -222,13 +220,13 @@ def test_pauses_of_ten_minutes_are_one_change_with_their_number_and_the_longest(
     ],
 )
 def test_short_pauses_are_a_trouble_only_where_there_are_many(given: list[tuple[int, int]], name: str | None) -> None:
-    found = assess(Own(), SeenTables(BrokersCopy((), 0, ())), pauses(*given).events, FleetState(0), 60_000)
+    found = assess(StatusScene(changes=pauses(*given).events, now_ms=60_000))
     assert [one.name for one in found if one.name != "noBroker"] == ([] if name is None else [name])
 
 
 def test_a_name_that_a_terminal_would_not_show_makes_no_command() -> None:
     def commands(*names: str) -> tuple[str, ...]:
-        found = assess(Own("ns:9876"), SeenTables(BrokersCopy((), 0, ()), wiped=names), (), FleetState(0), NOW_MS)
+        found = assess(StatusScene(address="ns:9876", wiped=names))
         return next(one.commands for one in found if one.name == "wiped")
 
     assert commands("a; reboot") == ("mqadmin addWritePerm -n ns:9876 -b 'a; reboot'",)
