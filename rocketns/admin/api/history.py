@@ -55,6 +55,7 @@ class LastHour:
     async def _run(self) -> None:
         facts = self._view.facts
         while True:
+            await asyncio.sleep(PERIOD_S)
             with suppress(Busy):  # the next one is of a longer time
                 brokers = (await self._view.copy(copy_brokers)).rows
                 late, (found, missed) = sum(row.state == "late" for row in brokers), facts.reactors.lookups
@@ -62,4 +63,3 @@ class LastHour:
                     facts.now().epoch_ms, found + missed, missed, facts.registrations, self._recent.heartbeats,
                     len(brokers), late, facts.reactors.connections,
                 ))  # fmt: skip
-            await asyncio.sleep(PERIOD_S)
