@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rocketns import cli
-from rocketns.admin.metrics.exposition import CUT, CUT_MEANING, THEMES
-from rocketns.admin.metrics.family import SERIES_MAX, Family
+from rocketns.admin.metrics.exposition import CUT, CUT_MEANING, SERIES_MAX
+from rocketns.admin.metrics.table import THEMES, Family
 from rocketns.config import Configuration, properties
 from rocketns.config.checks import BLACK_LIST, OPERATORS_PREFIXES, TEXT_BYTES_MAX
 from rocketns.config.properties import OwnConfig
