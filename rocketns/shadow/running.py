@@ -70,7 +70,11 @@ class Shadow:
         self._build()
         if self._contexts is not None:
             await self._contexts.start()
-        self._signals(stop)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
         gc.freeze()
         gc.set_threshold(GC_YOUNG_OBJECTS)
         if self._status is not None:  # before there are processes to be ended if its port is in use
@@ -131,13 +135,6 @@ class Shadow:
                 self._context = client_context(self._tls)
             except (OSError, ValueError, RocketnsError) as error:
                 raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
-
-    def _signals(self, stop: asyncio.Event) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
-        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-            signal.signal(number, signal.SIG_IGN)
 
     async def _until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
