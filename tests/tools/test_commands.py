@@ -247,7 +247,7 @@ def test_the_servers_certificate_is_verified_before_a_token_is_sent(folder: Path
 def write_as_a_build(kind: str, folder: Path) -> None:
     """A build has what `build-system.requires` names, and not what the programs need when they run."""
     missing = ["aiohttp", "construct", "cryptography", "isal", "javaproperties", "jinja2", "orjson",
-               "prometheus_client", "pyarrow", "pyspark", "rich", "tomli_w", "yaml"]  # fmt: skip
+               "prometheus_client", "pyarrow", "pyspark", "tomli_w", "yaml"]  # fmt: skip
     path = ROOT / "packaging" / "programs.py"
     code = f"import runpy, sys; sys.modules.update(dict.fromkeys({missing})); sys.path.insert(0, {str(path.parent)!r})"
     code += f"; sys.argv = ['', {str(folder)!r}, {kind!r}]; runpy.run_path({str(path)!r}, run_name='__main__')"
