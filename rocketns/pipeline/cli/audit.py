@@ -102,10 +102,10 @@ def _stream(options: argparse.Namespace, say: Progress) -> int:
     return 0
 
 
-def _verify(options: argparse.Namespace, say: Progress) -> int:
+def _verify(options: argparse.Namespace, _say: Progress) -> int:
     from rocketns.pipeline.cli.verify import verify
 
-    verified = verify(options.journal, options.head, say)
+    verified = verify(options.journal, options.head)
     print("\n".join(verified.lines))
     return verified.exit_status
 

@@ -88,8 +88,5 @@ class Progress:
         self._clock, self._start = clock, clock()
 
     def __call__(self, text: str) -> None:
-        sys.stderr.write(f"{self.seconds():6.1f} s  {text}\n")
+        sys.stderr.write(f"{self._clock() - self._start:6.1f} s  {text}\n")
         sys.stderr.flush()
-
-    def seconds(self) -> float:
-        return self._clock() - self._start
