@@ -28,7 +28,7 @@ from rocketns.shadow.half import OwnHalf
 from rocketns.shadow.judge import Asker, Judging
 from rocketns.shadow.judging import Judge
 from rocketns.shadow.pairs import Outcome
-from rocketns.shadow.relay.client import EitherClient, PlainClient
+from rocketns.shadow.relay.ends import EitherClient, PlainClient
 from rocketns.shadow.relay.relay import Relay, Upstream
 from rocketns.shadow.standing import Standing
 from rocketns.shadow.status import StatusPort
@@ -129,15 +129,6 @@ class Shadow:
             except (OSError, ValueError, RocketnsError) as error:
                 raise StartupError(f"TLS to the upstream cannot be set up: {error}") from error
 
-    def _reread(self) -> None:
-        """SIGHUP: the TLS files may be other ones."""
-        if self._contexts is not None:
-            self._contexts.reread()
-        try:
-            self._make_upstream_context()
-        except StartupError as error:
-            log.error("%s. The context in use is kept", error)
-
     def _client(self) -> PlainClient:
         return PlainClient(self.relay) if self._contexts is None else EitherClient(self.relay, self._contexts)
 
@@ -145,8 +136,7 @@ class Shadow:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        loop.add_signal_handler(signal.SIGHUP, self._reread)
-        for number in (signal.SIGUSR1, signal.SIGUSR2):
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, signal.SIG_IGN)
 
     async def _until(self, stop: asyncio.Event) -> None:

@@ -15,9 +15,8 @@ from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.protocol.proxy import DETECTION_BYTES, is_proxied, parse
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
-from rocketns.shadow.relay.client import PlainClient
+from rocketns.shadow.relay.ends import Leg, PlainClient
 from rocketns.shadow.relay.frames import Account, Budget, Cutter, Frame
-from rocketns.shadow.relay.leg import Leg
 from rocketns.shadow.relay.pairing import Judge, OpenRequests, Pairing, RelayCounts
 
 log = logging.getLogger("rocketns.shadow")
