@@ -162,7 +162,6 @@ def sections(standing: Standing) -> list[Section]:
     for title, meaning, names in (
         (_("Listed differences"), _("docs/differences.md has the reason of each."), counts.listed),
         (_("Clients"), _("Languages and releases, of the pairs that were judged."), counts.clients),
-        (_("Releases of the upstream"), _("As the headers of its answers say."), counts.releases),
     ):
         named = [(name, number(count)) for name, count in names.most_common()]
         found.append(Section(meaning, TextTable((title, _("pairs")), named)))

@@ -174,7 +174,7 @@ def counts_json(standing: Standing) -> bytes:
         "judged": counts.judged, "unwanted": counts.unwanted, "skipped": counts.skipped,
         "first_unwanted_ms": counts.first_ms, "last_unwanted_ms": counts.last_ms,
         "requests": {name: {str(one): n for one, n in numbers.items() if n} for name, numbers in counts.by_request()},
-        "listed": counts.listed, "clients": counts.clients, "releases": counts.releases, "relay": dict(standing.relay),
+        "listed": counts.listed, "clients": counts.clients, "relay": dict(standing.relay),
         "kept": [
             {name: getattr(one, name) for name in KEPT} | {"differences": [each._asdict() for each in one.differences]}
             for one in counts.samples
