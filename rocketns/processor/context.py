@@ -86,7 +86,7 @@ class RegistrationReader(Protocol):
 
 
 class RouteDigests(Protocol):
-    """The digests of the routes, as `rocketns._fast.routes.digests` defines them."""
+    """The digests of the routes, as `rocketns._fast.routes.routes` defines them."""
 
     def buckets(self) -> bytes:
         """The digest of each bucket of topics, 8 bytes each, the lowest first."""

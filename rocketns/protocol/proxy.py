@@ -11,7 +11,7 @@ import re
 import struct
 from dataclasses import dataclass
 
-from rocketns._fast.system.proxy_extensions import fault_of
+from rocketns._fast.codec.proxy_header import fault_of
 from rocketns.errors import MalformedFrame
 from rocketns.javatext import parse_int
 

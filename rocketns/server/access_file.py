@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
+from rocketns._fast.system.process import keep_secrets_out_of_core_dumps
 from rocketns.access.classes import RIGHTS, Mode
 from rocketns.access.policy import Policy
 from rocketns.access.policy_file import FILE_BYTES_MAX, read_policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocketns._fast.system.allocation import give_back_free_memory
+from rocketns._fast.system.process import give_back_free_memory
 
 GIVE_BACK_INTERVAL_MS = 10_000
 

@@ -5,13 +5,11 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from rocketns._fast.access.decisions cimport (
-    Decisions, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
-)
-from rocketns._fast.access.peers cimport Peer, read_text
-from rocketns._fast.codec.route_request cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
+from rocketns._fast.access.networks cimport Peer, read_text
+from rocketns._fast.access.policy cimport Decisions, LookupKeys, digest_lookup, is_remembered, new_decisions, remember
+from rocketns._fast.codec.requests cimport Layout, RouteRequest, follows_layout, learn_layout, recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
-from rocketns._fast.system.keyed_digest cimport Digest, DigestKey, digest_of
+from rocketns._fast.system.hashing cimport Digest, DigestKey, digest_of
 
 cdef enum:
     KEY_BYTES = 16

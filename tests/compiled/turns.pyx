@@ -3,8 +3,7 @@
 from libc.stdlib cimport calloc, free
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.host_ring cimport HostRing, join_ring, leave_ring, take_turn
-
+from rocketns._fast.connections.hosts cimport HostRing, join_ring, leave_ring, take_turn
 
 cdef class Waiting:
     """Connections by their numbers; each is of a host, which is a number too."""

@@ -204,7 +204,7 @@ def test_a_text_that_is_no_address_has_none(text: str) -> None:
 CALL = "keep_secrets_out_of_core_dumps()"
 BEFORE = """
 import ctypes, resource
-from rocketns._fast.system.hardening.core_dumps import keep_secrets_out_of_core_dumps
+from rocketns._fast.system.process import keep_secrets_out_of_core_dumps
 """
 
 

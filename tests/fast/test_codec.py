@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
 from rocketns._fast.codec import binary_header as compiled
 from rocketns._fast.codec import json_beans, wire
-from rocketns._fast.codec.json_shape import count_values, quote_numeric_keys
-from rocketns._fast.system.proxy_extensions import fault_of
+from rocketns._fast.codec.json_passes import count_values, quote_numeric_keys
+from rocketns._fast.codec.proxy_header import fault_of
 from rocketns.errors import BodyDecodeError
 from rocketns.protocol import bounds, spec
 from rocketns.protocol.body import decoding as mapping

@@ -7,7 +7,7 @@ import ipaddress
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocketns._fast.connections.proxy_header import parse
+from rocketns._fast.codec.proxy_header import parse
 from rocketns.errors import MalformedFrame
 from rocketns.protocol import proxy
 from tests.protocol.strategies import mutated

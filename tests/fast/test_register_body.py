@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from interop.harness.payloads import block, compressed_body, data_version, dumps, register_body, topic_config, wrapper
 from rocketns._fast.codec import json_shape, registration_blocks
-from rocketns._fast.codec.register_body import KnownTopics
+from rocketns._fast.codec.registration import KnownTopics
 from rocketns.errors import BodyDecodeError
 from rocketns.javatext import parse_int
 from rocketns.protocol import spec

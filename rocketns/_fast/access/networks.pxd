@@ -1,7 +1,9 @@
 """A table of networks: which flags an address has. Fixed once it is made, so all threads may read it."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t, uint8_t
+
+from rocketns._fast.system.sockets cimport sockaddr_storage
 
 cdef enum:
     ADDRESS_BYTES = 16  # of IPv6. An IPv4 address is mapped to ::ffff:0:0/96
@@ -34,3 +36,11 @@ cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexc
 
 cdef class Networks:
     cdef NetworkTable table  # fixed
+
+# The IP address of a peer. Without one it is in no network.
+cdef struct Peer:
+    uint8_t address[ADDRESS_BYTES]
+    uint8_t is_known
+
+cdef void read_socket_address(const sockaddr_storage *address, Peer *peer) noexcept nogil
+cdef void read_text(const char *address, Peer *peer) noexcept nogil

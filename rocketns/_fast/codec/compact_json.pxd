@@ -4,7 +4,7 @@ Every function takes a cursor, reads from ``at`` up to but not including ``end``
 False means declined; the cursor is then anywhere within its bounds and of no more use.
 """
 
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
 cdef struct Cursor:

@@ -1,6 +1,6 @@
 """What compiled callers may use of wire.pyx."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint8_t
 
 cdef enum:
     MALFORMED = -1

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
-from rocketns._fast.codec.route_request cimport RouteRequest
+from rocketns._fast.codec.requests cimport RouteRequest
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.system.sockets cimport sockaddr_storage
 

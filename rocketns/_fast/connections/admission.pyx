@@ -4,16 +4,12 @@ A turn compares the generation that the connection was judged by with the one in
 one more, unless it is guarded.
 """
 
-from rocketns._fast.access.decisions cimport digest_lookup, is_remembered
-from rocketns._fast.access.networks cimport MAY_LOOK_UP, flags_of
-from rocketns._fast.access.peers cimport Peer, read_socket_address
-from rocketns._fast.access.policy cimport copy_policy
+from rocketns._fast.access.networks cimport MAY_LOOK_UP, Peer, flags_of, read_socket_address
+from rocketns._fast.access.policy cimport copy_policy, digest_lookup, is_remembered
 from rocketns._fast.connections.connection cimport FREE, GUARDED
-from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.system.keyed_digest cimport Digest
+from rocketns._fast.system.hashing cimport Digest
 from rocketns._fast.system.sockets cimport close
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
-
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 
 cdef int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
     """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""

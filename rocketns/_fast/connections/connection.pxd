@@ -1,12 +1,33 @@
-"""A connection of a reactor: its buffers, and what it may still do."""
+"""A connection of a reactor: its buffers, what it may still do, and who of those that hold many bytes makes no progress."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
-from rocketns._fast.access.peers cimport Peer
-from rocketns._fast.connections.host_ring cimport Queued
+from rocketns._fast.access.networks cimport Peer
+from rocketns._fast.connections.hosts cimport HOSTS, Hosts, Queued
 from rocketns._fast.connections.messages cimport Message
 from rocketns._fast.tls.openssl cimport SSL
+
+# Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
+cpdef enum Ending:
+    PEER_CLOSED = 0
+    FAILED = 1
+    IDLE = 2
+    MALFORMED_FRAME = 3
+    ENDED = 4
+    TOO_MUCH_UNSENT = 5
+    TOO_MUCH_UNFINISHED = 6
+    TOO_MUCH_UNSENT_IN_ALL = 7
+    STALLED_FRAME = 8
+    STALLED_ANSWERS = 9
+    STRANGER = 10
+    TLS_FAILED = 11
+    TLS_DISABLED = 12
+    NOT_TLS = 13
+    NO_CERTIFICATE = 14
+    STALLED_HANDSHAKE = 15
+    UNTRUSTED_PROXY = 16
+    WRONG_PROXY_HEADER = 17
 
 # Kinds of bytes that a connection holds: input that is not worked off, and answers that the peer has not taken.
 cdef enum:
@@ -111,3 +132,37 @@ cdef bint send_output(Connection *connection) noexcept nogil
 cdef inline size_t unsent(const Connection *connection) noexcept nogil:
     """Reactor thread only."""
     return connection.output_end - connection.output_start
+
+cdef enum:
+    # So many bytes that came, or were taken, are progress. So is the rest of a frame, or of the answers.
+    PROGRESS_BYTES = 16384
+    OF_ALL = HOSTS  # the list of all hosts, behind those of each
+
+cdef struct ConnectionList:
+    Connection *first
+    Connection *last
+
+# The connections of one reactor that hold many bytes of one kind, strangers or known ones: by host, and all of them. The
+# lists have the longest without progress first.
+cdef struct Holders:
+    # Fixed.
+    Hosts *table
+    int64_t listed_bytes_min  # a connection with less is in no list, since closing it would free little
+    # Since when the first of each list is without progress, in milliseconds of the monotonic clock. 0: there is none.
+    # Atomic: the reactor writes it, any thread reads it.
+    int64_t oldest_ms[2][HOSTS + 1]
+    # Reactor thread only.
+    ConnectionList lists[2][HOSTS + 1]
+
+cdef void hold(Holders *holders, int kind, Connection *connection, size_t size, int64_t now_ms) noexcept nogil
+cdef void note_progress(Holders *holders, int kind, Connection *connection, int64_t now_ms) noexcept nogil
+cdef void note_known(Holders *holders, Connection *connection, bint is_known, int64_t now_ms) noexcept nogil
+
+
+cdef inline void count_held(Holders *holders, int kind, Connection *connection, size_t size,
+                            int64_t now_ms) noexcept nogil:
+    """Reactor thread only. The connection holds ``size`` bytes now. Nothing is done where it holds none, as before."""
+    if size != connection.held[kind]:
+        hold(holders, kind, connection, size, now_ms)
+    if size and connection.moved[kind] >= PROGRESS_BYTES:
+        note_progress(holders, kind, connection, now_ms)

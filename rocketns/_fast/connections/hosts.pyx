@@ -6,14 +6,14 @@ that floods is not the one: its tokens are back last. tests/fast/host_rates.py i
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen, strncmp, strrchr
 
 import os
 
-from rocketns._fast.access.peers cimport Peer, read_socket_address
+from rocketns._fast.access.networks cimport Peer, read_socket_address
 from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.sockets cimport (
     NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t

@@ -1,7 +1,7 @@
 """What compiled callers may use of connection_table.pyx."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared

@@ -5,29 +5,26 @@ closed connection finds another generation at the index, or none, and is dropped
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
-from rocketns._fast.access.peers cimport Peer
-from rocketns._fast.system.atomics cimport add, load
-from rocketns._fast.connections.connection cimport drop_input, drop_output
-from rocketns._fast.system.hashing cimport hash_bytes
-from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.host_ring cimport leave_ring
+from rocketns._fast.access.networks cimport Peer
+from rocketns._fast.connections.connection cimport FAILED, PEER_CLOSED, count_held, drop_input, drop_output
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, HOSTS, TEXT_ROOM, claim_host, find_host, host_hash, release_host, write_peer
+    ADDRESS_ROOM, HOSTS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    CLOSED, FAILED, MOVE, OPENED, OPENED_LISTENER_SHIFT, PEER_CLOSED, REFUSED, Message, free_message, new_message, push
+    CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport (
     TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
 )
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLONESHOT, MSG_DONTWAIT, MSG_PEEK, close, epoll_ctl, epoll_event, recv
 )
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport X509, openssl
 
 cdef enum:

@@ -9,42 +9,37 @@ OpenSSL's memory of all connections is bounded. Where a new one has no room, the
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, strdup
 
-from rocketns._fast.access.networks cimport flags_of
-from rocketns._fast.access.peers cimport read_text
-from rocketns._fast.connections.connection cimport (
-    BEHIND_HEADER, CARRIED, INPUT, OUTPUT, SHAKING_HANDS, UNDECIDED, WITHOUT_CONTEXT, Connection, drop_input,
-    keep_input, send_output, unsent
-)
-from rocketns._fast.connections.holders cimport count_held
-from rocketns._fast.connections.host_ring cimport join_ring, take_turn
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, write_peer
-from rocketns._fast.connections.messages cimport (
-    CLOSE_IDLE, CONTEXT_CHANGED, ENDED, FAILED, MOVE, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHED, STALLED_HANDSHAKE,
-    STOP, TLS_DISABLED, TLS_FAILED, TLS_WANTED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNTRUSTED_PROXY,
-    WRONG_PROXY_HEADER, Message, following, free_message, new_message, push, take_all
-)
-from rocketns._fast.connections.proxy_header cimport (
+from rocketns._fast.access.networks cimport flags_of, read_text
+from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
+from rocketns._fast.connections.connection cimport (
+    BEHIND_HEADER, CARRIED, ENDED, FAILED, INPUT, NO_CERTIFICATE, NOT_TLS, OUTPUT, PEER_CLOSED, SHAKING_HANDS,
+    STALLED_HANDSHAKE, TLS_DISABLED, TLS_FAILED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNDECIDED, UNTRUSTED_PROXY,
+    WITHOUT_CONTEXT, WRONG_PROXY_HEADER, Connection, count_held, drop_input, keep_input, send_output, unsent
+)
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, join_ring, take_turn, write_peer
+from rocketns._fast.connections.messages cimport (
+    CLOSE_IDLE, CONTEXT_CHANGED, MOVE, SHED, STOP, TLS_WANTED, Message, following, free_message, new_message, push,
+    take_all
+)
+from rocketns._fast.reactor.answers cimport send_wire
 from rocketns._fast.reactor.connection_table cimport (
     close_connection, insert_connection, know_host, move, refuse_connection, release_connection
 )
-from rocketns._fast.reactor.idling cimport close_idle, close_some_idle
+from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
 from rocketns._fast.reactor.reactor_state cimport (
     HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
     Tls, assert_reactor, find_connection, hold_tls, id_of
 )
-from rocketns._fast.reactor.records cimport send_wire
-from rocketns._fast.reactor.shedding cimport relieve
-from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event,
     epoll_wait, monotonic_ms, monotonic_ns, recv
 )
-from rocketns._fast.system.threads cimport disown, own, pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport add, disown, load, own, pthread_mutex_lock, pthread_mutex_unlock, store
 from rocketns._fast.tls.openssl cimport take_reason
 from rocketns._fast.tls.wire cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands
 

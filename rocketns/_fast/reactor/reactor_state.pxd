@@ -6,22 +6,18 @@ Control creates a reactor before its thread starts and frees it after its thread
 """
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
-from rocketns._fast.connections.connection cimport INPUT, Connection, unsent
-from rocketns._fast.connections.holders cimport Holders
-from rocketns._fast.connections.host_ring cimport HostRing
-from rocketns._fast.connections.hosts cimport Hosts, add_held
-from rocketns._fast.routes.lookup_counts cimport Counts
-from rocketns._fast.routes.missing cimport Missing
+from rocketns._fast.codec.requests cimport Layout
+from rocketns._fast.connections.connection cimport INPUT, Connection, Holders, unsent
+from rocketns._fast.connections.hosts cimport HostRing, Hosts, add_held
 from rocketns._fast.connections.messages cimport Message, Queue, push
-from rocketns._fast.codec.route_request cimport Layout
+from rocketns._fast.routes.asked_topics cimport Counts, Missing
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
-from rocketns._fast.system.atomics cimport add
-from rocketns._fast.system.threads cimport Owner, assert_owner, pthread_mutex_t
+from rocketns._fast.system.threads cimport Owner, add, assert_owner, pthread_mutex_t
 from rocketns._fast.tls.openssl cimport SSL_CTX
 from rocketns._fast.tls.wire cimport Wire
 

@@ -1,14 +1,15 @@
 """What compiled callers may use of reactors.pyx."""
 
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport Networks
-from rocketns._fast.connections.host_ring cimport HostRing
-from rocketns._fast.connections.hosts cimport HostTable
-from rocketns._fast.connections.messages cimport MessageKind
+from rocketns._fast.connections.hosts cimport HostRing, HostTable
+from rocketns._fast.connections.messages cimport Message, MessageKind
 from rocketns._fast.reactor.reactor_state cimport Shared
 from rocketns._fast.routes.routes cimport RouteSlots
+
+cdef int deliver_one(Message *message, receiver) except -1
 
 cdef class Reactors:
     cdef Shared shared

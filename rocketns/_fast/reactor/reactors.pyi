@@ -5,7 +5,10 @@ from typing import Protocol, TypedDict
 from rocketns._fast.access.networks import Networks
 from rocketns._fast.connections.hosts import HostTable
 from rocketns._fast.routes.routes import RouteSlots
-from rocketns._fast.tls.context import ServerContext
+from rocketns._fast.tls.openssl import ServerContext
+
+class Frame:
+    """The memory of a large frame, read-only. Python has a memoryview of it."""
 
 REACTORS_MAX: int
 

@@ -5,44 +5,110 @@ the thread that calls `listen`. Methods that only read or write atomic words, or
 that holds the GIL.
 """
 
-cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
+
+cimport cython
 
 from rocketns._fast.access.networks cimport Networks
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
-from rocketns._fast.system.atomics cimport add, load, store
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT
-from rocketns._fast.connections.delivery cimport deliver_one
-from rocketns._fast.connections.host_ring cimport join_ring, take_turn
-from rocketns._fast.connections.hosts cimport HOSTS, HostTable, release_host
-from rocketns._fast.routes.lookup_counts cimport make_counts, take_counts
-from rocketns._fast.routes.missing cimport missed_host, take_missed
+from rocketns._fast.connections.hosts cimport HOSTS, HostTable, join_ring, release_host, take_turn
 from rocketns._fast.connections.messages cimport (
-    ABORT, APPLIED, CLOSED, CLOSE_IDLE, CONTEXT_CHANGED, END, REFUSED, REPLY, REPLY_AWAITS_TAKEN,
-    REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, MessageKind, Message, following, free_message, is_empty,
-    new_message, take_all
+    ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
+    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, Message,
+    MessageKind, following, free_message, is_empty, new_message, take_all
 )
+from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport lookups_of
-from rocketns._fast.reactor.deferred cimport is_applied
-from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
+from rocketns._fast.reactor.evicting cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
 from rocketns._fast.reactor.handshakes cimport run_handshakes
+from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
 )
+from rocketns._fast.routes.asked_topics cimport make_counts, missed_host, take_counts, take_missed
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
 from rocketns._fast.routes.slots cimport VIEWS_MAX
-from rocketns._fast.reactor.shedding cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
-from rocketns._fast.tls.context cimport ServerContext
-from rocketns._fast.tls.openssl cimport SSL_CTX, openssl
 from rocketns._fast.system.threads cimport (
-    assert_owner, disown, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
+    add, assert_owner, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
+    pthread_mutex_unlock, store
 )
+from rocketns._fast.tls.openssl cimport SSL_CTX, ServerContext, openssl
+
+cdef enum:
+    COPIED_BYTES_MAX = 64 * 1024  # a larger frame is not copied: Python gets a view of its memory
+
+
+cdef class Frame:
+    """A large frame, read-only; its memory is freed with the last view of it."""
+
+    cdef uint8_t *data
+    cdef Py_ssize_t size
+
+    def __dealloc__(self):
+        free(self.data)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.data, self.size, 1, flags)
+
+
+cdef object frame_of(Message *message):
+    """Control only. The frame of a message; the memory of a large one goes from the message to the view."""
+    cdef Frame frame
+    if message.size <= COPIED_BYTES_MAX:
+        return PyBytes_FromStringAndSize(<char *>message.data, <Py_ssize_t>message.size)
+    frame = Frame.__new__(Frame)
+    frame.data, frame.size = message.data, <Py_ssize_t>message.size
+    message.data = NULL
+    return memoryview(frame)
+
+
+cdef tuple parts_of_opened(bytes content, int64_t listener):
+    """The address, the socket's host or None, the certificate, and the number of the listener."""
+    address, socket_host, certificate = content.split(b"\0", 2)
+    return text_of(address), text_of(socket_host) or None, certificate, listener
+
+
+cdef str text_of(bytes text):
+    return text.decode("ascii", "replace")
+
+
+cdef int deliver_one(Message *message, receiver) except -1:
+    """Control only. The message is freed before the receiver is called, which may raise."""
+    cdef MessageKind kind = message.kind
+    cdef uint64_t connection = message.connection
+    cdef int number = message.number
+    cdef int64_t moment = message.moment
+    cdef object content = None
+    if kind == FRAME:
+        content = frame_of(message)
+    elif kind == OPENED or kind == REFUSED:
+        content = message.data[:message.size]
+    free_message(message)
+    if kind == FRAME:
+        receiver.frame(connection, content, number != 0, moment)
+    elif kind == OPENED:
+        receiver.opened(connection, number, moment & 1 != 0, parts_of_opened(content, moment >> OPENED_LISTENER_SHIFT))
+    elif kind == CLOSED:
+        receiver.closed(connection, number)
+    elif kind == TAKEN:
+        receiver.answers_taken(connection)
+    elif kind == LOOKED_UP:
+        receiver.looked_up(connection, number, moment)
+    elif kind == REFUSED:
+        receiver.refused(number, *content.decode("ascii", "replace").split("\0", 1))
+    elif kind == TLS_WANTED:
+        receiver.tls_wanted()
+    return 0
+
 
 cdef enum:
     MESSAGES_OF_HOST_AT_ONCE = 8  # that control takes in a turn of their host

@@ -9,26 +9,26 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 from rocketns._fast.connections.admission cimport admit
-from rocketns._fast.reactor.answers cimport answer, header_end, may_ask, refuse, send_scratch
-from rocketns._fast.system.atomics cimport add, load, store
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT, drop_input, keep_input, make_input_room, unsent
-from rocketns._fast.connections.holders cimport PROGRESS_BYTES, count_held, note_progress
-from rocketns._fast.connections.messages cimport (
-    FRAME, MALFORMED_FRAME, PEER_CLOSED, STRANGER, TAKEN, TLS_FAILED, TOO_MUCH_UNSENT, Message, new_message, push
+from rocketns._fast.connections.connection cimport (
+    INPUT, MALFORMED_FRAME, OUTPUT, PEER_CLOSED, PROGRESS_BYTES, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, count_held,
+    drop_input, keep_input, make_input_room, note_progress, unsent
 )
-from rocketns._fast.connections.host_ring cimport join_ring, take_turn
-from rocketns._fast.connections.hosts cimport REQUESTS
+from rocketns._fast.connections.hosts cimport REQUESTS, join_ring, take_turn
+from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, new_message, push
+from rocketns._fast.reactor.answers cimport (
+    UNFINISHED_RECORD_MAX, answer, header_end, input_memory, may_ask, next_due, open_received, refuse, send_end,
+    send_scratch
+)
 from rocketns._fast.reactor.connection_table cimport close_connection
-from rocketns._fast.reactor.deferred cimport next_due
-from rocketns._fast.reactor.records cimport UNFINISHED_RECORD_MAX, input_memory, open_received, send_end
+from rocketns._fast.reactor.evicting cimport relieve
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of, must_wait
 )
-from rocketns._fast.reactor.shedding cimport relieve
 from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
+from rocketns._fast.system.threads cimport add, load, store
 from rocketns._fast.tls.wire cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
-from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 
 cdef enum:
     # The most that others wait for in one turn: frames, and bytes of answers and of frames for control.

@@ -3,8 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from rocketns._fast.access.networks cimport Networks
-from rocketns._fast.routes.digest_sums cimport Buckets
-from rocketns._fast.routes.slots cimport BrokerEntry, Bytes, Change, Routes, Slot
+from rocketns._fast.routes.slots cimport BrokerEntry, Buckets, Bytes, Change, Routes, Slot
 from rocketns._fast.system.threads cimport Owner, pthread_mutex_t
 
 cdef enum:

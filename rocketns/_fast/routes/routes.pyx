@@ -4,21 +4,23 @@ All methods are for control. It holds the mutexes of all reactors while it swaps
 objects is done before and after that, so a lookup never waits for it.
 """
 
+from cpython.tuple cimport PyTuple_GetItem
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memset
+
 import secrets
 from bisect import bisect_left
 from hashlib import blake2b
 
-from cpython.tuple cimport PyTuple_GetItem
-from libc.stdint cimport int64_t, uint8_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport memset
-
 from rocketns._fast.access.networks cimport Networks
-from rocketns._fast.routes.digest_sums cimport change_digest
+from rocketns._fast.codec.compact_json cimport same_text
+from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing, Topic
 from rocketns._fast.routes.slots cimport (
-    DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, clear_bytes,
-    double_table, find_entry, find_next_slot, free_slot, grown, insert_slot, key_of, link_slot, make_slot, remove_entry, remove_slot, set_bytes, set_entry,
-    slot_bytes, unlink_slot
+    DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, Routes, Slot,
+    bucket_of, change_digest, clear_bytes, double_table, find_entry, find_next_slot, free_slot, grown, insert_slot,
+    key_of, link_slot, make_slot, name_hash, remove_entry, remove_slot, set_bytes, set_entry, slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock
@@ -476,3 +478,62 @@ cdef class RouteSlots:
             self.last_hit = previous
         self.held_bytes -= <int64_t>slot_bytes(slot)
         free_slot(slot)
+
+
+def bucket_digests(RouteSlots slots not None):
+    cdef bytes data = <bytes>(<const uint8_t *>slots.buckets.sums)[:sizeof(slots.buckets.sums)]
+    return data
+
+
+def topics_of_bucket(RouteSlots slots not None, int bucket):
+    cdef Slot *slot = slots.last_hit
+    cdef size_t number
+    found = {}
+    for number in range(slots.routes.used):
+        if slot.digest and bucket_of(name_hash(slot)) == <size_t>bucket:
+            found[<str>slot.topic] = slot.digest
+        slot = slot.next
+    return found
+
+
+def topic_digest(RouteSlots slots not None, str topic not None):
+    cdef Slot *slot = slots.slot_of(topic)
+    return None if slot == NULL or slot.digest == 0 else slot.digest
+
+
+def topic_count(RouteSlots slots not None):
+    return slots.routes.used
+
+
+cdef class PublishedTopics(KnownTopics):
+    """``place`` is where the broker's entry was in the last slot; the next slot mostly has it there too."""
+
+    cdef RouteSlots slots
+    cdef uint32_t broker
+    cdef uint32_t place
+    cdef uint64_t registration
+
+    def __cinit__(self, RouteSlots slots not None, str broker_name not None):
+        slots.registrations += 1
+        self.slots, self.registration = slots, slots.registrations
+        self.broker, self.place = slots.broker_numbers.get(broker_name, 0), 0
+
+    cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
+        cdef Slot *slot = find_next_slot(&self.slots.routes, &self.slots.last_hit, topic.key.start, topic.key.length)
+        if slot == NULL or not slot.is_text:
+            return NEW
+        if slot.seen == self.registration:
+            return REPEATED
+        slot.seen, key[0] = self.registration, slot.topic
+        return UNCHANGED if self.is_unchanged(topic, slot) else CHANGED
+
+    cdef bint is_unchanged(self, const Topic *topic, const Slot *slot) noexcept:
+        """Whether the broker has the topic with these queues."""
+        cdef const Routes *routes = &self.slots.routes
+        cdef uint32_t fragment
+        if self.broker == 0 or not same_text(&topic.key, &topic.name):
+            return False
+        if not find_entry(routes, slot, self.broker, &self.place):
+            return False
+        fragment = slot.entries[self.place].fragment
+        return memcmp(routes.fragments[fragment].numbers, topic.numbers, 4 * sizeof(int32_t)) == 0

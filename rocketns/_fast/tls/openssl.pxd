@@ -5,7 +5,6 @@ thread without it uses a function. Types are opaque, since their layouts belong 
 fits. What newer versions renamed is looked for under both names.
 """
 
-from libc.stddef cimport size_t
 from libc.stdint cimport uint64_t
 
 cdef extern from * nogil:
@@ -112,3 +111,7 @@ cdef OpenSSL openssl
 
 
 cdef const char *take_reason() noexcept nogil
+
+cdef class ServerContext:
+    cdef SSL_CTX *context
+    cdef readonly bint verifies_peers

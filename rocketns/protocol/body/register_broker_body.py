@@ -15,7 +15,7 @@ from isal import isal_zlib
 
 from rocketns._fast.codec import json_beans, json_shape, register_body, registration_blocks
 from rocketns._fast.codec.fingerprint import fingerprint, stamp_bounds
-from rocketns._fast.codec.register_body import KnownTopics
+from rocketns._fast.codec.registration import KnownTopics
 from rocketns.errors import BodyDecodeError, NullRefused
 from rocketns.protocol.body.decoding import (
     check_count,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
     from cryptography.x509 import Certificate
 
-    from rocketns._fast.tls.context import ServerContext
+    from rocketns._fast.tls.openssl import ServerContext
 
 RSA_BITS = 2048
 VERSIONS = {"TLSv1": 0x0301, "TLSv1.1": 0x0302, "TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
@@ -59,7 +59,7 @@ def build_server_context(config: TlsConfig, pair: Pair) -> ServerContext:
     from cryptography.hazmat.primitives import serialization as forms
 
     try:
-        from rocketns._fast.tls.context import ServerContext
+        from rocketns._fast.tls.openssl import ServerContext
 
         suites = chosen_suites(config.protocols, config.ciphers)
         asked = ClientAuth.OPTIONAL if config.test_mode else config.client_auth

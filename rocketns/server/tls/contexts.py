@@ -16,7 +16,7 @@ from rocketns.server.following import Followed
 from rocketns.server.tls.context import build_port_context, build_server_context, read_pair
 
 if TYPE_CHECKING:
-    from rocketns._fast.tls.context import ServerContext
+    from rocketns._fast.tls.openssl import ServerContext
 
 log = logging.getLogger("rocketns.tls")
 

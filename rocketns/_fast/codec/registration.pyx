@@ -1,0 +1,438 @@
+"""The plain body of REGISTER_BROKER: what a broker says of its topics (Java: RegisterBrokerBody).
+
+The compiled twin of ``rocketns.protocol.body.register_broker_body.decode_register_broker_body``, called for JSON
+of another form; tests/fast/test_register_body.py compares the two. This parser takes what brokers write. It declines
+everything else, valid or not, and the twin then decides. The map of static topics is returned as bytes: the twin reads
+those. The functions that scan text do not need the GIL; only `_Body` makes Python objects.
+
+The blocks of an inflated RegisterBrokerBody: how far they reach, and the topics in them.
+
+The compiled twin of ``rocketns.protocol.spec.COMPRESSED_REGISTRATION``; tests/fast/test_register_body.py
+holds the two together. It decides everything, in time proportional to the bytes. Lengths and counts are compared with
+the bytes that are there, and with limits.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint8_t
+from libc.string cimport memchr, memcmp, memcpy
+
+import unicodedata
+
+from rocketns._fast.codec.compact_json cimport (
+    MEMBER, NO_MORE, Cursor, Member, Text, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
+    scan_int, scan_text, skip_brackets, skip_value, take, take_bytes
+)
+from rocketns._fast.codec.wire cimport read_uint32
+
+cdef enum:
+    BLOCKS_MAX = 100_000
+    FILTER_SERVERS_MAX = 10_000
+    KINDS = 32
+
+
+cdef class KnownTopics:
+    cdef Standing look_up(self, const Topic *topic, void **key) noexcept:
+        return NEW
+
+
+cdef inline object text_of(const Text *text):
+    """The text as a str. Raises UnicodeDecodeError where it is not UTF-8."""
+    return PyUnicode_DecodeUTF8(<const char *>text.start, <Py_ssize_t>text.length, NULL)
+
+
+cdef class _Body:
+    """Reads one body and makes the Python objects. The methods return True = taken, False = declined."""
+
+    cdef object queue_data
+    cdef dict queues
+    cdef dict renamed
+    cdef list filters
+    cdef bytes mappings
+    cdef Version version
+    cdef KnownTopics known
+    cdef Py_ssize_t topics
+    cdef Py_ssize_t unchanged
+    cdef int32_t kind_numbers[KINDS][4]
+    cdef list kinds
+
+    def __cinit__(self, queue_data, KnownTopics known):
+        self.queue_data = queue_data
+        self.queues, self.renamed, self.filters = {}, {}, []
+        self.topics = self.unchanged = 0
+        self.kinds = [None] * KINDS
+        self.known = known
+
+    cdef object result(self):
+        version = (self.version.state_version, self.version.timestamp, self.version.counter)
+        # A key that came twice: its last topic counts, but renamed may hold the first one's name.
+        if len(self.queues) != self.topics:
+            return None
+        return version, self.queues, self.renamed, self.filters, self.unchanged, self.mappings
+
+    cdef object kind(self, const int32_t *numbers):
+        """The queues of a topic; a broker's topics have few different ones."""
+        cdef uint32_t mixed = <uint32_t>numbers[0] * 7 + <uint32_t>numbers[1] * 5 + <uint32_t>numbers[2]
+        cdef int place = <int>((mixed + <uint32_t>numbers[3] * 3) % KINDS)
+        if self.kinds[place] is None or memcmp(self.kind_numbers[place], numbers, 4 * sizeof(int32_t)) != 0:
+            self.kinds[place] = self.queue_data(numbers[0], numbers[1], numbers[2], numbers[3])
+            memcpy(self.kind_numbers[place], numbers, 4 * sizeof(int32_t))
+        return self.kinds[place]
+
+    cdef bint add_topic(self, const Topic *topic) except -1:
+        cdef void *known_key = NULL
+        cdef object key
+        cdef Standing standing = NEW
+        if self.known is not None:
+            standing = self.known.look_up(topic, &known_key)
+        if standing == UNCHANGED:
+            self.unchanged += 1
+            return True
+        if standing == REPEATED:
+            return False  # which of the two topics counts cannot be decided here
+        key = text_of(&topic.key) if standing == NEW else <object>known_key
+        self.queues[key] = self.kind(topic.numbers)
+        self.topics += 1
+        if not same_text(&topic.key, &topic.name):
+            self.renamed[key] = text_of(&topic.name)
+        return True
+
+    cdef bint read_filters(self, Cursor *cursor) except -1:
+        cdef Text text
+        cdef bint first = True
+        cdef Member more
+        if not take(cursor, c'['):
+            return False
+        while True:
+            more = next_item(cursor, &first)
+            if more != MEMBER:
+                return more == NO_MORE
+            if not scan_text(cursor, &text):
+                return False
+            self.filters.append(text_of(&text))
+            if len(self.filters) > FILTER_SERVERS_MAX:
+                return False
+
+    cdef bint keep_mappings(self, Cursor *cursor) except -1:
+        """Keeps the bytes of the map of static topics; an empty map is None."""
+        cdef const uint8_t *start = cursor.at
+        if take_bytes(cursor, "{}", 2):
+            return True
+        if not skip_brackets(cursor):
+            return False
+        self.mappings = PyBytes_FromStringAndSize(<const char *>start, cursor.at - start)
+        return True
+
+    cdef bint read_table(self, Cursor *cursor) except -1:
+        cdef Topic topic
+        cdef bint first = True
+        cdef Member more
+        if not take(cursor, c'{'):
+            return False
+        while True:
+            more = next_member(cursor, &first, &topic.key)
+            if more != MEMBER:
+                return more == NO_MORE
+            if not scan_topic(cursor, &topic) or not self.add_topic(&topic):
+                return False
+            if self.topics + self.unchanged > BLOCKS_MAX:
+                return False
+
+    cdef bint read_wrapper(self, Cursor *cursor) except -1:
+        """TopicConfigAndMappingSerializeWrapper, with a version."""
+        cdef Text key
+        cdef int seen = 0, bit
+        cdef bint first = True, taken
+        cdef Member more
+        if not take(cursor, c'{'):
+            return False
+        while True:
+            more = next_member(cursor, &first, &key)
+            if more != MEMBER:
+                return more == NO_MORE and seen & 1
+            bit = 0
+            if is_text(&key, "dataVersion", 11):
+                bit, taken = 1, scan_version(cursor, &self.version)
+            elif is_text(&key, "topicConfigTable", 16):
+                bit = 2
+                taken = not seen & bit and self.read_table(cursor)
+            elif is_text(&key, "topicQueueMappingInfoMap", 24):
+                bit = 4
+                taken = not seen & bit and self.keep_mappings(cursor)
+            else:
+                taken = is_ascii(&key) and skip_value(cursor, 0)
+            if not taken or seen & bit:
+                return False
+            seen |= bit
+
+    cdef bint read_json(self, Cursor *cursor) except -1:
+        """RegisterBrokerBody, with a wrapper."""
+        cdef Text key
+        cdef int seen = 0, bit
+        cdef bint first = True, taken
+        cdef Member more
+        if not take(cursor, c'{'):
+            return False
+        while True:
+            more = next_member(cursor, &first, &key)
+            if more != MEMBER:
+                return more == NO_MORE and seen & 1 and left(cursor) == 0
+            bit = 0
+            if is_text(&key, "topicConfigSerializeWrapper", 27):
+                bit = 1
+                taken = not seen & bit and self.read_wrapper(cursor)
+            elif is_text(&key, "filterServerList", 16):
+                bit = 2
+                taken = not seen & bit and self.read_filters(cursor)
+            else:
+                taken = is_ascii(&key) and skip_value(cursor, 0)
+            if not taken:
+                return False
+            seen |= bit
+
+def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None):
+    cdef Cursor cursor
+    cdef _Body read = _Body(queue_data, known)
+    if body.shape[0] == 0:  # an empty view has no first element to take the address of
+        return None
+    cursor.at = &body[0]
+    cursor.end = cursor.at + body.shape[0]
+    try:
+        return read.result() if read.read_json(&cursor) else None
+    except UnicodeDecodeError:
+        return None
+
+
+cdef enum:
+    LENGTH_BYTES = 4
+    NUMBERS = 3
+    BASIC_PLANE_MAX = 0xFFFF  # Java reads digits by UTF-16 code unit
+    NO_DIGIT = 0xFF
+
+REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
+
+cdef enum Walk:
+    REFUSED = -1
+    UNFINISHED = 0
+    TAKEN = 1
+
+
+cdef struct Limits:
+    int64_t topics
+    int64_t mappings
+    int64_t block_bytes
+    int64_t topic_bytes_min
+    int64_t mapping_bytes_min
+
+
+cdef inline Walk take_number(Cursor *cursor, int64_t *number) noexcept nogil:
+    if left(cursor) < LENGTH_BYTES:
+        return UNFINISHED
+    number[0] = <int32_t>read_uint32(cursor.at)
+    cursor.at += LENGTH_BYTES
+    return TAKEN
+
+
+cdef inline Walk take_block(Cursor *cursor, int64_t bytes_min, int64_t bytes_max, Cursor *block) noexcept nogil:
+    cdef int64_t length
+    cdef Walk walk = take_number(cursor, &length)
+    if walk != TAKEN:
+        return walk
+    if length < bytes_min or length > bytes_max:
+        return REFUSED
+    if <size_t>length > left(cursor):
+        return UNFINISHED
+    block.at = cursor.at
+    cursor.at += length
+    block.end = cursor.at
+    return TAKEN
+
+
+cdef Walk skip_list(Cursor *cursor, int64_t most, int64_t bytes_min, int64_t bytes_max) noexcept nogil:
+    cdef Cursor block
+    cdef int64_t count
+    cdef Walk walk = take_number(cursor, &count)
+    if walk == TAKEN and count > most:
+        return REFUSED
+    while walk == TAKEN and count > 0:  # Java's loops take a negative count too
+        walk = take_block(cursor, bytes_min, bytes_max, &block)
+        count -= 1
+    return walk
+
+
+cdef Walk skip_all(Cursor *cursor, bint mappings, const Limits *limits) noexcept nogil:
+    cdef Cursor block
+    cdef Walk walk = take_block(cursor, 0, limits.block_bytes, &block)
+    if walk == TAKEN:
+        walk = skip_list(cursor, limits.topics, limits.topic_bytes_min, limits.block_bytes)
+    if walk == TAKEN:
+        walk = take_block(cursor, 0, limits.block_bytes, &block)
+    if walk == TAKEN and mappings:
+        walk = skip_list(cursor, limits.mappings, limits.mapping_bytes_min, limits.block_bytes)
+    return walk
+
+
+cdef Limits limits_of(limits) except *:
+    cdef Limits bounds
+    bounds.topics, bounds.mappings, bounds.block_bytes = limits.topics, limits.mappings, limits.block_bytes
+    bounds.topic_bytes_min, bounds.mapping_bytes_min = limits.topic_bytes_min, limits.mapping_bytes_min
+    return bounds
+
+
+def needs_more(const unsigned char[::1] data, bint mappings, limits):
+    cdef Cursor cursor = cursor_of(data)
+    cdef Limits bounds = limits_of(limits)
+    return skip_all(&cursor, mappings, &bounds) == UNFINISHED
+
+
+cdef inline object text_of(const uint8_t *at, const uint8_t *end):
+    return PyUnicode_DecodeUTF8(<const char *>at, <Py_ssize_t>(end - at), "replace")
+
+
+cdef bytes digits_by_unit = None  # 64 KiB, made for the first digit that is not ASCII
+
+
+cdef int digit_of(Py_UCS4 char) except -2:
+    """The value of a decimal digit of any script, -1 for another character."""
+    global digits_by_unit
+    cdef uint8_t digit
+    cdef int ascii_digit = <int>char - 48
+    if 0 <= ascii_digit <= 9:
+        return ascii_digit
+    if char < 0x80 or char > BASIC_PLANE_MAX:
+        return -1
+    if digits_by_unit is None:
+        digits_by_unit = bytes([unicodedata.decimal(chr(unit), NO_DIGIT) for unit in range(BASIC_PLANE_MAX + 1)])
+    digit = digits_by_unit[<Py_ssize_t>char]
+    return -1 if digit == NO_DIGIT else digit
+
+
+cdef int32_t digits_of(str text) except? -1:
+    """Integer.parseInt: an optional sign and digits of any script. ValueError where Java throws."""
+    cdef int64_t number = 0
+    cdef int digit
+    cdef Py_UCS4 char
+    cdef Py_ssize_t place, first = 1 if text[:1] in ("+", "-") else 0
+    cdef bint negative = text[:1] == "-"
+    if len(text) == first:
+        raise ValueError("a topic line has no number where one belongs")
+    for place in range(first, len(text)):
+        char = text[place]
+        digit = digit_of(char)
+        number = number * 10 + digit
+        if digit < 0 or number > <int64_t>INT32_MAX + negative:
+            raise ValueError("a topic line has no number where one belongs")
+    return <int32_t>(-number if negative else number)
+
+
+cdef int32_t take_int(Cursor *line) except? -1:
+    """A number up to the next blank or the end."""
+    cdef Cursor ahead = line[0]
+    cdef int32_t number
+    cdef const uint8_t *end
+    if scan_int(&ahead, &number) and (left(&ahead) == 0 or ahead.at[0] == c' '):
+        line[0] = ahead
+        return number
+    end = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
+    if end == NULL:
+        end = line.end
+    number = digits_of(text_of(line.at, end))
+    line.at = end
+    return number
+
+
+cdef int read_line(Cursor *line, Topic *topic) except -1:
+    """A topic's name, read and write queues, permission, filter type; attributes are not needed. ValueError."""
+    cdef const uint8_t *space = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
+    if space == NULL:
+        raise ValueError("a topic line has fewer than five parts")
+    topic.key.start, topic.key.length = line.at, <size_t>(space - line.at)
+    topic.name = topic.key
+    topic.numbers[NUMBERS] = 0
+    line.at = space
+    for place in range(NUMBERS):
+        if not take(line, c' ') or left(line) == 0:
+            raise ValueError("a topic line has fewer than five parts")
+        topic.numbers[place] = take_int(line)
+    if not take_bytes(line, " SINGLE_TAG", 11) and not take_bytes(line, " MULTI_TAG", 10):
+        raise ValueError("a topic line has no filter type")
+    if left(line) and line.at[0] != c' ':
+        raise ValueError("a topic line has no filter type")
+    return 0
+
+
+cdef class _Topics:
+    """Collects the topics that ``known`` does not know unchanged, and counts the others."""
+
+    cdef object queue_data
+    cdef object last_queues
+    cdef int32_t last_numbers[NUMBERS]
+    cdef KnownTopics known
+    cdef dict queues
+    cdef Py_ssize_t unchanged
+
+    def __cinit__(self, queue_data, KnownTopics known):
+        self.queue_data, self.known, self.queues = queue_data, known, {}
+
+    cdef bint add(self, const Topic *topic) except -1:
+        """False where ``known`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8."""
+        cdef void *known_key = NULL
+        cdef Standing standing = NEW if self.known is None else self.known.look_up(topic, &known_key)
+        if standing == UNCHANGED:
+            self.unchanged += 1
+            return True
+        if standing == REPEATED:
+            return False
+        key = <object>known_key if standing == CHANGED else text_of(topic.key.start, topic.key.start + topic.key.length)
+        if self.known is not None and standing == NEW and REPLACEMENT in key:
+            return False
+        if self.last_queues is None or memcmp(self.last_numbers, topic.numbers, sizeof(self.last_numbers)) != 0:
+            self.last_queues = self.queue_data(topic.numbers[0], topic.numbers[1], topic.numbers[2], 0)
+            for place in range(NUMBERS):
+                self.last_numbers[place] = topic.numbers[place]
+        self.queues[key] = self.last_queues
+        return True
+
+
+cdef bytes bytes_of(const Cursor *block):
+    return block.at[:left(block)] if left(block) else b""
+
+
+cdef inline int need(Walk walk) except -1:
+    if walk != TAKEN:
+        raise ValueError("End of compressed data has reached")
+    return 0
+
+
+cdef int64_t take_count(Cursor *cursor, int64_t most) except? -1:
+    """How many blocks follow. Java's loops take a negative count too."""
+    cdef int64_t count = 0
+    need(take_number(cursor, &count))
+    need(TAKEN if count <= most else REFUSED)
+    return count
+
+
+def read(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
+    cdef Cursor cursor = cursor_of(data), block = cursor
+    cdef Limits bounds = limits_of(limits)
+    cdef int64_t count
+    cdef _Topics topics = _Topics(queue_data, known)
+    cdef Topic topic
+    cdef list infos = []
+    need(take_block(&cursor, 0, bounds.block_bytes, &block))
+    version = bytes_of(&block)
+    count = take_count(&cursor, bounds.topics)
+    while count > 0:
+        count -= 1
+        need(take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block))
+        read_line(&block, &topic)
+        if not topics.add(&topic):
+            return None
+    need(take_block(&cursor, 0, bounds.block_bytes, &block))
+    filters = bytes_of(&block)
+    count = take_count(&cursor, bounds.mappings) if mappings else 0
+    while count > 0:
+        count -= 1
+        need(take_block(&cursor, bounds.mapping_bytes_min, bounds.block_bytes, &block))
+        infos.append(bytes_of(&block))
+    return version, topics.queues, topics.unchanged, filters, infos
