@@ -16,8 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interop.harness.wire import JSON, ROCKETMQ, binary_header, frame, json_header
-from rocketns._fast.codec import binary_header as compiled
-from rocketns._fast.codec import json_beans, wire
+from rocketns._fast.codec import json_passes, wire
 from rocketns._fast.codec.json_passes import count_values, quote_numeric_keys
 from rocketns._fast.codec.proxy_header import fault_of
 from rocketns.errors import BodyDecodeError
@@ -123,7 +122,7 @@ def _text(data: bytes) -> str:
 
 def fast(data: bytes, header_length: int, start: int = 0) -> Any:
     try:
-        return compiled.parse(data, start, header_length, spec.EXT_PAIRS_MAX)
+        return wire.read_binary_header(data, start, header_length, spec.EXT_PAIRS_MAX)
     except ValueError:
         return REFUSED
 
@@ -171,9 +170,9 @@ def test_every_byte_replaced_or_cut() -> None:
 
 def test_the_limit_of_fields() -> None:
     data = binary_header(1, {f"{number}": "" for number in range(FIELDS_MAX + 1)})
-    assert len(compiled.parse(data, 0, len(data), FIELDS_MAX + 1)[5] or ()) == FIELDS_MAX + 1
+    assert len(wire.read_binary_header(data, 0, len(data), FIELDS_MAX + 1)[5] or ()) == FIELDS_MAX + 1
     with pytest.raises(ValueError, match="1024 fields"):
-        compiled.parse(data, 0, len(data), FIELDS_MAX)
+        wire.read_binary_header(data, 0, len(data), FIELDS_MAX)
 
 
 # Scans of JSON text: the count of values is an upper bound, and only numeric keys get quotes.
@@ -277,12 +276,12 @@ def test_queue_ids_are_those_of_the_reference(ids: dict[str, Any]) -> None:
 
 def test_odd_values_have_a_limit() -> None:
     table = {str(number): "5" for number in range(CONVERTED_VALUES_MAX)}
-    assert len(json_beans.id_map(table, as_int)) == CONVERTED_VALUES_MAX
+    assert len(json_passes.id_map(table, as_int)) == CONVERTED_VALUES_MAX
     with pytest.raises(ValueError, match="more than"):
-        json_beans.id_map(table | {"x": "5"}, as_int)
+        json_passes.id_map(table | {"x": "5"}, as_int)
     odd_topic = wrapper._topic_config
     with pytest.raises(ValueError, match="more than"):
-        json_beans.topic_tables({str(number): {"perm": "6"} for number in range(CONVERTED_VALUES_MAX + 1)},
+        json_passes.topic_tables({str(number): {"perm": "6"} for number in range(CONVERTED_VALUES_MAX + 1)},
                                 queue_data, odd_topic, 16, 6)  # fmt: skip
 
 
@@ -293,15 +292,15 @@ def floats_in(value: Any) -> bool:
 
 @given(json_values)
 def test_floats_are_found(value: Any) -> None:
-    assert json_beans.has_float(value, 128) == floats_in(value)
+    assert json_passes.has_float(value, 128) == floats_in(value)
 
 
 def test_levels_have_a_limit() -> None:
     value: Any = []
     for _ in range(5):
         value = [value]
-    assert json_beans.shown(value, 5, None) == value
-    for look in (lambda: json_beans.has_float(value, 4), lambda: json_beans.shown(value, 4, lambda leaf: leaf)):
+    assert json_passes.shown(value, 5, None) == value
+    for look in (lambda: json_passes.has_float(value, 4), lambda: json_passes.shown(value, 4, lambda leaf: leaf)):
         with pytest.raises(RecursionError):
             look()
 
@@ -309,7 +308,7 @@ def test_levels_have_a_limit() -> None:
 def test_nulls_of_objects_are_left_out_and_those_of_lists_stay() -> None:
     """As fastjson2 writes a value."""
     value = {"a": None, "b": [None, 1, {"c": None}]}
-    assert json_beans.shown(value, 9, lambda leaf: leaf) == {"b": [None, 1, {}]}
+    assert json_passes.shown(value, 9, lambda leaf: leaf) == {"b": [None, 1, {}]}
 
 
 # The compiled check of a PROXY header's extensions against its definition.

@@ -18,7 +18,7 @@ import pytest
 from interop.harness import codes
 from interop.harness.payloads import register_body, register_ext, topic_config
 from interop.harness.wire import Client, eventually
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.certificates import Files, authority

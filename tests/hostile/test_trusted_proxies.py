@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interop.harness.wire import Client, eventually
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns.errors import StartupError
 from tests.fast.lookups import CLIENTS, look_up
 from tests.support.live import LiveServer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocketns._fast.codec.wire import next_frame
 from rocketns._fast.connections.hosts import HostTable
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns.config import Configuration
 from rocketns.protocol.bounds import MALFORMED, NEED_MORE
 from rocketns.server.reactors.handle import limits_of

@@ -11,8 +11,8 @@ same bytes mean something else in the other form of a header, which has a key of
 
 A digest has two words, which are written one after the other. A reactor that reads meanwhile may see the first word of
 one digest with the second of another. That allows a lookup only if its own digest has just these two words. The words
-are those of a pseudorandom function whose key nobody outside the process knows, so the chance is 2**-128 for a pair, and
-no peer can raise it. Reading a word itself is atomic.
+are those of a pseudorandom function under two keys that nobody outside the process knows, so the chance is 2**-128 for
+a pair, and no peer can raise it. Reading a word itself is atomic.
 """
 
 from libc.stddef cimport size_t
@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport Networks, NetworkTable
 from rocketns._fast.codec.requests cimport RouteRequest
-from rocketns._fast.system.hashing cimport Digest, DigestKey, digest_of
+from rocketns._fast.system.hashing cimport HashKey, hash_bytes
 from rocketns._fast.system.threads cimport load, pthread_mutex_t
 
 cdef enum:
@@ -36,9 +36,12 @@ cdef struct Decision:
 cdef struct Decisions:
     Decision decisions[DECISIONS_MAX]
 
-# The keys of one policy: of ext fields in JSON, and in binary headers.
+cdef struct Digest:
+    uint64_t words[2]
+
+# The keys of one policy, for each word: of ext fields in JSON, and in binary headers.
 cdef struct LookupKeys:
-    DigestKey forms[2]
+    HashKey forms[2][2]
 
 cdef Decisions *new_decisions() noexcept nogil
 cdef void remember(Decisions *decisions, const Digest *digest) noexcept nogil
@@ -49,12 +52,14 @@ cdef inline bint digest_lookup(
 ) noexcept nogil:
     """Any thread. The digest of a recognised lookup; False where it has no signature, a body, or large ext fields."""
     cdef size_t length
+    cdef int word
     if not request.is_signed or request.has_body:
         return False
     length = request.ext_around_topic + request.topic.length
     if length > DIGESTED_BYTES_MAX:
         return False
-    digest[0] = digest_of(request.ext, length, &keys.forms[request.is_binary])
+    for word in range(2):
+        digest.words[word] = hash_bytes(request.ext, length, &keys.forms[request.is_binary][word])
     return True
 
 

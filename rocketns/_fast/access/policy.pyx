@@ -7,7 +7,6 @@ from os import urandom
 
 from rocketns._fast.codec.requests cimport RouteRequest, recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
-from rocketns._fast.system.hashing cimport Digest
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock, store
 
 cdef extern from "<stdlib.h>" nogil:

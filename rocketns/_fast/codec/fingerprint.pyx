@@ -1,6 +1,6 @@
 """A keyed hash of a registration's body, by which a repeated one is recognised.
 
-The hash of universal_hash.pxd, whose bound holds for whoever does not know the key. The key is made when the process
+The hash of hashing.pxd, whose bound holds for whoever does not know the key. The key is made when the process
 starts, and no hash leaves the process.
 
 A 5.x broker writes the current time into topicConfigSerializeWrapper.mappingDataVersion.timestamp of every

@@ -47,7 +47,7 @@ def needs_more(data: bytes | bytearray | memoryview, mappings: bool, limits: Blo
     ``mappings`` says whether their section must be there.
     """
 
-def read(
+def read_blocks(
     data: bytes | bytearray | memoryview,
     mappings: bool,
     limits: BlockLimits,

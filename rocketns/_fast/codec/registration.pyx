@@ -412,7 +412,7 @@ cdef int64_t take_count(Cursor *cursor, int64_t most) except? -1:
     return count
 
 
-def read(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
+def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data, KnownTopics known=None):
     cdef Cursor cursor = cursor_of(data), block = cursor
     cdef Limits bounds = limits_of(limits)
     cdef int64_t count

@@ -111,7 +111,7 @@ cdef dict take_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max)
     return ext
 
 
-def parse(const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_length, Py_ssize_t fields_max):
+def read_binary_header(const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_length, Py_ssize_t fields_max):
     cdef Cursor cursor, remark
     cdef const uint8_t *first
     cdef int32_t length

@@ -5,9 +5,8 @@ one more, unless it is guarded.
 """
 
 from rocketns._fast.access.networks cimport MAY_LOOK_UP, Peer, flags_of, read_socket_address
-from rocketns._fast.access.policy cimport copy_policy, digest_lookup, is_remembered
+from rocketns._fast.access.policy cimport Digest, copy_policy, digest_lookup, is_remembered
 from rocketns._fast.connections.connection cimport FREE, GUARDED
-from rocketns._fast.system.hashing cimport Digest
 from rocketns._fast.system.sockets cimport close
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 

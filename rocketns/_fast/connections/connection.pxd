@@ -34,7 +34,7 @@ cdef enum:
     INPUT = 0
     OUTPUT = 1
 
-# The neighbours of a connection in a list, see holders.pyx.
+# The neighbours of a connection in a list, see connection.pyx.
 cdef struct Links:
     Connection *older
     Connection *newer

@@ -119,7 +119,7 @@ cdef bint send_output(Connection *connection) noexcept nogil:
 
 
 cdef inline void publish(Holders *holders, int kind, int known, uint16_t number) noexcept nogil:
-    """Reactor thread only. Other threads may read a value that is a moment old: see shedding.pyx."""
+    """Reactor thread only. Other threads may read a value that is a moment old: see evicting.pyx."""
     cdef const Connection *first = holders.lists[known][number].first
     store(&holders.oldest_ms[known][number], 0 if first == NULL else first.progress_ms[kind])
 

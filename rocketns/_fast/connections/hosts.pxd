@@ -56,7 +56,7 @@ cdef struct Host:
     # Atomic. All are 0 where the host has neither users nor work.
     int64_t held_bytes[2][2]  # by kind of connection.pxd, of strangers and known ones
     int64_t queued_bytes  # of frames that control has not decoded
-    int64_t deferred  # lookups, see reactor/deferred.pyx
+    int64_t deferred  # lookups, see reactor/answers.pxd
     int64_t ended  # connections of whose end control has not taken note
 
 # All of it is for any thread. The mutexes belong to every STRIPES-th set of `hashes` and `hosts`.

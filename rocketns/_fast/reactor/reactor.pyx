@@ -313,7 +313,7 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
         reactor.may_resume = True
         resume_stalled(reactor)
     elif message.kind == SHED:
-        store(&reactor.shared.asked[message.number], 0)  # before the look, see `shedding.ask_to_close`
+        store(&reactor.shared.asked[message.number], 0)  # before the look, see `evicting.ask_to_close`
         relieve(reactor, message.number, NULL)
     elif message.kind == STOP:
         reactor.is_stopping = True

@@ -38,7 +38,7 @@ cdef enum:
     FRAME_COST_BYTES = 256  # the memory of a waiting frame beside its own bytes
     LATENCY_BUCKETS = 17  # of the times of lookups; the last one has no bound
     EPOCHS = 1024  # that are told apart
-    DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see deferred.pyx
+    DEFERRED_MAX = 256  # lookups of a reactor that wait for registrations, see answers.pxd
 
 # Sizes in bytes, all from the configuration. Fixed.
 cdef struct Limits:
@@ -46,7 +46,7 @@ cdef struct Limits:
     uint32_t in_flight_max
     int64_t connections_max
     int64_t held_bytes_max[2]  # of each kind of connection.pxd, all connections together
-    int64_t host_bytes_max[2]  # a host with more is looked at by itself, see shedding.pyx
+    int64_t host_bytes_max[2]  # a host with more is looked at by itself, see evicting.pyx
     int64_t listed_bytes_min[2]  # see `holders.Holders`
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
@@ -63,7 +63,7 @@ cdef struct Limits:
     bint takes_plain
     bint takes_tls
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
-    int64_t deferred_ms_max  # of a lookup without a route, see deferred.pyx
+    int64_t deferred_ms_max  # of a lookup without a route, see answers.pxd
     int64_t tls_bytes_max  # OpenSSL's memory for all connections
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
 
@@ -104,7 +104,7 @@ cdef struct Shared:
     int reactor_count  # with the handshake thread
     const NetworkTable *proxies  # whose PROXY headers count; NULL: everybody's
     bint counts_clients
-    bint samples  # whether lookups are measured, see latency.pxd
+    bint samples  # whether lookups are measured, see reactor.pyx
     bint tells_clients  # whether control is told the language and version of a connection's first lookup
     int64_t latency_bounds_ns[LATENCY_BUCKETS]  # of all buckets but the last
     Owner control  # the thread of control, for debug builds

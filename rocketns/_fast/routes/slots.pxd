@@ -74,7 +74,7 @@ cdef struct Slot:
     Slot *previous
     bint is_text  # the key is UTF-8; a str may hold halves of surrogate pairs
     uint32_t capacity
-    uint64_t digest  # the sum of its elements' digests, see digest_sums.pyx
+    uint64_t digest  # the sum of its elements' digests, see slots.pyx
     uint64_t seen  # number of the last registration with this topic; finds a key that comes twice
     void *topic  # the str, and a reference to it
     # Reactors read. Fixed, `key_length` bytes.

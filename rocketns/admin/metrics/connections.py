@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, single
 from rocketns.admin.tokens import TokenRefusal
 from rocketns.config import Limits, properties

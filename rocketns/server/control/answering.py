@@ -30,7 +30,7 @@ log = logging.getLogger("rocketns.control")
 
 GO_AWAY = GoAway("please go away")
 OVERLOAD = SystemBusy("[OVERLOAD]system busy, start flow control for a while")
-# Reactors answer it too: _fast/codec/refusing/busy_reply.pxd.
+# Reactors answer it too: _fast/codec/replies.pxd.
 BEYOND_RATE = SystemBusy("[RATE]too many requests of this address, slow down")
 # A peer may name a language of any length.
 OTHER = LanguageCode.OTHER.name

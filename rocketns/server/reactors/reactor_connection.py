@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.routeinfo.events import Cause

@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from rocketns._fast.connections.messages import Ending
+from rocketns._fast.connections.connection import Ending
 from rocketns._fast.reactor.reactors import Reactors
 from rocketns.addresses import host_of
 from rocketns.config import Configuration

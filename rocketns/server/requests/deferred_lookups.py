@@ -1,7 +1,7 @@
 """Lookups without a route that control answers, and that wait for the registrations that came before them.
 
 Hosts take turns, so frames take effect in another order than they came in. The reactors note in which epoch each frame
-came, and control ends an epoch with each of its turns. See _fast/reactor/deferred.pyx, where most such lookups wait.
+came, and control ends an epoch with each of its turns. See _fast/reactor/answers.pyx, where most such lookups wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rocketns._fast.reactor.reactors import Reactors
 
 # So long a lookup waits, at a reactor or here.
 DEFERRED_S_MAX = 0.02
-# The reactors' own bounds are in _fast/reactor/deferred.pyx.
+# The reactors' own bounds are in _fast/reactor/answers.pyx.
 DEFERRED_MAX = 64
 DEFERRED_OF_HOST_MAX = 16
 
