@@ -2,14 +2,14 @@
 
 A reactor gives it each connection that does not begin with a frame, and gets it back once, when its frames begin. So a
 lookup never waits for a handshake, which takes up to a millisecond. The thread is a reactor without frames: the same
-connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
+loop, connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
 the turn of its host.
 
 OpenSSL's memory of all connections is bounded. Where a new one has no room, the oldest handshake is closed for it.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.string cimport memcpy, strdup
 
 from rocketns._fast.access.networks cimport flags_of, read_text
@@ -17,42 +17,34 @@ from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
 from rocketns._fast.connections.connection cimport (
-    BEHIND_HEADER, CARRIED, ENDED, FAILED, INPUT, NO_CERTIFICATE, NOT_TLS, OUTPUT, PEER_CLOSED, SHAKING_HANDS,
+    BEHIND_HEADER, CARRIED, FAILED, INPUT, NO_CERTIFICATE, NOT_TLS, OUTPUT, PEER_CLOSED, SHAKING_HANDS,
     STALLED_HANDSHAKE, TLS_DISABLED, TLS_FAILED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNDECIDED, UNTRUSTED_PROXY,
     WITHOUT_CONTEXT, WRONG_PROXY_HEADER, Connection, count_held, drop_input, keep_input, send_output, unsent
 )
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, join_ring, take_turn, write_peer
-from rocketns._fast.connections.messages cimport (
-    CLOSE_IDLE, CONTEXT_CHANGED, MOVE, SHED, STOP, TLS_WANTED, Message, following, free_message, new_message, push,
-    take_all
-)
+from rocketns._fast.connections.messages cimport TLS_WANTED, Message, new_message, push
 from rocketns._fast.reactor.answers cimport send_wire
 from rocketns._fast.reactor.connection_table cimport (
     close_connection, insert_connection, know_host, move, refuse_connection, release_connection
 )
-from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
+from rocketns._fast.reactor.evicting cimport relieve
 from rocketns._fast.reactor.reactor_state cimport (
     HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
-    Tls, assert_reactor, find_connection, hold_tls, id_of
+    Tls, assert_reactor, hold_tls, id_of
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event,
-    epoll_wait, monotonic_ms, monotonic_ns, recv
+    monotonic_ns, recv
 )
-from rocketns._fast.system.threads cimport add, disown, load, own, pthread_mutex_lock, pthread_mutex_unlock, store
+from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport take_reason
 from rocketns._fast.tls.wire cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands
 
 cdef enum:
-    EVENTS_AT_ONCE = 256
-    HANDLED_AT_ONCE_MAX = 256
     TURN_NS = 2_000_000  # then events and messages are looked at
     RECEIVED_AT_ONCE_MAX = 16 * 1024
     UNSENT_MAX = 64 * 1024  # of a peer that goes on with its handshake and reads no answer
     HANDSHAKE_MAGIC_CODE = 0x16  # the first byte of a TLS connection
-
-cdef extern from "<stdint.h>" nogil:
-    const uint64_t WOKEN "(UINT64_MAX - 1)"  # as in reactor.pyx
 
 
 cdef void arrive(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -315,33 +307,7 @@ cdef void note_context(Reactor *reactor) noexcept nogil:
             join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
-cdef void handle_messages(Reactor *reactor) noexcept nogil:
-    """Handshake thread only. A bounded number of messages; the rest waits for the next round."""
-    cdef Message *message
-    cdef int handled = 0
-    if reactor.pending == NULL:
-        reactor.pending = take_all(&reactor.inbox)
-    while reactor.pending != NULL and handled < HANDLED_AT_ONCE_MAX:
-        message = reactor.pending
-        reactor.pending = following(message)
-        handled += 1
-        if message.kind == MOVE:
-            arrive(reactor, <Connection *>message.data)
-            message.data = NULL
-        elif message.kind == CONTEXT_CHANGED:
-            note_context(reactor)
-        elif message.kind == CLOSE_IDLE:
-            close_idle(reactor, message.moment)
-        elif message.kind == SHED:
-            store(&reactor.shared.asked[message.number], 0)
-            relieve(reactor, message.number, NULL)
-        elif message.kind == STOP:
-            reactor.is_stopping = True
-        free_message(message)
-        add(&reactor.messages_handled, 1)
-
-
-cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
+cdef void on_handshake_event(Reactor *reactor, Connection *connection, uint32_t events) noexcept nogil:
     """Handshake thread only."""
     if connection.stage == WITHOUT_CONTEXT and events & (EPOLLERR | EPOLLHUP):
         close_connection(reactor, connection, PEER_CLOSED)
@@ -349,35 +315,10 @@ cdef void on_event(Reactor *reactor, Connection *connection, uint32_t events) no
         join_ring(reactor.waiting, &connection.queued, connection.host)
 
 
-cdef void run_handshakes(Reactor *reactor) noexcept nogil:
-    """The handshake thread: runs until STOP, then closes every connection."""
-    cdef epoll_event events[EVENTS_AT_ONCE]
-    cdef Connection *connection
-    cdef uint32_t index
-    cdef int count, each, wait_ms
+cdef void take_steps(Reactor *reactor) noexcept nogil:
+    """Handshake thread only. The next steps, in the turns of hosts, for TURN_NS."""
     cdef int64_t ends_ns
-    own(&reactor.thread)
-    while not reactor.is_stopping:
-        wait_ms = 0 if reactor.waiting.waiting or reactor.pending != NULL or reactor.idle_left else -1
-        count = epoll_wait(reactor.epoll_fd, events, EVENTS_AT_ONCE, wait_ms)
-        reactor.now_ms = load(&reactor.shared.clock_ms)
-        if reactor.now_ms < 0:
-            reactor.now_ms = monotonic_ms()
-        for each in range(count):
-            if events[each].data.u64 == WOKEN:
-                handle_messages(reactor)
-                continue
-            connection = find_connection(reactor, events[each].data.u64)
-            if connection != NULL:
-                on_event(reactor, connection, events[each].events)
-        if reactor.pending != NULL:
-            handle_messages(reactor)
-        if reactor.idle_left:
-            close_some_idle(reactor)
+    if reactor.waiting.waiting:
         ends_ns = monotonic_ns() + TURN_NS
         while reactor.waiting.waiting and monotonic_ns() < ends_ns:
             go_on(reactor, <Connection *>take_turn(reactor.waiting, 1))
-    for index in range(reactor.table_count):
-        if reactor.connections[index] != NULL:
-            close_connection(reactor, reactor.connections[index], ENDED)
-    disown(&reactor.thread)

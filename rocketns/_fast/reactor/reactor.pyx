@@ -26,14 +26,15 @@ from rocketns._fast.connections.hosts cimport (
     ADDRESS_ROOM, CONNECTIONS, HostRing, Hosts, ended_of, host_hash, leave_ring, may_connect, write_peer
 )
 from rocketns._fast.connections.messages cimport (
-    ABORT, ADD, APPLIED, CLOSE_IDLE, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN,
-    RESUME, SHED, STOP, Message, following, free_message, new_message, take_all
+    ABORT, ADD, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
 from rocketns._fast.reactor.connection_table cimport (
     add_connection, close_connection, detect_plain, insert_connection, release_connection, report_opened
 )
 from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
+from rocketns._fast.reactor.handshakes cimport arrive, note_context, on_handshake_event, take_steps
 from rocketns._fast.reactor.reactor_state cimport (
     LATENCY_BUCKETS, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Limits, Reactor, Shared, assert_reactor,
     find_connection, must_wait, send_message
@@ -303,15 +304,19 @@ cdef void handle_message(Reactor *reactor, Message *message) noexcept nogil:
     cdef Connection *connection
     if message.kind == ADD:
         add_connection(reactor, message.number, <uint8_t>message.moment)
+    elif message.kind == MOVE and reactor.shakes_hands:
+        arrive(reactor, <Connection *>message.data)
+        message.data = NULL
     elif message.kind == MOVE:
         take_over(reactor, message)
+    elif message.kind == CONTEXT_CHANGED:
+        note_context(reactor)
     elif message.kind == CLOSE_IDLE:
         close_idle(reactor, message.moment)
         if not reactor.is_accepting and reactor.listeners:
             listen_again(reactor, True)
     elif message.kind == RESUME:
-        reactor.may_resume = True
-        resume_stalled(reactor)
+        reactor.may_resume = not reactor.shakes_hands
     elif message.kind == SHED:
         store(&reactor.shared.asked[message.number], 0)  # before the look, see `evicting.ask_to_close`
         relieve(reactor, message.number, NULL)
@@ -356,7 +361,12 @@ cdef void handle_messages(Reactor *reactor) noexcept nogil:
 
 cdef bint has_work(const Reactor *reactor) noexcept nogil:
     """Reactor thread only. Whether the last round left something to do."""
-    return reactor.pending != NULL or reactor.may_resume or reactor.idle_left != 0
+    return (
+        reactor.pending != NULL
+        or reactor.may_resume
+        or reactor.idle_left != 0
+        or (reactor.shakes_hands and reactor.waiting.waiting != 0)
+    )
 
 
 cdef int wait_ms(const Reactor *reactor) noexcept nogil:
@@ -370,7 +380,7 @@ cdef int wait_ms(const Reactor *reactor) noexcept nogil:
 
 
 cdef void run_reactor(Reactor *reactor) noexcept nogil:
-    """The reactor's thread: runs until STOP, then closes every connection."""
+    """The thread of a reactor, or that of handshakes: runs until STOP, then closes every connection."""
     cdef epoll_event events[EVENTS_AT_ONCE]
     cdef Connection *connection
     cdef uint32_t index
@@ -394,7 +404,9 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
                 accept_some(reactor)
             else:
                 connection = find_connection(reactor, events[each].data.u64)
-                if connection != NULL and sampled_ns:
+                if connection != NULL and reactor.shakes_hands:
+                    on_handshake_event(reactor, connection, events[each].events)
+                elif connection != NULL and sampled_ns:
                     measured_event(reactor, connection, events[each].events, sampled_ns)
                 elif connection != NULL:
                     on_event(reactor, connection, events[each].events)
@@ -403,6 +415,8 @@ cdef void run_reactor(Reactor *reactor) noexcept nogil:
             woken = False
         if reactor.may_resume:
             resume_stalled(reactor)
+        if reactor.shakes_hands:
+            take_steps(reactor)
         if reactor.idle_left:
             close_some_idle(reactor)
         end_round(reactor)

@@ -94,10 +94,7 @@ class Reactors:
 
     def __init__(self, slots: RouteSlots, count: int, limits: Limits) -> None: ...
     def run(self, number: int) -> None:
-        """A reactor's loop, without the GIL, until `stop`."""
-
-    def run_handshakes(self) -> None:
-        """The loop of the handshake thread, without the GIL, until `stop`."""
+        """A reactor's loop, without the GIL, until `stop`. The last number, ``count``, is the handshake thread's."""
 
     def trust_proxies(self, networks: Networks) -> None:
         """From where PROXY headers count; without a call, from everywhere. Only before any loop runs."""

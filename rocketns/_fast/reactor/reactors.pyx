@@ -27,10 +27,9 @@ from rocketns._fast.connections.messages cimport (
 from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport lookups_of
 from rocketns._fast.reactor.evicting cimport ANY, Victim, ask_to_close, excess, find_victim, is_far_over
-from rocketns._fast.reactor.handshakes cimport run_handshakes
 from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_reactor, start_listening
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, handshake_thread, send_message
+    EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
 )
 from rocketns._fast.routes.asked_topics cimport make_counts, missed_host, take_counts, take_missed
 from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
@@ -165,19 +164,14 @@ cdef class Reactors:
         free(self.shared.policy.decisions)
 
     def run(self, int number):
-        """The reactor's thread."""
-        if not 0 <= number < self.count:
+        """The reactor's thread; the last number, `count`, is the handshake thread's."""
+        if not 0 <= number <= self.count:
             raise IndexError(number)
         with nogil:
             run_reactor(self.shared.reactors[number])
 
-    def run_handshakes(self):
-        """The handshake thread."""
-        with nogil:
-            run_handshakes(handshake_thread(&self.shared))
-
     def trust_proxies(self, Networks networks not None):
-        """Control, before `run_handshakes`."""
+        """Control, before `run`."""
         self.proxies = networks
         self.shared.proxies = &networks.table
 

@@ -104,7 +104,7 @@ class ReactorTransport:
         if sys.platform == "linux":  # on other systems a thread has no niceness of its own
             thread = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + HANDSHAKE_NICENESS)
-        self._reactors.run_handshakes()
+        self._reactors.run(self._reactors.count)
 
     @property
     def connections(self) -> Collection[ReactorConnection]:
