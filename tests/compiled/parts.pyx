@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
 from rocketns._fast.codec.requests cimport (
-    Layout, RequestHead, RouteRequest, follows_layout, learn_layout, read_head, recognise_request
+    Layout, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.reactor.reactors cimport Reactors
 from rocketns._fast.routes.routes cimport RouteSlots
@@ -66,8 +66,8 @@ def answer(RouteSlots slots, const unsigned char[::1] frame, int serialize_type,
 
 def head(const unsigned char[::1] frame):
     """Opaque and flag of a request; None: for control. ``frame`` as of `recognise`."""
-    cdef RequestHead found
-    if frame.shape[0] < HEAD_BYTES or not read_head(&frame[0], <size_t>frame.shape[0], &found):
+    cdef RouteRequest found
+    if frame.shape[0] < HEAD_BYTES or not read_request(&frame[0], <size_t>frame.shape[0], &found):
         return None
     return found.opaque, found.flag
 

@@ -5,12 +5,16 @@ from libc.stdint cimport int32_t, uint32_t, uint8_t
 
 from rocketns._fast.codec.compact_json cimport Cursor, Text, is_text
 
-# A lookup that a reactor can answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body.
-# language_code is LanguageCode's, or NO_LANGUAGE.
+# A request: with its code, flag and opaque a reactor may refuse it. All else is set where it is a lookup that a reactor can
+# answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or
+# NO_LANGUAGE.
 # is_signed: one of the ext fields is a Signature that is not empty. Only then the fields below it are set. ext is all ext
 # fields as they were sent: the JSON object with its brackets, or the pairs of a binary header. Its length is
 # ext_around_topic and the topic's.
 cdef struct RouteRequest:
+    int32_t code
+    int32_t flag
+    bint is_lookup
     Text topic
     Text opaque_digits
     int language_code
@@ -28,6 +32,7 @@ cdef struct RouteRequest:
 cdef enum:
     LAYOUT_BYTES_MAX = 400
     NO_LANGUAGE = -1
+    UNANSWERED = 3  # of a flag: the bits of a response and of a oneway request
 
 # The bytes of a recognised JSON header around its signature, its topic and its opaque. A client's next header mostly has
 # the same. A signature belongs to one topic. It comes before the topic: clients sort the fields, or have Java's HashMap.
@@ -45,43 +50,7 @@ cdef struct Layout:
     uint32_t ext_around_topic
     uint8_t data[LAYOUT_BYTES_MAX]
 
+cdef bint read_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil
 cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil
 cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil
 cdef bint follows_layout(const uint8_t *frame, size_t size, const Layout *layout, RouteRequest *request) noexcept nogil
-cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil
-
-# Members of a JSON header, as bits.
-cdef enum:
-    CODE = 1
-    FLAG = 2
-    OPAQUE = 4
-    VERSION = 8
-    LANGUAGE = 16
-    EXT_FIELDS = 32
-    SERIALIZE_TYPE = 64
-    REMARK = 128
-
-
-cdef inline int member_of(const Text *key) noexcept nogil:
-    """The member of this name; 0 for any other."""
-    if key.length == 4:
-        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
-    if key.length == 6:
-        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
-    if key.length == 7:
-        return VERSION if is_text(key, "version", 7) else 0
-    if key.length == 8:
-        return LANGUAGE if is_text(key, "language", 8) else 0
-    if key.length == 9:
-        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
-    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
-
-# What an answer without a body needs of a request.
-cdef struct RequestHead:
-    int32_t opaque
-    int32_t flag
-
-cdef enum:
-    UNANSWERED = 3  # of a flag: the bits of a response and of a oneway request
-
-cdef bint read_head(const uint8_t *frame, size_t size, RequestHead *head) noexcept nogil

@@ -1,19 +1,16 @@
-"""GET_ROUTEINFO_BY_TOPIC as clients send it, in both header forms; everything else is for control.
+"""Requests in both header forms, and GET_ROUTEINFO_BY_TOPIC as clients send it; everything else is for control.
 
-The compiled twin of ``rocketns.protocol.command.decode`` and ``headers.decode_header`` for this one request;
-tests/fast/test_lookup.py holds them together. Fields that do not touch the answer may be there in any
-number.
-
-Of a request that a reactor refuses, the opaque and the flag are read: what is read here is well formed for
-``rocketns.protocol.command.decode``, with the same numbers, and whatever needs the reference is for control.
+The compiled twin of ``rocketns.protocol.command.decode``, and of ``headers.decode_header`` for this one request;
+tests/fast/test_lookup.py holds them together. What is read here is well formed there, with the same numbers. Fields that
+do not touch the answer may be there in any number.
 """
 
 from libc.stdint cimport int16_t, uint32_t
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER, NO_MORE, Cursor, Member, Text, is_text, left, next_member, scan_ascii, scan_int, skip_printable, skip_value,
-    take, take_bytes
+    MEMBER, NO_MORE, Cursor, Member, Text, is_text, left, next_member, scan_int, skip_printable, skip_value, take,
+    take_bytes
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, KEY_LENGTH_BYTES,
@@ -21,11 +18,11 @@ from rocketns._fast.codec.wire cimport (
 )
 
 cdef enum:
+    SERIALIZE_JSON = 0
     SERIALIZE_ROCKETMQ = 1
     GET_ROUTEINFO_BY_TOPIC = 105
     V4_9_4 = 401
     TOPIC_BYTES_MAX = 1024
-    PAIRS_MAX = 64
     HEADER_VALUES_MAX = 65_536  # values are counted in control; in a header of fewer bytes there are not more
     LANGUAGES = 14
 
@@ -34,8 +31,18 @@ language_names[:] = [
     "JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER", "HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS",
 ]
 
+# Members of a JSON header, as bits.
 cdef enum:
-    NEEDED = CODE | OPAQUE | VERSION | EXT_FIELDS
+    CODE = 1
+    FLAG = 2
+    OPAQUE = 4
+    VERSION = 8
+    LANGUAGE = 16
+    EXT_FIELDS = 32
+    SERIALIZE_TYPE = 64
+    REMARK = 128
+    OF_REQUEST = CODE | OPAQUE
+    OF_LOOKUP = CODE | OPAQUE | VERSION | EXT_FIELDS
 
 # Ext fields, as bits.
 cdef enum:
@@ -62,6 +69,21 @@ cdef inline bint scan_printable(Cursor *cursor, Text *text) noexcept nogil:
     return take(cursor, c'"')
 
 
+cdef inline int member_of(const Text *key) noexcept nogil:
+    """The member of this name; 0 for any other."""
+    if key.length == 4:
+        return CODE if is_text(key, "code", 4) else FLAG if is_text(key, "flag", 4) else 0
+    if key.length == 6:
+        return OPAQUE if is_text(key, "opaque", 6) else REMARK if is_text(key, "remark", 6) else 0
+    if key.length == 7:
+        return VERSION if is_text(key, "version", 7) else 0
+    if key.length == 8:
+        return LANGUAGE if is_text(key, "language", 8) else 0
+    if key.length == 9:
+        return EXT_FIELDS if is_text(key, "extFields", 9) else 0
+    return SERIALIZE_TYPE if is_text(key, "serializeTypeCurrentRPC", 23) else 0
+
+
 cdef inline int ext_field(const Text *key) noexcept nogil:
     if is_text(key, "topic", 5):
         return TOPIC
@@ -73,7 +95,7 @@ cdef inline int ext_field(const Text *key) noexcept nogil:
 
 
 cdef bint take_ext(RouteRequest *request, const Text *key, const Text *value, int *seen) noexcept nogil:
-    """One ext field; False where it needs the reference."""
+    """One ext field; False where a lookup with it needs the reference."""
     cdef int field = ext_field(key)
     if field == 0:
         if is_text(key, "Signature", 9) and value.length:
@@ -103,9 +125,11 @@ cdef bint scan_ext_fields(Cursor *cursor, RouteRequest *request) noexcept nogil:
     while True:
         more = next_member(cursor, &first, &key)
         if more != MEMBER:
-            return more == NO_MORE and seen & TOPIC
-        if not is_printable(&key) or not scan_printable(cursor, &value) or not take_ext(request, &key, &value, &seen):
+            request.is_lookup &= seen & TOPIC != 0
+            return more == NO_MORE
+        if not is_printable(&key) or not scan_printable(cursor, &value):
             return False
+        request.is_lookup &= take_ext(request, &key, &value, &seen)
 
 
 cdef int language_code(const Text *text) noexcept nogil:
@@ -126,12 +150,11 @@ cdef bint scan_language(Cursor *cursor, RouteRequest *request) noexcept nogil:
 
 
 cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcept nogil:
-    cdef int32_t number = 0
     cdef Text ignored
     if member == CODE:
-        return scan_int(cursor, &number) and number == GET_ROUTEINFO_BY_TOPIC
+        return scan_int(cursor, &request.code)
     if member == FLAG:
-        return scan_int(cursor, &number) and number == 0
+        return scan_int(cursor, &request.flag)
     if member == OPAQUE:
         request.opaque_digits.start = cursor.at
         if not scan_int(cursor, &request.opaque):
@@ -153,7 +176,7 @@ cdef bint scan_member(Cursor *cursor, RouteRequest *request, int member) noexcep
     return member == REMARK and skip_value(cursor, 0)
 
 
-cdef bint recognise_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
+cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
     cdef Text key
     cdef bint first = True
     cdef int seen = 0, member
@@ -164,7 +187,8 @@ cdef bint recognise_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
         more = next_member(cursor, &first, &key)
         if more != MEMBER:
             take(cursor, c'\n')  # the C++ client's writer ends with it
-            return more == NO_MORE and left(cursor) == 0 and seen & NEEDED == NEEDED
+            request.is_lookup &= seen & OF_LOOKUP == OF_LOOKUP
+            return more == NO_MORE and left(cursor) == 0 and seen & OF_REQUEST == OF_REQUEST
         member = member_of(&key)
         if seen & member or not scan_member(cursor, request, member):
             return False
@@ -196,51 +220,59 @@ cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
     return take_binary_text(cursor, read_uint32(cursor.at - VALUE_LENGTH_BYTES), value)
 
 
-cdef bint recognise_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
+cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
     """Takes a header without remark whose fields end with it. Control decodes everything else."""
     cdef const uint8_t *head = cursor.at
     cdef Text key, value
-    cdef int seen = 0, pairs = 0
-    if left(cursor) < FIXED_BYTES or read_int16(head + CODE_AT) != GET_ROUTEINFO_BY_TOPIC:
+    cdef int seen = 0
+    if left(cursor) < FIXED_BYTES or read_uint32(head + REMARK_LENGTH_AT) != 0:
         return False
+    request.code, request.flag = read_int16(head + CODE_AT), <int32_t>read_uint32(head + FLAG_AT)
     request.language_code = head[LANGUAGE_AT]
     request.version = read_int16(head + VERSION_AT)
     request.opaque = <int32_t>read_uint32(head + OPAQUE_AT)
     cursor.at += FIXED_BYTES
-    if read_uint32(head + FLAG_AT) != 0 or read_uint32(head + REMARK_LENGTH_AT) != 0:
-        return False
     if read_uint32(head + FIELDS_LENGTH_AT) != left(cursor):
         return False
     request.ext = cursor.at
     while left(cursor):
-        pairs += 1
-        if pairs > PAIRS_MAX or not take_pair(cursor, &key, &value) or not take_ext(request, &key, &value, &seen):
+        if not take_pair(cursor, &key, &value):
             return False
+        request.is_lookup &= take_ext(request, &key, &value, &seen)
     request.ext_around_topic = <size_t>(cursor.end - request.ext) - request.topic.length
-    return (seen & TOPIC) != 0
+    request.is_lookup &= seen & TOPIC != 0
+    return True
 
 
-cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
-    """Whether a whole frame, as `wire.frame_size` found it, is a lookup that needs no reference."""
+cdef bint read_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
+    """Whether a whole frame, as `wire.frame_size` found it, is a request that needs no reference."""
     cdef Cursor cursor
     cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
     cdef size_t header_length = word & HEADER_LENGTH_MASK
-    cdef bint recognised
+    cdef bint is_read
     if header_length > size - HEAD_BYTES or header_length > HEADER_VALUES_MAX:
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + header_length
+    request.flag = 0
+    request.is_lookup = True  # until something says otherwise
     request.topic.length = request.opaque_digits.length = 0
     request.language_code = NO_LANGUAGE
     request.standard = request.is_signed = request.wants_announced = False
     request.is_binary = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ
     request.has_body = header_length != size - HEAD_BYTES
     if request.is_binary:
-        recognised = recognise_binary(&cursor, request)
+        is_read = read_binary(&cursor, request)
     else:
-        recognised = recognise_json(&cursor, request)
+        is_read = word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_JSON and read_json(&cursor, request)
+    request.is_lookup &= request.code == GET_ROUTEINFO_BY_TOPIC and request.flag == 0
     request.standard = request.standard or request.version >= V4_9_4
-    return recognised
+    return is_read
+
+
+cdef bint recognise_request(const uint8_t *frame, size_t size, RouteRequest *request) noexcept nogil:
+    """Whether it is a lookup that needs no reference."""
+    return read_request(frame, size, request) and request.is_lookup
 
 
 cdef bint learn_layout(const uint8_t *frame, size_t size, const RouteRequest *request, Layout *layout) noexcept nogil:
@@ -302,7 +334,7 @@ cdef bint follows_layout(
         return False
     cursor.at = frame + HEAD_BYTES
     cursor.end = cursor.at + word
-    request.is_signed = False
+    request.is_signed, request.flag = False, 0
     if layout.signature_length:
         if not take_signed(&cursor, frame, size, layout, request):
             return False
@@ -321,92 +353,3 @@ cdef bint follows_layout(
     request.version, request.standard, request.language_code = layout.version, layout.standard, layout.language_code
     request.wants_announced = layout.wants_announced
     return take_bytes(&cursor, <const char *>expected, layout.behind)
-
-
-cdef enum:
-    SERIALIZE_JSON = 0
-    SERIALIZE_ROCKETMQ = 1
-    HEADER_BYTES_MAX = 65_536  # so many values are counted in control; a header of fewer bytes has not more
-
-cdef enum:
-    NEEDED = CODE | OPAQUE
-
-
-cdef bint skip_texts(Cursor *cursor) noexcept nogil:
-    """An object whose values are texts in ASCII."""
-    cdef Text key
-    cdef bint first = True
-    cdef Member more
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            return more == NO_MORE
-        cursor.at = key.start - 1
-        if not scan_ascii(cursor) or not take(cursor, c':') or not scan_ascii(cursor):
-            return False
-
-
-cdef bint read_member(Cursor *cursor, RequestHead *head, int member) noexcept nogil:
-    cdef int32_t ignored
-    if member == CODE or member == VERSION:
-        return scan_int(cursor, &ignored)
-    if member == FLAG:
-        return scan_int(cursor, &head.flag)
-    if member == OPAQUE:
-        return scan_int(cursor, &head.opaque)
-    if member == EXT_FIELDS:
-        return skip_texts(cursor)
-    if member == REMARK:
-        return skip_value(cursor, 0)
-    return member != 0 and scan_ascii(cursor)
-
-
-cdef bint read_json(Cursor *cursor, RequestHead *head) noexcept nogil:
-    cdef Text key
-    cdef bint first = True
-    cdef int seen = 0, member
-    cdef Member more
-    if not take(cursor, c'{'):
-        return False
-    while True:
-        more = next_member(cursor, &first, &key)
-        if more != MEMBER:
-            take(cursor, c'\n')  # the C++ client's writer ends with it
-            return more == NO_MORE and left(cursor) == 0 and seen & NEEDED == NEEDED
-        member = member_of(&key)
-        if seen & member or not read_member(cursor, head, member):
-            return False
-        seen |= member
-
-
-cdef bint read_binary(Cursor *cursor, RequestHead *head) noexcept nogil:
-    """A header without remark whose fields end with it."""
-    cdef const uint8_t *fixed = cursor.at
-    cdef Text key, value
-    if left(cursor) < FIXED_BYTES or read_uint32(fixed + REMARK_LENGTH_AT) != 0:
-        return False
-    head.opaque, head.flag = <int32_t>read_uint32(fixed + OPAQUE_AT), <int32_t>read_uint32(fixed + FLAG_AT)
-    cursor.at += FIXED_BYTES
-    if read_uint32(fixed + REMARK_LENGTH_AT + VALUE_LENGTH_BYTES) != left(cursor):
-        return False
-    while left(cursor):
-        if not take_pair(cursor, &key, &value):
-            return False
-    return True
-
-
-cdef bint read_head(const uint8_t *frame, size_t size, RequestHead *head) noexcept nogil:
-    """Whether a whole frame, as `wire.frame_size` found it, is a request that needs no reference."""
-    cdef Cursor cursor
-    cdef uint32_t word = read_uint32(frame + HEADER_WORD_AT)
-    cdef size_t header_length = word & HEADER_LENGTH_MASK
-    if header_length > size - HEAD_BYTES or header_length > HEADER_BYTES_MAX:
-        return False
-    cursor.at = frame + HEAD_BYTES
-    cursor.end = cursor.at + header_length
-    head.opaque = head.flag = 0
-    if word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_JSON:
-        return read_json(&cursor, head)
-    return word >> SERIALIZE_TYPE_SHIFT == SERIALIZE_ROCKETMQ and read_binary(&cursor, head)

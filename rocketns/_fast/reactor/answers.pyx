@@ -18,7 +18,7 @@ from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of
 from rocketns._fast.codec.compact_json cimport Text
 from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
 from rocketns._fast.codec.requests cimport (
-    UNANSWERED, RequestHead, RouteRequest, follows_layout, learn_layout, read_head, recognise_request
+    UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
 from rocketns._fast.connections.admission cimport may_look_up
@@ -424,7 +424,7 @@ cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil:
     return host_may_ask(reactor.shared.hosts, connection.host, bucket, reactor.now_ms, announced, connection.fd)
 
 
-cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead *head) noexcept nogil:
+cdef void put_answer(Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
     """Reactor thread only. Into the scratch, or behind answers that the peer has not taken."""
     cdef int serialize_type = reactor.shared.limits.serialize_type, version = reactor.shared.limits.version
     cdef uint8_t *out
@@ -433,27 +433,16 @@ cdef void put_answer(Reactor *reactor, Connection *connection, const RequestHead
         send_scratch(reactor, connection)
     if may_use_scratch(connection):
         out = reactor.scratch_out + reactor.out_size
-        size = <size_t>(put_busy(out, head.opaque, serialize_type, version) - out)
+        size = <size_t>(put_busy(out, request.opaque, serialize_type, version) - out)
         reactor.out_size += size
     else:
         out = output_space(connection, HEAD_BYTES_MAX)
         if out == NULL:
             connection.is_failed = True
             return
-        size = <size_t>(put_busy(out, head.opaque, serialize_type, version) - out)
+        size = <size_t>(put_busy(out, request.opaque, serialize_type, version) - out)
         connection.output_end += size
     reactor.turn_bytes += size
-
-
-cdef bint find_head(
-    const Reactor *reactor, const Connection *connection, const uint8_t *frame, size_t size, RequestHead *head
-) noexcept nogil:
-    """Reactor thread only. A lookup like earlier ones of the connection needs no scan."""
-    cdef RouteRequest request
-    if connection.layout and follows_layout(frame, size, &reactor.layouts[connection.layout - 1], &request):
-        head.opaque, head.flag = request.opaque, 0
-        return True
-    return read_head(frame, size, head)
 
 
 cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
@@ -461,11 +450,14 @@ cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame,
 
     Earlier requests of the connection may wait at control. This one has no effect, so it need not wait for them.
     """
-    cdef RequestHead head
-    if not find_head(reactor, connection, frame, size, &head):
+    cdef RouteRequest request
+    cdef bint is_read = False
+    if connection.layout:  # a lookup like earlier ones needs no scan
+        is_read = follows_layout(frame, size, &reactor.layouts[connection.layout - 1], &request)
+    if not is_read and not read_request(frame, size, &request):
         return False
-    if head.flag & UNANSWERED == 0:
-        put_answer(reactor, connection, &head)
+    if request.flag & UNANSWERED == 0:
+        put_answer(reactor, connection, &request)
     return True
 
 
