@@ -6,8 +6,7 @@ The networks are compared one after another. A table of 300 costs 0.2 µs, one o
 connection and policy. Accepting a connection costs more.
 """
 
-from libc.stddef cimport size_t
-from libc.stdint cimport UINT64_MAX, uint64_t, uint8_t
+from libc.stdint cimport UINT64_MAX
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, strrchr
 

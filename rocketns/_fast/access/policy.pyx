@@ -1,13 +1,12 @@
 """How control puts a policy in force, and the signed lookups that it has allowed under it."""
 
-from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from os import urandom
 
-from rocketns._fast.codec.requests cimport RouteRequest, recognise_request
+from rocketns._fast.codec.requests cimport recognise_request
 from rocketns._fast.codec.wire cimport HEAD_BYTES
-from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock, store
+from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock, store
 
 cdef extern from "<stdlib.h>" nogil:
     int posix_memalign(void **memory, size_t alignment, size_t size)

@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left, zero_bytes
 from rocketns._fast.system.stable_abi cimport writable
 
+
 cdef inline uint64_t repeated(uint8_t byte) noexcept nogil:
     return byte * <uint64_t>0x0101010101010101
 

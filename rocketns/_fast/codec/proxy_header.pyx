@@ -4,8 +4,7 @@ It takes and refuses the same headers as rocketns/protocol/proxy.py, which tests
 an IPv6 address that contains an IPv4 address may differ.
 """
 
-from libc.stddef cimport size_t
-from libc.stdint cimport uint16_t, uint8_t
+from libc.stdint cimport uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, memset
 

@@ -14,21 +14,42 @@ the bytes that are there, and with limits.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint8_t
+from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
 import unicodedata
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER, NO_MORE, Cursor, Member, Text, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text,
-    scan_int, scan_text, skip_brackets, skip_value, take, take_bytes
+    MEMBER, NO_MORE, Cursor, Member, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text, scan_int,
+    scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport read_uint32
+
+cdef enum:
+    DEFAULT_QUEUE_NUMS = 16
+    DEFAULT_PERM = 6
+
+# Members of a TopicConfig; the first four are places in Topic.numbers.
+cdef enum:
+    READ = 0
+    WRITE = 1
+    PERM = 2
+    SYS_FLAG = 3
+    NAME = 4
+    ATTRIBUTES = 5
+    OTHER = 6
+
+cdef struct Version:
+    int64_t state_version
+    int64_t timestamp
+    int64_t counter
 
 cdef enum:
     BLOCKS_MAX = 100_000
     FILTER_SERVERS_MAX = 10_000
     KINDS = 32
+
+REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
 
 
 cdef class KnownTopics:
@@ -36,39 +57,96 @@ cdef class KnownTopics:
         return NEW
 
 
-cdef inline object text_of(const Text *text):
-    """The text as a str. Raises UnicodeDecodeError where it is not UTF-8."""
-    return PyUnicode_DecodeUTF8(<const char *>text.start, <Py_ssize_t>text.length, NULL)
+cdef inline bint scan_version(Cursor *cursor, Version *version) noexcept nogil:
+    """A DataVersion. Its timestamp must be there: the twin's default is the clock."""
+    cdef Text key
+    cdef int64_t *value
+    cdef int seen = 0, bit
+    cdef bint first = True
+    cdef Member more
+    version.state_version = version.timestamp = version.counter = 0
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and seen & 2
+        if is_text(&key, "stateVersion", 12):
+            value, bit = &version.state_version, 1
+        elif is_text(&key, "timestamp", 9):
+            value, bit = &version.timestamp, 2
+        elif is_text(&key, "counter", 7):
+            value, bit = &version.counter, 4
+        else:
+            return False
+        if seen & bit or not scan_long(cursor, value):
+            return False
+        seen |= bit
 
 
-cdef class _Body:
-    """Reads one body and makes the Python objects. The methods return True = taken, False = declined."""
+cdef inline int field_of(const Text *key) noexcept nogil:
+    """Which member of a TopicConfig a key is. No two of them have the same length."""
+    if key.length == 4:
+        return PERM if is_text(key, "perm", 4) else OTHER
+    if key.length == 9:
+        return NAME if is_text(key, "topicName", 9) else OTHER
+    if key.length == 10:
+        return ATTRIBUTES if is_text(key, "attributes", 10) else OTHER
+    if key.length == 12:
+        return SYS_FLAG if is_text(key, "topicSysFlag", 12) else OTHER
+    if key.length == 13:
+        return READ if is_text(key, "readQueueNums", 13) else OTHER
+    if key.length == 14:
+        return WRITE if is_text(key, "writeQueueNums", 14) else OTHER
+    return OTHER
+
+
+cdef inline bint scan_topic(Cursor *cursor, Topic *topic) noexcept nogil:
+    """A TopicConfig into ``name`` and ``numbers``. Its name must be there; ``key`` stays what it was."""
+    cdef Text key
+    cdef int field, seen = 0
+    cdef bint first = True, taken
+    cdef Member more
+    topic.numbers[READ] = topic.numbers[WRITE] = DEFAULT_QUEUE_NUMS
+    topic.numbers[PERM] = DEFAULT_PERM
+    topic.numbers[SYS_FLAG] = 0
+    if not take(cursor, c'{'):
+        return False
+    while True:
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE and seen & (1 << NAME)
+        field = field_of(&key)
+        if field == OTHER:
+            taken = is_ascii(&key) and skip_value(cursor, 0)
+        elif seen & (1 << field):
+            return False
+        elif field == NAME:
+            taken = scan_text(cursor, &topic.name)
+        elif field == ATTRIBUTES:
+            taken = skip_object(cursor, 0)
+        else:
+            taken = scan_int(cursor, &topic.numbers[field])
+        if not taken:
+            return False
+        seen |= 1 << field
+
+
+cdef class _Topics:
+    """Collects the topics that ``known`` does not know unchanged, and counts the others."""
 
     cdef object queue_data
+    cdef KnownTopics known
     cdef dict queues
     cdef dict renamed
-    cdef list filters
-    cdef bytes mappings
-    cdef Version version
-    cdef KnownTopics known
-    cdef Py_ssize_t topics
+    cdef Py_ssize_t changed
     cdef Py_ssize_t unchanged
     cdef int32_t kind_numbers[KINDS][4]
     cdef list kinds
 
     def __cinit__(self, queue_data, KnownTopics known):
-        self.queue_data = queue_data
-        self.queues, self.renamed, self.filters = {}, {}, []
-        self.topics = self.unchanged = 0
+        self.queue_data, self.known, self.queues, self.renamed = queue_data, known, {}, {}
         self.kinds = [None] * KINDS
-        self.known = known
-
-    cdef object result(self):
-        version = (self.version.state_version, self.version.timestamp, self.version.counter)
-        # A key that came twice: its last topic counts, but renamed may hold the first one's name.
-        if len(self.queues) != self.topics:
-            return None
-        return version, self.queues, self.renamed, self.filters, self.unchanged, self.mappings
 
     cdef object kind(self, const int32_t *numbers):
         """The queues of a topic; a broker's topics have few different ones."""
@@ -79,28 +157,51 @@ cdef class _Body:
             memcpy(self.kind_numbers[place], numbers, 4 * sizeof(int32_t))
         return self.kinds[place]
 
-    cdef bint add_topic(self, const Topic *topic) except -1:
+    cdef bint add(self, const Topic *topic, const char *errors) except -1:
+        """False where ``known`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8.
+
+        ``errors`` as of a codec: NULL raises UnicodeDecodeError.
+        """
         cdef void *known_key = NULL
-        cdef object key
-        cdef Standing standing = NEW
-        if self.known is not None:
-            standing = self.known.look_up(topic, &known_key)
+        cdef Standing standing = NEW if self.known is None else self.known.look_up(topic, &known_key)
         if standing == UNCHANGED:
             self.unchanged += 1
             return True
         if standing == REPEATED:
-            return False  # which of the two topics counts cannot be decided here
-        key = text_of(&topic.key) if standing == NEW else <object>known_key
+            return False
+        key = <object>known_key if standing == CHANGED else text_of(&topic.key, errors)
+        if errors != NULL and self.known is not None and standing == NEW and REPLACEMENT in key:
+            return False
         self.queues[key] = self.kind(topic.numbers)
-        self.topics += 1
+        self.changed += 1
         if not same_text(&topic.key, &topic.name):
-            self.renamed[key] = text_of(&topic.name)
+            self.renamed[key] = text_of(&topic.name, errors)
         return True
+
+
+cdef inline object text_of(const Text *text, const char *errors):
+    return PyUnicode_DecodeUTF8(<const char *>text.start, <Py_ssize_t>text.length, errors)
+
+
+cdef class _Body(_Topics):
+    """Reads one body in JSON. The methods return True = taken, False = declined."""
+
+    cdef list filters
+    cdef bytes mappings
+    cdef Version version
+
+    cdef object result(self):
+        version = (self.version.state_version, self.version.timestamp, self.version.counter)
+        # A key that came twice: its last topic counts, but renamed may hold the first one's name.
+        if len(self.queues) != self.changed:
+            return None
+        return version, self.queues, self.renamed, self.filters or [], self.unchanged, self.mappings
 
     cdef bint read_filters(self, Cursor *cursor) except -1:
         cdef Text text
         cdef bint first = True
         cdef Member more
+        self.filters = []
         if not take(cursor, c'['):
             return False
         while True:
@@ -109,7 +210,7 @@ cdef class _Body:
                 return more == NO_MORE
             if not scan_text(cursor, &text):
                 return False
-            self.filters.append(text_of(&text))
+            self.filters.append(text_of(&text, NULL))
             if len(self.filters) > FILTER_SERVERS_MAX:
                 return False
 
@@ -133,9 +234,9 @@ cdef class _Body:
             more = next_member(cursor, &first, &topic.key)
             if more != MEMBER:
                 return more == NO_MORE
-            if not scan_topic(cursor, &topic) or not self.add_topic(&topic):
+            if not scan_topic(cursor, &topic) or not self.add(&topic, NULL):
                 return False
-            if self.topics + self.unchanged > BLOCKS_MAX:
+            if self.changed + self.unchanged > BLOCKS_MAX:
                 return False
 
     cdef bint read_wrapper(self, Cursor *cursor) except -1:
@@ -190,13 +291,10 @@ cdef class _Body:
                 return False
             seen |= bit
 
+
 def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None):
-    cdef Cursor cursor
+    cdef Cursor cursor = cursor_of(body)
     cdef _Body read = _Body(queue_data, known)
-    if body.shape[0] == 0:  # an empty view has no first element to take the address of
-        return None
-    cursor.at = &body[0]
-    cursor.end = cursor.at + body.shape[0]
     try:
         return read.result() if read.read_json(&cursor) else None
     except UnicodeDecodeError:
@@ -208,8 +306,6 @@ cdef enum:
     NUMBERS = 3
     BASIC_PLANE_MAX = 0xFFFF  # Java reads digits by UTF-16 code unit
     NO_DIGIT = 0xFF
-
-REPLACEMENT = "\ufffd"  # also of bytes that are not UTF-8
 
 cdef enum Walk:
     REFUSED = -1
@@ -285,10 +381,6 @@ def needs_more(const unsigned char[::1] data, bint mappings, limits):
     return skip_all(&cursor, mappings, &bounds) == UNFINISHED
 
 
-cdef inline object text_of(const uint8_t *at, const uint8_t *end):
-    return PyUnicode_DecodeUTF8(<const char *>at, <Py_ssize_t>(end - at), "replace")
-
-
 cdef bytes digits_by_unit = None  # 64 KiB, made for the first digit that is not ASCII
 
 
@@ -336,7 +428,7 @@ cdef int32_t take_int(Cursor *line) except? -1:
     end = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
     if end == NULL:
         end = line.end
-    number = digits_of(text_of(line.at, end))
+    number = digits_of(PyUnicode_DecodeUTF8(<const char *>line.at, end - line.at, "replace"))
     line.at = end
     return number
 
@@ -348,7 +440,7 @@ cdef int read_line(Cursor *line, Topic *topic) except -1:
         raise ValueError("a topic line has fewer than five parts")
     topic.key.start, topic.key.length = line.at, <size_t>(space - line.at)
     topic.name = topic.key
-    topic.numbers[NUMBERS] = 0
+    topic.numbers[SYS_FLAG] = 0
     line.at = space
     for place in range(NUMBERS):
         if not take(line, c' ') or left(line) == 0:
@@ -359,39 +451,6 @@ cdef int read_line(Cursor *line, Topic *topic) except -1:
     if left(line) and line.at[0] != c' ':
         raise ValueError("a topic line has no filter type")
     return 0
-
-
-cdef class _Topics:
-    """Collects the topics that ``known`` does not know unchanged, and counts the others."""
-
-    cdef object queue_data
-    cdef object last_queues
-    cdef int32_t last_numbers[NUMBERS]
-    cdef KnownTopics known
-    cdef dict queues
-    cdef Py_ssize_t unchanged
-
-    def __cinit__(self, queue_data, KnownTopics known):
-        self.queue_data, self.known, self.queues = queue_data, known, {}
-
-    cdef bint add(self, const Topic *topic) except -1:
-        """False where ``known`` cannot be asked: for a topic that comes twice, or a name that is not UTF-8."""
-        cdef void *known_key = NULL
-        cdef Standing standing = NEW if self.known is None else self.known.look_up(topic, &known_key)
-        if standing == UNCHANGED:
-            self.unchanged += 1
-            return True
-        if standing == REPEATED:
-            return False
-        key = <object>known_key if standing == CHANGED else text_of(topic.key.start, topic.key.start + topic.key.length)
-        if self.known is not None and standing == NEW and REPLACEMENT in key:
-            return False
-        if self.last_queues is None or memcmp(self.last_numbers, topic.numbers, sizeof(self.last_numbers)) != 0:
-            self.last_queues = self.queue_data(topic.numbers[0], topic.numbers[1], topic.numbers[2], 0)
-            for place in range(NUMBERS):
-                self.last_numbers[place] = topic.numbers[place]
-        self.queues[key] = self.last_queues
-        return True
 
 
 cdef bytes bytes_of(const Cursor *block):
@@ -426,7 +485,7 @@ def read_blocks(const unsigned char[::1] data, bint mappings, limits, queue_data
         count -= 1
         need(take_block(&cursor, bounds.topic_bytes_min, bounds.block_bytes, &block))
         read_line(&block, &topic)
-        if not topics.add(&topic):
+        if not topics.add(&topic, "replace"):
             return None
     need(take_block(&cursor, 0, bounds.block_bytes, &block))
     filters = bytes_of(&block)

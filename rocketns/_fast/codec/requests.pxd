@@ -3,7 +3,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint32_t, uint8_t
 
-from rocketns._fast.codec.compact_json cimport Cursor, Text, is_text
+from rocketns._fast.codec.compact_json cimport Text
 
 # A request: with its code, flag and opaque a reactor may refuse it. All else is set where it is a lookup that a reactor can
 # answer: flag 0, a topic in ASCII, no zone. standard says which dialect of the body. language_code is LanguageCode's, or

@@ -5,12 +5,11 @@ tests/fast/test_lookup.py holds them together. What is read here is well formed 
 do not touch the answer may be there in any number.
 """
 
-from libc.stdint cimport int16_t, uint32_t
+from libc.stdint cimport int16_t
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
-    MEMBER, NO_MORE, Cursor, Member, Text, is_text, left, next_member, scan_int, skip_printable, skip_value, take,
-    take_bytes
+    MEMBER, NO_MORE, Cursor, Member, is_text, left, next_member, scan_int, skip_printable, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport (
     CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, KEY_LENGTH_BYTES,

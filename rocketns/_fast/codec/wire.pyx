@@ -5,7 +5,7 @@ compares. What is refused here is refused: nothing falls back to Construct, whic
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, uint16_t
 
 from rocketns._fast.codec.compact_json cimport Cursor, left
 

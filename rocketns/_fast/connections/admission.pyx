@@ -10,6 +10,7 @@ from rocketns._fast.connections.connection cimport FREE, GUARDED
 from rocketns._fast.system.sockets cimport close
 from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
 
+
 cdef int flags_of_peer(const Policy *policy, const Peer *peer) noexcept nogil:
     """With the policy's mutex. A peer without an IP address is in no network, not even in ::/0."""
     return flags_of(policy.networks, peer.address) if peer.is_known and policy.networks != NULL else 0

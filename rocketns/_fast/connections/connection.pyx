@@ -11,7 +11,6 @@ All functions are for the thread of the connection's reactor.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 

@@ -5,21 +5,19 @@ That costs nothing where all of them are back. Else the host begins again with a
 that floods is not the one: its tokens are back last. tests/fast/host_rates.py is the definition in Python.
 """
 
-from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen, strncmp, strrchr
 
 import os
 
-from rocketns._fast.access.networks cimport Peer, read_socket_address
-from rocketns._fast.system.hashing cimport HashKey, hash_bytes
+from rocketns._fast.access.networks cimport read_socket_address
+from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
     NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t
 )
 from rocketns._fast.system.threads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
 )
 
 cdef extern from "<arpa/inet.h>" nogil:

@@ -22,11 +22,11 @@ from rocketns._fast.codec.requests cimport (
 )
 from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
 from rocketns._fast.connections.admission cimport may_look_up
-from rocketns._fast.connections.connection cimport Connection, output_space, unsent
+from rocketns._fast.connections.connection cimport output_space, unsent
 from rocketns._fast.connections.hosts cimport OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Reactor, assert_reactor, id_of
+    DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, assert_reactor, id_of
 )
 from rocketns._fast.routes.asked_topics cimport count_lookup, missed_host, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, answer_room, write_answer
@@ -34,6 +34,7 @@ from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, monotonic
 from rocketns._fast.system.threads cimport add, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport openssl
 from rocketns._fast.tls.wire cimport HAS_FAILED, IS_DONE, open_records, seal, seal_end
+
 
 cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:
     """Reactor thread only. Send them as they are, behind what is unsent."""

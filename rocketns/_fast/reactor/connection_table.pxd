@@ -1,6 +1,5 @@
 """What compiled callers may use of connection_table.pyx."""
 
-from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from rocketns._fast.connections.connection cimport Connection

@@ -5,7 +5,8 @@ closed connection finds another generation at the index, or none, and is dropped
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
+from libc.stddef cimport size_t
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, strdup, strlen
 
@@ -18,7 +19,7 @@ from rocketns._fast.connections.messages cimport (
     CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    TABLE_MAX, Shared, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
+    TABLE_MAX, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
 )
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (

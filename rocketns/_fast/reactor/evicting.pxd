@@ -30,7 +30,6 @@ cdef inline bint is_far_over(const Shared *shared, int kind) noexcept nogil:
     """Any thread."""
     return excess(shared, kind) > shared.limits.held_bytes_max[kind] // EXCESS_PARTS
 
-
 cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim) noexcept nogil
 cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcept nogil
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil

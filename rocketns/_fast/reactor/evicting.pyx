@@ -15,18 +15,16 @@ A connection that is idle for its limit, or makes no progress for progressSecond
 connection table is checked for it, a part in each round of the loop.
 """
 
-from libc.stdint cimport int64_t, uint32_t
-
 from rocketns._fast.connections.connection cimport (
     CARRIED, IDLE, INPUT, OF_ALL, OUTPUT, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE,
-    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT, Connection
+    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT
 )
 from rocketns._fast.connections.hosts cimport KNOWN, STRANGERS, Hosts
 from rocketns._fast.connections.messages cimport SHED, Message, new_message
 from rocketns._fast.reactor.connection_table cimport close_connection, refuse_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message
 from rocketns._fast.system.sockets cimport EPOLLIN, EPOLLOUT
-from rocketns._fast.system.threads cimport add, load, store
+from rocketns._fast.system.threads cimport add, store
 
 cdef enum:
     CLOSED_AT_ONCE_MAX = 64  # the next turn, or round, goes on where that is not enough

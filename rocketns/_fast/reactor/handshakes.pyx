@@ -9,7 +9,7 @@ OpenSSL's memory of all connections is bounded. Where a new one has no room, the
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, strdup
 
 from rocketns._fast.access.networks cimport flags_of, read_text
@@ -19,7 +19,7 @@ from rocketns._fast.codec.proxy_header cimport (
 from rocketns._fast.connections.connection cimport (
     BEHIND_HEADER, CARRIED, FAILED, INPUT, NO_CERTIFICATE, NOT_TLS, OUTPUT, PEER_CLOSED, SHAKING_HANDS,
     STALLED_HANDSHAKE, TLS_DISABLED, TLS_FAILED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNDECIDED, UNTRUSTED_PROXY,
-    WITHOUT_CONTEXT, WRONG_PROXY_HEADER, Connection, count_held, drop_input, keep_input, send_output, unsent
+    WITHOUT_CONTEXT, WRONG_PROXY_HEADER, count_held, drop_input, keep_input, send_output, unsent
 )
 from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, join_ring, take_turn, write_peer
 from rocketns._fast.connections.messages cimport TLS_WANTED, Message, new_message, push

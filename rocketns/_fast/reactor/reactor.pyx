@@ -12,7 +12,7 @@ All functions are for the reactor's thread.
 """
 
 from libc.errno cimport EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, errno
-from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -27,7 +27,7 @@ from rocketns._fast.connections.hosts cimport (
 )
 from rocketns._fast.connections.messages cimport (
     ABORT, ADD, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
-    REPLY_TO_KNOWN, RESUME, SHED, STOP, Message, following, free_message, new_message, take_all
+    REPLY_TO_KNOWN, RESUME, SHED, STOP, following, free_message, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
 from rocketns._fast.reactor.connection_table cimport (
@@ -36,8 +36,8 @@ from rocketns._fast.reactor.connection_table cimport (
 from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
 from rocketns._fast.reactor.handshakes cimport arrive, note_context, on_handshake_event, take_steps
 from rocketns._fast.reactor.reactor_state cimport (
-    LATENCY_BUCKETS, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Limits, Reactor, Shared, assert_reactor,
-    find_connection, must_wait, send_message
+    LATENCY_BUCKETS, REACTOR_SHIFT, SCRATCH_BYTES, SEALED_BYTES, Limits, assert_reactor, find_connection, must_wait,
+    send_message
 )
 from rocketns._fast.reactor.turns cimport (
     answer_deferred, end_connection, finish_turn, receive, resume, resume_stalled, take_records

@@ -7,22 +7,20 @@ that holds the GIL.
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
+from libc.stdint cimport uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 cimport cython
 
-from rocketns._fast.access.networks cimport Networks
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.connections.connection cimport INPUT, OUTPUT
-from rocketns._fast.connections.hosts cimport HOSTS, HostTable, join_ring, release_host, take_turn
+from rocketns._fast.connections.hosts cimport HOSTS, join_ring, release_host, take_turn
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
-    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, Message,
-    MessageKind, following, free_message, is_empty, new_message, take_all
+    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, following,
+    free_message, is_empty, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport lookups_of
@@ -32,7 +30,7 @@ from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
 )
 from rocketns._fast.routes.asked_topics cimport make_counts, missed_host, take_counts, take_missed
-from rocketns._fast.routes.routes cimport READERS_MAX, RouteSlots
+from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport VIEWS_MAX
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd

@@ -5,7 +5,8 @@ too, so they take effect in their order. All functions are for the reactor's thr
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
-from libc.stdint cimport int64_t, uint32_t
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 

@@ -12,7 +12,6 @@ replaces its own.
 A reactor notes with its `routes_mutex` held. Control copies and empties the table under the same mutex.
 """
 
-from libc.stddef cimport size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 from rocketns._fast.access.networks cimport Peer

@@ -1,9 +1,10 @@
 """The tables of `Counts` and `Missing`: noting lookups, and reading what was noted."""
 
+from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset, strdup
 
-from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 cdef enum:
     TABLE_MIN = 1024

@@ -6,7 +6,7 @@ objects is done before and after that, so a lookup never waits for it.
 
 from cpython.tuple cimport PyTuple_GetItem
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
@@ -14,13 +14,12 @@ import secrets
 from bisect import bisect_left
 from hashlib import blake2b
 
-from rocketns._fast.access.networks cimport Networks
 from rocketns._fast.codec.compact_json cimport same_text
 from rocketns._fast.codec.registration cimport CHANGED, NEW, REPEATED, UNCHANGED, KnownTopics, Standing, Topic
 from rocketns._fast.routes.slots cimport (
-    DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, BrokerEntry, Bytes, Change, Fragment, Routes, Slot,
-    bucket_of, change_digest, clear_bytes, double_table, find_entry, find_next_slot, free_slot, grown, insert_slot,
-    key_of, link_slot, make_slot, name_hash, remove_entry, remove_slot, set_bytes, set_entry, slot_bytes, unlink_slot
+    DEFAULT, DIALECTS, LISTENERS_MAX, STANDARD, VIEWS_MAX, Fragment, bucket_of, change_digest, clear_bytes,
+    double_table, find_entry, find_next_slot, free_slot, grown, insert_slot, key_of, link_slot, make_slot, name_hash,
+    remove_entry, remove_slot, set_bytes, set_entry, slot_bytes, unlink_slot
 )
 from rocketns._fast.system.stable_abi cimport ascii_of
 from rocketns._fast.system.threads cimport assert_owner, pthread_mutex_lock, pthread_mutex_unlock

@@ -14,13 +14,10 @@ control with the mutexes of all reactors.
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_absent, put_body_size, put_success
-from rocketns._fast.codec.requests cimport RouteRequest
 from rocketns._fast.system.hashing cimport hash_bytes, siphash
 from rocketns._fast.system.threads cimport assert_equal
 

@@ -109,7 +109,6 @@ cdef struct OpenSSL:
 
 cdef OpenSSL openssl
 
-
 cdef const char *take_reason() noexcept nogil
 
 cdef class ServerContext:

@@ -3,8 +3,6 @@
 Nothing is left to the system's openssl.cnf, which OpenSSL may have applied: each setting that it can change is set.
 """
 
-from libc.stdint cimport uint64_t
-
 from rocketns._fast.tls.wire cimport prepare_wire
 
 cdef extern from "<dlfcn.h>" nogil:

@@ -18,6 +18,7 @@ from rocketns._fast.tls.openssl cimport (
     SSL_ERROR_WANT_READ, SSL_ERROR_ZERO_RETURN, openssl
 )
 
+
 cdef int wire_read(BIO *bio, char *data, int room) noexcept nogil:
     cdef Wire *wire = <Wire *>openssl.BIO_get_data(bio)
     cdef size_t size
