@@ -2,7 +2,7 @@
 
 Buffers exist only while something waits in them, so an idle connection costs its struct.
 
-The connections that hold many bytes, in lists. A connection goes to the end of its lists with each progress.
+The connections that hold many bytes, in lists. A connection goes to the end of its list with each progress.
 
 So the first of a list is the one without progress for the longest time, and each change costs the same, however many
 connections there are.
@@ -14,7 +14,7 @@ from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
-from rocketns._fast.connections.hosts cimport add_held
+from rocketns._fast.connections.hosts cimport OUTPUT, add_held
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, send
 from rocketns._fast.system.threads cimport assert_equal, store
 
@@ -117,53 +117,40 @@ cdef bint send_output(Connection *connection) noexcept nogil:
     return True
 
 
-cdef inline void publish(Holders *holders, int kind, int known, uint16_t number) noexcept nogil:
+cdef inline void publish(Holders *holders, int kind, const Connection *connection) noexcept nogil:
     """Reactor thread only. Other threads may read a value that is a moment old: see evicting.pyx."""
-    cdef const Connection *first = holders.lists[known][number].first
-    store(&holders.oldest_ms[known][number], 0 if first == NULL else first.progress_ms[kind])
-
-
-cdef inline uint16_t number_of(const Connection *connection, int which) noexcept nogil:
-    """Of its two lists."""
-    return OF_ALL if which else connection.host
+    cdef const Connection *first = holders.lists[connection.is_known][connection.host].first
+    store(&holders.oldest_ms[connection.is_known][connection.host], 0 if first == NULL else first.progress_ms[kind])
 
 
 cdef void enlist(Holders *holders, int kind, Connection *connection) noexcept nogil:
-    """Reactor thread only. Append it to its lists."""
-    cdef ConnectionList *members
-    cdef Links *links
-    cdef int which
-    for which in range(2):
-        members = &holders.lists[connection.is_known][number_of(connection, which)]
-        links = &connection.links[kind][which]
-        links.older, links.newer = members.last, NULL
-        if members.last == NULL:
-            members.first = connection
-            publish(holders, kind, connection.is_known, number_of(connection, which))
-        else:
-            members.last.links[kind][which].newer = connection
-        members.last = connection
+    """Reactor thread only. Append it to its list."""
+    cdef ConnectionList *members = &holders.lists[connection.is_known][connection.host]
+    cdef Links *links = &connection.links[kind]
+    links.older, links.newer = members.last, NULL
+    if members.last == NULL:
+        members.first = connection
+        publish(holders, kind, connection)
+    else:
+        members.last.links[kind].newer = connection
+    members.last = connection
     connection.is_listed[kind] = True
 
 
 cdef void strike(Holders *holders, int kind, Connection *connection) noexcept nogil:
-    """Reactor thread only. Remove it from its lists."""
-    cdef ConnectionList *members
-    cdef Links *links
-    cdef int which
+    """Reactor thread only. Remove it from its list."""
+    cdef ConnectionList *members = &holders.lists[connection.is_known][connection.host]
+    cdef Links *links = &connection.links[kind]
     connection.is_listed[kind] = False
-    for which in range(2):
-        members = &holders.lists[connection.is_known][number_of(connection, which)]
-        links = &connection.links[kind][which]
-        if links.newer == NULL:
-            members.last = links.older
-        else:
-            links.newer.links[kind][which].older = links.older
-        if links.older != NULL:
-            links.older.links[kind][which].newer = links.newer
-        else:
-            members.first = links.newer
-            publish(holders, kind, connection.is_known, number_of(connection, which))
+    if links.newer == NULL:
+        members.last = links.older
+    else:
+        links.newer.links[kind].older = links.older
+    if links.older != NULL:
+        links.older.links[kind].newer = links.newer
+    else:
+        members.first = links.newer
+        publish(holders, kind, connection)
 
 
 cdef void note_progress(Holders *holders, int kind, Connection *connection, int64_t now_ms) noexcept nogil:
@@ -189,19 +176,16 @@ cdef void hold(Holders *holders, int kind, Connection *connection, size_t size, 
 
 
 cdef void note_known(Holders *holders, Connection *connection, bint is_known, int64_t now_ms) noexcept nogil:
-    """Reactor thread only. Whether a broker registered from it. ``holders``: those of both kinds, one after the other.
+    """Reactor thread only. Whether a broker registered from it. ``holders``: those of all kinds, one after the other.
     """
     cdef int kind
-    cdef size_t held[2]
+    cdef size_t held[KINDS]
     if connection.is_known == is_known:
         return
-    for kind in range(2):
+    for kind in range(KINDS):
         held[kind] = connection.held[kind]
         hold(&holders[kind], kind, connection, 0, now_ms)
-    if connection.tls_held:
-        add_held(holders.table, INPUT, connection.is_known, connection.host, -<int64_t>connection.tls_held)
-        add_held(holders.table, INPUT, is_known, connection.host, connection.tls_held)
     connection.is_known = is_known
-    for kind in range(2):
+    for kind in range(KINDS):
         if held[kind]:
             hold(&holders[kind], kind, connection, held[kind], now_ms)

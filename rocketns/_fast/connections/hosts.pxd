@@ -28,6 +28,14 @@ cdef enum:
     HOST_BYTES = 48
     CACHE_LINE = 64
 
+# Kinds of bytes that a connection holds: input that is not worked off, answers that the peer has not taken, and OpenSSL's
+# memory for it.
+cdef enum:
+    INPUT = 0
+    OUTPUT = 1
+    TLS = 2
+    KINDS = 3
+
 # Connections by who their peer is.
 cdef enum:
     STRANGERS = 0
@@ -54,7 +62,7 @@ cdef struct Host:
     int64_t refused[LIMITED]  # since `HostTable.take_refused` read it
     char name[HOST_BYTES]  # known once something was refused
     # Atomic. All are 0 where the host has neither users nor work.
-    int64_t held_bytes[2][2]  # by kind of connection.pxd, of strangers and known ones
+    int64_t held_bytes[KINDS][2]  # of strangers and known ones
     int64_t queued_bytes  # of frames that control has not decoded
     int64_t deferred  # lookups, see reactor/answers.pxd
     int64_t ended  # connections of whose end control has not taken note
@@ -71,9 +79,9 @@ cdef struct Hosts:
     pthread_mutex_t mutexes[STRIPES]
     # Atomic.
     int64_t refused[LIMITED]
-    int64_t held_bytes[2]  # by kind: of all connections, and of answers to this server's requests
-    int64_t known_bytes[2]  # the part of them that connections of registered brokers hold
-    int64_t largest[2][2]  # by kind, of strangers and known ones: who had more than the one before, when bytes came
+    int64_t held_bytes[KINDS]  # of all connections, and of answers to this server's requests
+    int64_t known_bytes[KINDS]  # the part of them that connections of registered brokers hold
+    int64_t largest[KINDS][2]  # of strangers and known ones: who had more than the one before, when bytes came
 
 cdef const char *find_host(const char *address, char *room, size_t *length) noexcept nogil
 cdef uint64_t host_hash(const char *address, const HashKey *key) noexcept nogil

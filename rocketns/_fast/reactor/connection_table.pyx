@@ -13,13 +13,13 @@ from libc.string cimport memcpy, strdup, strlen
 from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.connections.connection cimport FAILED, PEER_CLOSED, count_held, drop_input, drop_output
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, HOSTS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
+    ADDRESS_ROOM, HOSTS, KINDS, TEXT_ROOM, claim_host, find_host, host_hash, leave_ring, release_host, write_peer
 )
 from rocketns._fast.connections.messages cimport (
     CLOSED, MOVE, OPENED, OPENED_LISTENER_SHIFT, REFUSED, Message, free_message, new_message, push
 )
 from rocketns._fast.reactor.reactor_state cimport (
-    TABLE_MAX, assert_reactor, find_connection, handshake_thread, hold_tls, id_of, send_message
+    TABLE_MAX, assert_reactor, find_connection, handshake_thread, id_of, send_message
 )
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
@@ -36,7 +36,7 @@ cdef void remove_connection(Reactor *reactor, Connection *connection) noexcept n
     """Reactor thread only. Take it off the table, the totals, and the lists of holders and of stalled connections."""
     cdef int kind
     assert_reactor(reactor, "remove_connection")
-    for kind in range(2):
+    for kind in range(KINDS):
         count_held(&reactor.holders[kind], kind, connection, 0, reactor.now_ms)
     leave_ring(reactor.waiting, &connection.queued)
     pthread_mutex_lock(&reactor.table_mutex)
@@ -61,8 +61,6 @@ cdef void free_connection(Connection *connection) noexcept nogil:
 cdef void release_connection(Shared *shared, Connection *connection, int ending) noexcept nogil:
     """The owner of the connection only. It is in no table. Close it, send control its close notice, free it."""
     close(connection.fd)
-    if connection.tls_held:
-        hold_tls(shared, connection, 0)
     if connection.close_notice != NULL:  # it counts as gone before it no longer counts as open
         add(&shared.gone, 1)
         add(&shared.hosts.hosts[connection.host].ended, 1)

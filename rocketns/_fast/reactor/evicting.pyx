@@ -4,6 +4,7 @@
 - If a host holds more than an eighth of the limit, and more than one frame, it is a connection of that host. Else hosts
   do not matter: who holds more than all others may be a broker with a large registration.
 - Of these it is the connection that has made no progress for the longest time.
+- Where no host holds too much of OpenSSL's memory, handshakes are given up first: see `handshakes.hold_handshake`.
 - A connection that holds less than half of an even share is none of them: see `Limits.listed_bytes_min`. All such
   together hold less than half of the limit, so there is always another.
 
@@ -16,10 +17,10 @@ connection table is checked for it, a part in each round of the loop.
 """
 
 from rocketns._fast.connections.connection cimport (
-    CARRIED, IDLE, INPUT, OF_ALL, OUTPUT, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE,
-    TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT
+    CARRIED, IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNFINISHED,
+    TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT
 )
-from rocketns._fast.connections.hosts cimport KNOWN, STRANGERS, Hosts
+from rocketns._fast.connections.hosts cimport HOSTS, KNOWN, OUTPUT, STRANGERS
 from rocketns._fast.connections.messages cimport SHED, Message, new_message
 from rocketns._fast.reactor.connection_table cimport close_connection, refuse_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message
@@ -30,35 +31,40 @@ cdef enum:
     CLOSED_AT_ONCE_MAX = 64  # the next turn, or round, goes on where that is not enough
 
 
-cdef bint find_oldest(const Shared *shared, int kind, Victim *victim, uint32_t number, int owner) noexcept nogil:
-    """Any thread. Look at this list of the owner's, or of ANY. False if there is no victim."""
+cdef bint find_oldest(
+    const Shared *shared, int kind, int owner, uint32_t first, uint32_t end, Victim *victim
+) noexcept nogil:
+    """Any thread. Look at the owner's lists, or those of ANY, of hosts from ``first`` to before ``end``: for all hosts
+    some microseconds. False if there is no victim.
+    """
     cdef int64_t oldest_ms = 0, since_ms
     cdef int each
+    cdef uint32_t number
     for each in range(shared.reactor_count):
         if owner != ANY and owner != each:
             continue
-        since_ms = load(&shared.reactors[each].holders[kind].oldest_ms[victim.known][number])
-        if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
-            oldest_ms, victim.owner, victim.number = since_ms, each, number
+        for number in range(first, end):
+            since_ms = load(&shared.reactors[each].holders[kind].oldest_ms[victim.known][number])
+            if since_ms and (since_ms < oldest_ms or oldest_ms == 0):
+                oldest_ms, victim.owner, victim.number = since_ms, each, number
     return oldest_ms != 0
 
 
 cdef bint find_victim(const Shared *shared, int kind, int owner, Victim *victim) noexcept nogil:
     """Any thread. Whether a connection of this owner, or of ANY, is to be closed now.
 
-    A host that holds more than its bound was the largest when its last bytes came, unless another was. If it brings
-    nothing any more, its connections are soon the longest without progress.
+    If a greedy host brings nothing any more, its connections are soon the longest without progress.
     """
-    cdef const Hosts *table = shared.hosts
-    cdef int64_t host
+    cdef uint32_t host
     if excess(shared, kind) <= 0:
         return False
-    victim.known = KNOWN if load(&table.known_bytes[kind]) > shared.limits.held_bytes_max[kind] // 2 else STRANGERS
-    host = load(&table.largest[kind][victim.known])
-    if load(&table.hosts[host].held_bytes[kind][victim.known]) > shared.limits.host_bytes_max[kind]:
-        if find_oldest(shared, kind, victim, <uint32_t>host, owner):
-            return True
-    return find_oldest(shared, kind, victim, OF_ALL, owner)
+    victim.known = STRANGERS
+    if load(&shared.hosts.known_bytes[kind]) > shared.limits.held_bytes_max[kind] // 2:
+        victim.known = KNOWN
+    host = greedy_host(shared, kind, victim.known)
+    if host < HOSTS and find_oldest(shared, kind, owner, host, host + 1, victim):
+        return True
+    return find_oldest(shared, kind, owner, 0, HOSTS, victim)
 
 
 cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
@@ -80,7 +86,11 @@ cdef void ask_to_close(Shared *shared, int kind, int owner) noexcept nogil:
 
 cdef void shed(Reactor *reactor, int kind, Connection *connection) noexcept nogil:
     """Reactor thread only. Close the connection, because all together hold too much."""
-    close_connection(reactor, connection, TOO_MUCH_UNFINISHED if kind == INPUT else TOO_MUCH_UNSENT_IN_ALL)
+    cdef int ending = TOO_MUCH_UNSENT_IN_ALL if kind == OUTPUT else TOO_MUCH_UNFINISHED
+    if connection.stage == CARRIED:
+        close_connection(reactor, connection, ending)
+    else:
+        refuse_connection(reactor, connection, STALLED_HANDSHAKE if kind == TLS else ending, b"")
 
 
 cdef Connection *relieve(Reactor *reactor, int kind, Connection *adding) noexcept nogil:

@@ -5,7 +5,8 @@ lookup never waits for a handshake, which takes up to a millisecond. The thread 
 loop, connection table, inbox and totals. Its sockets are armed for one event at a time, and who has something to do waits for
 the turn of its host.
 
-OpenSSL's memory of all connections is bounded. Where a new one has no room, the oldest handshake is closed for it.
+OpenSSL's memory of all connections is bounded. Where a new one has no room, other handshakes are given up for it, and
+then connections that are idle.
 """
 
 from libc.errno cimport EAGAIN, EINTR, errno
@@ -17,26 +18,26 @@ from rocketns._fast.codec.proxy_header cimport (
     DETECTION_BYTES, UNFINISHED, WRONG, Header, ProxyHeader, is_proxied, read_header
 )
 from rocketns._fast.connections.connection cimport (
-    BEHIND_HEADER, CARRIED, FAILED, INPUT, NO_CERTIFICATE, NOT_TLS, OUTPUT, PEER_CLOSED, SHAKING_HANDS,
-    STALLED_HANDSHAKE, TLS_DISABLED, TLS_FAILED, TOO_MUCH_UNFINISHED, TOO_MUCH_UNSENT, UNDECIDED, UNTRUSTED_PROXY,
-    WITHOUT_CONTEXT, WRONG_PROXY_HEADER, count_held, drop_input, keep_input, send_output, unsent
+    BEHIND_HEADER, CARRIED, FAILED, NO_CERTIFICATE, NOT_TLS, PEER_CLOSED, SHAKING_HANDS, STALLED_HANDSHAKE,
+    TLS_DISABLED, TLS_FAILED, TOO_MUCH_UNSENT, UNDECIDED, UNTRUSTED_PROXY, WITHOUT_CONTEXT, WRONG_PROXY_HEADER,
+    count_held, drop_input, keep_input, note_progress, send_output, unsent
 )
-from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, join_ring, take_turn, write_peer
+from rocketns._fast.connections.hosts cimport ADDRESS_ROOM, HOSTS, INPUT, OUTPUT, TLS, join_ring, take_turn, write_peer
 from rocketns._fast.connections.messages cimport TLS_WANTED, Message, new_message, push
 from rocketns._fast.reactor.answers cimport send_wire
 from rocketns._fast.reactor.connection_table cimport (
     close_connection, insert_connection, know_host, move, refuse_connection, release_connection
 )
-from rocketns._fast.reactor.evicting cimport relieve
+from rocketns._fast.reactor.evicting cimport Victim, excess, find_victim, greedy_host, relieve
 from rocketns._fast.reactor.reactor_state cimport (
-    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, TLS_BYTES, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared,
-    Tls, assert_reactor, hold_tls, id_of
+    HANDSHAKE_BYTES, IN_USE, NOT_USABLE, UNFINISHED_MESSAGE_BYTES, UNKNOWN, WANTED, ContextState, Shared, Tls,
+    assert_reactor, id_of
 )
 from rocketns._fast.system.sockets cimport (
     EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event,
     monotonic_ns, recv
 )
-from rocketns._fast.system.threads cimport add, load, pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport take_reason
 from rocketns._fast.tls.wire cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands
 
@@ -75,7 +76,7 @@ cdef void await_events(Reactor *reactor, Connection *connection) noexcept nogil:
         event.events |= EPOLLOUT
     connection.armed = event.events
     epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
-    if load(&shared.hosts.held_bytes[INPUT]) > shared.limits.held_bytes_max[INPUT]:
+    if excess(shared, INPUT) > 0:
         relieve(reactor, INPUT, connection)
 
 
@@ -85,8 +86,6 @@ cdef void give_back(Reactor *reactor, Connection *connection) noexcept nogil:
     cdef int target = (reactor.next_reactor + 1) % shared.carriers
     reactor.next_reactor = target
     connection.stage = CARRIED
-    if connection.tls != NULL:
-        hold_tls(shared, connection, TLS_BYTES)
     if not move(reactor, connection, shared.reactors[target]):
         close_connection(reactor, connection, FAILED)
 
@@ -146,27 +145,25 @@ cdef bint take_header(Reactor *reactor, Connection *connection, const uint8_t *d
 
 
 cdef bint hold_handshake(Reactor *reactor, Connection *wanting, uint32_t size) noexcept nogil:
-    """Handshake thread only. OpenSSL has so much memory for it from now on; False if there is no room for it.
+    """Handshake thread only. OpenSSL has so much memory for it from now on. False: there is no room, and it is closed.
 
-    While there is none, the handshake that began first is closed.
+    Over the limit other handshakes are given up, by the rules of evicting.pyx, and then connections that are idle: so a
+    flood of hellos from many hosts costs nobody else a connection. Where one host has too much, only its own go.
     """
-    cdef Shared *shared = reactor.shared
-    cdef Connection *oldest
-    cdef Connection *each
-    cdef uint32_t index
-    cdef int64_t room = shared.limits.tls_bytes_max - size + wanting.tls_held
-    while load(&shared.tls_bytes) > room:
-        oldest = NULL
-        for index in range(reactor.table_count):
-            each = reactor.connections[index]
-            if each != NULL and each != wanting and each.tls != NULL:
-                if oldest == NULL or each.began_ms < oldest.began_ms:
-                    oldest = each
-        if oldest == NULL:
-            return False
-        refuse_connection(reactor, oldest, STALLED_HANDSHAKE, b"")
-    hold_tls(shared, wanting, size)
-    return True
+    cdef Victim victim
+    cdef uint32_t greedy
+    cdef Connection *other
+    cdef bint grows = size > wanting.held[TLS]
+    count_held(&reactor.holders[TLS], TLS, wanting, size, reactor.now_ms)
+    if grows:
+        note_progress(&reactor.holders[TLS], TLS, wanting, reactor.now_ms)
+    while find_victim(reactor.shared, TLS, reactor.number, &victim):
+        other = reactor.holders[TLS].lists[victim.known][victim.number].first
+        greedy = greedy_host(reactor.shared, TLS, victim.known)
+        if other == wanting or (greedy < HOSTS and greedy != victim.number):
+            break
+        refuse_connection(reactor, other, STALLED_HANDSHAKE, b"")
+    return relieve(reactor, TLS, wanting) != NULL
 
 
 cdef ContextState start_tls(Reactor *reactor, Connection *connection) noexcept nogil:
@@ -207,7 +204,6 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
         refuse_connection(reactor, connection, TLS_DISABLED, b"")
         return False
     if not hold_handshake(reactor, connection, HANDSHAKE_BYTES):
-        refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
         return False
     state = start_tls(reactor, connection)
     if state == NOT_USABLE or (state == IN_USE and connection.tls == NULL):
@@ -215,7 +211,7 @@ cdef bint choose(Reactor *reactor, Connection *connection, uint8_t first) noexce
         return False
     connection.stage = SHAKING_HANDS if connection.tls != NULL else WITHOUT_CONTEXT
     if connection.tls == NULL:
-        hold_tls(shared, connection, 0)
+        count_held(&reactor.holders[TLS], TLS, connection, 0, reactor.now_ms)
     return True
 
 
@@ -244,8 +240,6 @@ cdef void go_on_with_tls(Reactor *reactor, Connection *connection, const uint8_t
     elif progress == WANTS_MORE:
         if hold_handshake(reactor, connection, memory):
             await_events(reactor, connection)
-        else:
-            refuse_connection(reactor, connection, TOO_MUCH_UNFINISHED, b"")
     else:
         add(&tls.succeeded, 1)
         if keep_input(connection, reactor.wire.incoming, reactor.wire.incoming_size):

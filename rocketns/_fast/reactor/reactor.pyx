@@ -23,7 +23,7 @@ from rocketns._fast.connections.connection cimport (
     ENDED, FAILED, Connection, note_known, output_space, send_output, unsent
 )
 from rocketns._fast.connections.hosts cimport (
-    ADDRESS_ROOM, CONNECTIONS, HostRing, Hosts, ended_of, host_hash, leave_ring, may_connect, write_peer
+    ADDRESS_ROOM, CONNECTIONS, KINDS, TLS, HostRing, Hosts, ended_of, host_hash, leave_ring, may_connect, write_peer
 )
 from rocketns._fast.connections.messages cimport (
     ABORT, ADD, APPLIED, CLOSE_IDLE, CONTEXT_CHANGED, END, MOVE, REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT,
@@ -452,7 +452,7 @@ cdef Reactor *new_reactor(Shared *shared, int number) noexcept nogil:
     if reactor == NULL:
         return NULL
     reactor.shared, reactor.number = shared, number
-    for kind in range(2):
+    for kind in range(KINDS):
         reactor.holders[kind].table = shared.hosts
         reactor.holders[kind].listed_bytes_min = shared.limits.listed_bytes_min[kind]
     reactor.is_accepting = True

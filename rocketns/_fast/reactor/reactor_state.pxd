@@ -11,8 +11,8 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from rocketns._fast.access.networks cimport NetworkTable
 from rocketns._fast.access.policy cimport KnownPolicy, Policy
 from rocketns._fast.codec.requests cimport Layout
-from rocketns._fast.connections.connection cimport INPUT, Connection, Holders, unsent
-from rocketns._fast.connections.hosts cimport HostRing, Hosts, add_held
+from rocketns._fast.connections.connection cimport Connection, Holders, unsent
+from rocketns._fast.connections.hosts cimport INPUT, KINDS, HostRing, Hosts
 from rocketns._fast.connections.messages cimport Message, Queue, push
 from rocketns._fast.routes.asked_topics cimport Counts, Missing
 from rocketns._fast.routes.routes cimport READERS_MAX
@@ -45,9 +45,9 @@ cdef struct Limits:
     uint32_t frame_bytes_max
     uint32_t in_flight_max
     int64_t connections_max
-    int64_t held_bytes_max[2]  # of each kind of connection.pxd, all connections together
-    int64_t host_bytes_max[2]  # a host with more is looked at by itself, see evicting.pyx
-    int64_t listed_bytes_min[2]  # see `holders.Holders`
+    int64_t held_bytes_max[KINDS]  # of all connections together; OpenSSL's memory counts in that of INPUT, too
+    int64_t host_bytes_max[KINDS]  # a host with more is looked at by itself, see evicting.pyx
+    int64_t listed_bytes_min[KINDS]  # see `holders.Holders`
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
@@ -64,7 +64,6 @@ cdef struct Limits:
     bint takes_tls
     int64_t handshake_ms_max  # of a PROXY header and a handshake; 0: no limit
     int64_t deferred_ms_max  # of a lookup without a route, see answers.pxd
-    int64_t tls_bytes_max  # OpenSSL's memory for all connections
     bint trusts_announced  # whether an address of a PROXY header says in which networks its peer is
 
 # How far the context is. Control decides.
@@ -115,9 +114,8 @@ cdef struct Shared:
     # Written by control and by all reactors. Atomic.
     int64_t connections
     int64_t gone  # connections that have ended, and control has not taken CLOSED or REFUSED
-    int64_t tls_bytes  # the part of the total of INPUT that is OpenSSL's
     int64_t turned_away  # connections that were closed at once, beyond `connections_max`
-    int64_t asked[2]  # not 0: an owner was asked to close connections and has not begun
+    int64_t asked[KINDS]  # not 0: an owner was asked to close connections and has not begun
     int64_t replied_bytes  # of control's answers that no reactor has looked at
     int64_t queued_bytes  # of frames that control has not decoded; see `turns.is_crowded` for its order with `stalled`
     int64_t stalled  # 1: a connection waits for control to catch up, and control has not sent RESUME
@@ -185,7 +183,7 @@ cdef struct Reactor:
     Wire wire  # its outgoing room is fixed: SEALED_BYTES
     int rounds_to_sample
     uint32_t sample_state
-    Holders holders[2]  # by kind
+    Holders holders[KINDS]  # by kind
     Connection **connections  # the connection table, `table_count` of `table_room` indexes used or free
     uint32_t table_count
     uint32_t table_room
@@ -230,14 +228,6 @@ cdef inline Connection *find_connection(Reactor *reactor, uint64_t id) noexcept 
     cdef uint32_t index = (id >> INDEX_SHIFT) & (TABLE_MAX - 1)
     cdef Connection *connection = reactor.connections[index] if index < reactor.table_count else NULL
     return connection if connection != NULL and connection.generation == <uint32_t>id else NULL
-
-
-cdef inline void hold_tls(Shared *shared, Connection *connection, uint32_t size) noexcept nogil:
-    """The owner of the connection only. OpenSSL has so much memory for it from now on."""
-    cdef int64_t change = <int64_t>size - <int64_t>connection.tls_held
-    add_held(shared.hosts, INPUT, connection.is_known, connection.host, change)
-    add(&shared.tls_bytes, change)
-    connection.tls_held = size
 
 
 cdef inline bint must_wait(Reactor *reactor, const Connection *connection) noexcept nogil:

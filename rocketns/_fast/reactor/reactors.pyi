@@ -18,11 +18,11 @@ class Limits(TypedDict):
     frame_bytes_max: int
     in_flight_max: int
     connections_max: int
-    held_bytes_max: tuple[int, int]
-    """Of all connections together: input that is not worked off, and unsent answers."""
-    host_bytes_max: tuple[int, int]
+    held_bytes_max: tuple[int, int, int]
+    """Of all connections together: input that is not worked off with OpenSSL's memory, unsent answers, and OpenSSL's."""
+    host_bytes_max: tuple[int, int, int]
     """A host with more is looked at by itself when all together hold too much."""
-    listed_bytes_min: tuple[int, int]
+    listed_bytes_min: tuple[int, int, int]
     """A connection with less is not closed because all together hold too much."""
     progress_ms_max: int
     """A connection without progress for so long is closed; 0 is no limit."""
@@ -47,8 +47,6 @@ class Limits(TypedDict):
     """Of a PROXY header and a TLS handshake together; 0 is no limit."""
     deferred_ms_max: int
     """A lookup without a route waits so long for registrations that came before it."""
-    tls_bytes_max: int
-    """OpenSSL's memory for all connections."""
     trusts_announced: bool
     """Whether the address of a PROXY header says in which networks its peer is. False: it is in none."""
 

@@ -15,8 +15,7 @@ cimport cython
 
 from rocketns._fast.access.policy cimport put_in_force, remember_frame
 from rocketns._fast.codec.wire cimport frame_size
-from rocketns._fast.connections.connection cimport INPUT, OUTPUT
-from rocketns._fast.connections.hosts cimport HOSTS, join_ring, release_host, take_turn
+from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, take_turn
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
     REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, following,
@@ -426,7 +425,7 @@ cdef class Reactors:
 
     @property
     def incoming_bytes(self):
-        return load(&self.shared.hosts.held_bytes[INPUT])
+        return load(&self.shared.hosts.held_bytes[INPUT]) + load(&self.shared.hosts.held_bytes[TLS])
 
     @property
     def outgoing_bytes(self):
@@ -446,7 +445,7 @@ cdef class Reactors:
 
     @property
     def tls_bytes(self):
-        return load(&self.shared.tls_bytes)
+        return load(&self.shared.hosts.held_bytes[TLS])
 
     @property
     def handshakes(self):

@@ -13,19 +13,20 @@ from libc.string cimport memcpy
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 from rocketns._fast.connections.admission cimport admit
 from rocketns._fast.connections.connection cimport (
-    INPUT, MALFORMED_FRAME, OUTPUT, PEER_CLOSED, PROGRESS_BYTES, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, count_held,
-    drop_input, keep_input, make_input_room, note_progress, unsent
+    MALFORMED_FRAME, PEER_CLOSED, PROGRESS_BYTES, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, count_held, drop_input,
+    keep_input, make_input_room, note_progress, unsent
 )
-from rocketns._fast.connections.hosts cimport REQUESTS, join_ring, take_turn
+from rocketns._fast.connections.hosts cimport INPUT, KINDS, OUTPUT, REQUESTS, TLS, join_ring, take_turn
 from rocketns._fast.connections.messages cimport FRAME, TAKEN, Message, new_message, push
 from rocketns._fast.reactor.answers cimport (
     UNFINISHED_RECORD_MAX, answer, header_end, input_memory, may_ask, next_due, open_received, refuse, send_end,
     send_scratch
 )
 from rocketns._fast.reactor.connection_table cimport close_connection
-from rocketns._fast.reactor.evicting cimport relieve
+from rocketns._fast.reactor.evicting cimport excess, relieve
 from rocketns._fast.reactor.reactor_state cimport (
-    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of, must_wait
+    EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of,
+    must_wait
 )
 from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
 from rocketns._fast.system.threads cimport add, load, store
@@ -251,6 +252,7 @@ cdef void receive(Reactor *reactor, Connection *connection) noexcept nogil:
         return
     connection.active_ms = reactor.now_ms
     connection.moved[INPUT] += <uint32_t>got
+    connection.moved[TLS] += <uint32_t>got
     take_received(reactor, connection, data, have, room, <size_t>got)
 
 
@@ -317,6 +319,8 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
     # The memory before the input and the output counts too.
     count_held(&reactor.holders[INPUT], INPUT, connection, input_memory(connection), reactor.now_ms)
     count_held(&reactor.holders[OUTPUT], OUTPUT, connection, connection.output_end, reactor.now_ms)
+    if connection.tls != NULL:
+        count_held(&reactor.holders[TLS], TLS, connection, TLS_BYTES, reactor.now_ms)
     if connection.is_awaited and unsent(connection) <= shared.limits.high_water_bytes:
         report_taken(reactor, connection)
     if unsent(connection) > shared.limits.outgoing_bytes_max:
@@ -338,6 +342,6 @@ cdef void finish_turn(Reactor *reactor, Connection *connection) noexcept nogil:
         event.events, event.data.u64 = wanted, id_of(reactor, connection)
         epoll_ctl(reactor.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
         connection.armed = wanted
-    for kind in range(2):
-        if load(&shared.hosts.held_bytes[kind]) > shared.limits.held_bytes_max[kind]:
-            connection = relieve(reactor, kind, connection)
+    for kind in range(KINDS):
+        if excess(shared, kind) > 0:
+            connection = relieve(reactor, kind, connection if kind != TLS else NULL)
