@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from rocketns._fast.connections.connection cimport Connection
-from rocketns._fast.connections.hosts cimport INPUT, TLS
+from rocketns._fast.connections.hosts cimport HOSTS, INPUT, TLS
 from rocketns._fast.reactor.reactor_state cimport Reactor, Shared
 from rocketns._fast.system.threads cimport load
 

@@ -20,7 +20,7 @@ from rocketns._fast.connections.connection cimport (
     CARRIED, IDLE, PEER_CLOSED, STALLED_ANSWERS, STALLED_FRAME, STALLED_HANDSHAKE, TOO_MUCH_UNFINISHED,
     TOO_MUCH_UNSENT_IN_ALL, WITHOUT_CONTEXT
 )
-from rocketns._fast.connections.hosts cimport HOSTS, KNOWN, OUTPUT, STRANGERS
+from rocketns._fast.connections.hosts cimport KNOWN, OUTPUT, STRANGERS
 from rocketns._fast.connections.messages cimport SHED, Message, new_message
 from rocketns._fast.reactor.connection_table cimport close_connection, refuse_connection
 from rocketns._fast.reactor.reactor_state cimport assert_reactor, send_message

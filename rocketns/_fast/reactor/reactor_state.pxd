@@ -57,7 +57,6 @@ cdef struct Limits:
     size_t high_water_bytes
     int send_buffer_bytes
     int receive_buffer_bytes
-    int detection_bytes
     int serialize_type
     int version  # of RocketMQ, which the answers follow
     bint takes_plain

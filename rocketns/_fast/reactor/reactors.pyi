@@ -35,8 +35,6 @@ class Limits(TypedDict):
     send_buffer_bytes: int
     """0 is the system's own choice, as of ``receive_buffer_bytes``."""
     receive_buffer_bytes: int
-    detection_bytes: int
-    """A connection's first so many bytes come together."""
     serialize_type: int
     """0 writes JSON headers, 1 binary ones."""
     version: int

@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
 from rocketns._fast.connections.admission cimport admit
 from rocketns._fast.connections.connection cimport (
@@ -163,7 +164,7 @@ cdef void take_frames(Reactor *reactor, Connection *connection, uint8_t *data, s
     cdef size_t at = 0
     cdef int64_t length
     cdef int frames = 0
-    if connection.is_detecting and size >= <size_t>reactor.shared.limits.detection_bytes:
+    if connection.is_detecting and size >= DETECTION_BYTES:
         connection.is_detecting = False
     connection.has_frames = False
     reactor.turn_bytes = 0

@@ -12,7 +12,6 @@ from rocketns.access.policy import Policy
 from rocketns.config import Configuration
 from rocketns.config.address_texts import Network, packed
 from rocketns.config.tls import TlsMode
-from rocketns.protocol import proxy
 from rocketns.protocol.codes import RELEASES, SerializeType
 from rocketns.server.requests.deferred_lookups import DEFERRED_S_MAX
 from rocketns.server.requests.inbox import waiting_bytes_max
@@ -58,7 +57,6 @@ def limits_of(configuration: Configuration, tls_mode: TlsMode) -> Limits:
         "high_water_bytes": netty.water_marks[1],
         "send_buffer_bytes": netty.server_socket_snd_buf_size,
         "receive_buffer_bytes": netty.server_socket_rcv_buf_size,
-        "detection_bytes": proxy.DETECTION_BYTES,
         "serialize_type": SerializeType[configuration.serialize_type],
         "version": RELEASES[configuration.compatible.compatible_version].version,
         "takes_plain": tls_mode is not TlsMode.ENFORCING,
