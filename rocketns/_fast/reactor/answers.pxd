@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from rocketns._fast.connections.connection cimport Connection
 from rocketns._fast.reactor.reactor_state cimport Deferred, Reactor, Shared
-from rocketns._fast.tls.wire cimport RECORD_BYTES_MAX, Progress
+from rocketns._fast.tls.openssl cimport RECORD_BYTES_MAX, Progress
 
 cdef enum:
     # Room for plain text beside as many bytes as were received: what OpenSSL has of an unfinished record.

@@ -32,8 +32,7 @@ from rocketns._fast.routes.asked_topics cimport count_lookup, missed_host, note_
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, answer_room, write_answer
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, monotonic_ms, send
 from rocketns._fast.system.threads cimport add, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
-from rocketns._fast.tls.openssl cimport openssl
-from rocketns._fast.tls.wire cimport HAS_FAILED, IS_DONE, open_records, seal, seal_end
+from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, open_records, openssl, seal, seal_end
 
 
 cdef void send_bytes(Reactor *reactor, Connection *connection, const uint8_t *data, size_t size) noexcept nogil:

@@ -38,8 +38,7 @@ from rocketns._fast.system.sockets cimport (
     monotonic_ns, recv
 )
 from rocketns._fast.system.threads cimport add, pthread_mutex_lock, pthread_mutex_unlock
-from rocketns._fast.tls.openssl cimport take_reason
-from rocketns._fast.tls.wire cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands
+from rocketns._fast.tls.openssl cimport IS_DONE, WANTS_MORE, Progress, new_session, shake_hands, take_reason
 
 cdef enum:
     TURN_NS = 2_000_000  # then events and messages are looked at

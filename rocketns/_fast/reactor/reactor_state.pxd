@@ -18,8 +18,7 @@ from rocketns._fast.routes.asked_topics cimport Counts, Missing
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport LISTENERS_MAX, VIEWS_MAX, Routes
 from rocketns._fast.system.threads cimport Owner, add, assert_owner, pthread_mutex_t
-from rocketns._fast.tls.openssl cimport SSL_CTX
-from rocketns._fast.tls.wire cimport Wire
+from rocketns._fast.tls.openssl cimport SSL_CTX, Wire
 
 cdef enum:
     LAYOUTS = 16

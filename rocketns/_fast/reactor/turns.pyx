@@ -31,7 +31,7 @@ from rocketns._fast.reactor.reactor_state cimport (
 )
 from rocketns._fast.system.sockets cimport EPOLL_CTL_MOD, EPOLLIN, EPOLLOUT, MSG_DONTWAIT, epoll_ctl, epoll_event, recv
 from rocketns._fast.system.threads cimport add, load, store
-from rocketns._fast.tls.wire cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
+from rocketns._fast.tls.openssl cimport HAS_ENDED, HAS_FAILED, WANTS_MORE, Progress
 
 cdef enum:
     # The most that others wait for in one turn: frames, and bytes of answers and of frames for control.
