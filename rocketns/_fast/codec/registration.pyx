@@ -17,11 +17,9 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport INT32_MAX, int64_t, uint32_t, uint8_t
 from libc.string cimport memchr, memcmp, memcpy
 
-import unicodedata
-
 from rocketns._fast.codec.compact_json cimport (
     MEMBER, NO_MORE, Cursor, Member, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text, scan_int,
-    scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
+    scan_long, scan_text, skip_object, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport read_uint32
 
@@ -219,7 +217,7 @@ cdef class _Body(_Topics):
         cdef const uint8_t *start = cursor.at
         if take_bytes(cursor, "{}", 2):
             return True
-        if not skip_brackets(cursor):
+        if not skip_object(cursor, 0):
             return False
         self.mappings = PyBytes_FromStringAndSize(<const char *>start, cursor.at - start)
         return True
@@ -304,8 +302,6 @@ def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None
 cdef enum:
     LENGTH_BYTES = 4
     NUMBERS = 3
-    BASIC_PLANE_MAX = 0xFFFF  # Java reads digits by UTF-16 code unit
-    NO_DIGIT = 0xFF
 
 cdef enum Walk:
     REFUSED = -1
@@ -381,56 +377,20 @@ def needs_more(const unsigned char[::1] data, bint mappings, limits):
     return skip_all(&cursor, mappings, &bounds) == UNFINISHED
 
 
-cdef bytes digits_by_unit = None  # 64 KiB, made for the first digit that is not ASCII
-
-
-cdef int digit_of(Py_UCS4 char) except -2:
-    """The value of a decimal digit of any script, -1 for another character."""
-    global digits_by_unit
-    cdef uint8_t digit
-    cdef int ascii_digit = <int>char - 48
-    if 0 <= ascii_digit <= 9:
-        return ascii_digit
-    if char < 0x80 or char > BASIC_PLANE_MAX:
-        return -1
-    if digits_by_unit is None:
-        digits_by_unit = bytes([unicodedata.decimal(chr(unit), NO_DIGIT) for unit in range(BASIC_PLANE_MAX + 1)])
-    digit = digits_by_unit[<Py_ssize_t>char]
-    return -1 if digit == NO_DIGIT else digit
-
-
-cdef int32_t digits_of(str text) except? -1:
-    """Integer.parseInt: an optional sign and digits of any script. ValueError where Java throws."""
-    cdef int64_t number = 0
-    cdef int digit
-    cdef Py_UCS4 char
-    cdef Py_ssize_t place, first = 1 if text[:1] in ("+", "-") else 0
-    cdef bint negative = text[:1] == "-"
-    if len(text) == first:
-        raise ValueError("a topic line has no number where one belongs")
-    for place in range(first, len(text)):
-        char = text[place]
-        digit = digit_of(char)
-        number = number * 10 + digit
-        if digit < 0 or number > <int64_t>INT32_MAX + negative:
-            raise ValueError("a topic line has no number where one belongs")
-    return <int32_t>(-number if negative else number)
-
-
 cdef int32_t take_int(Cursor *line) except? -1:
-    """A number up to the next blank or the end."""
-    cdef Cursor ahead = line[0]
-    cdef int32_t number
-    cdef const uint8_t *end
-    if scan_int(&ahead, &number) and (left(&ahead) == 0 or ahead.at[0] == c' '):
-        line[0] = ahead
-        return number
-    end = <const uint8_t *>memchr(line.at, c' ', left(line)) if left(line) else NULL
-    if end == NULL:
-        end = line.end
-    number = digits_of(PyUnicode_DecodeUTF8(<const char *>line.at, end - line.at, "replace"))
-    line.at = end
-    return number
+    """A number up to the next blank or the end, as Integer.parseInt reads one in ASCII. ValueError."""
+    cdef bint is_negative = take(line, c'-')
+    cdef int64_t number = 0
+    cdef const uint8_t *first
+    if not is_negative:
+        take(line, c'+')
+    first = line.at
+    while left(line) and c'0' <= line.at[0] <= c'9' and number <= INT32_MAX:
+        number = number * 10 + (line.at[0] - c'0')
+        line.at += 1
+    if line.at == first or number > <int64_t>INT32_MAX + is_negative or (left(line) and line.at[0] != c' '):
+        raise ValueError("a topic line has no number where one belongs")
+    return <int32_t>(-number if is_negative else number)
 
 
 cdef int read_line(Cursor *line, Topic *topic) except -1:

@@ -5,15 +5,15 @@ tests/fast/test_lookup.py holds them together. What is read here is well formed 
 do not touch the answer may be there in any number.
 """
 
-from libc.stdint cimport int16_t
+from libc.stdint cimport INT32_MAX, int16_t
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (
     MEMBER, NO_MORE, Cursor, Member, is_text, left, next_member, scan_int, skip_printable, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport (
-    CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, KEY_LENGTH_BYTES,
-    LANGUAGE_AT, OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_TYPE_SHIFT, VALUE_LENGTH_BYTES, VERSION_AT, read_uint32
+    CODE_AT, FIELDS_LENGTH_AT, FIXED_BYTES, FLAG_AT, HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, LANGUAGE_AT,
+    OPAQUE_AT, REMARK_LENGTH_AT, SERIALIZE_TYPE_SHIFT, VERSION_AT, read_int16, read_uint32, take_pair
 )
 
 cdef enum:
@@ -194,31 +194,6 @@ cdef bint read_json(Cursor *cursor, RouteRequest *request) noexcept nogil:
         seen |= member
 
 
-cdef inline int read_int16(const uint8_t *data) noexcept nogil:
-    return <int16_t>((<uint32_t>data[0] << 8) | data[1])
-
-
-cdef inline bint take_binary_text(Cursor *cursor, size_t length, Text *text) noexcept nogil:
-    if length > left(cursor):
-        return False
-    text.start, text.length = cursor.at, length
-    cursor.at += length
-    return True
-
-
-cdef bint take_pair(Cursor *cursor, Text *key, Text *value) noexcept nogil:
-    """One ext field of a binary header."""
-    cdef int key_length
-    if left(cursor) < KEY_LENGTH_BYTES:
-        return False
-    key_length = read_int16(cursor.at)
-    cursor.at += KEY_LENGTH_BYTES
-    if key_length < 0 or not take_binary_text(cursor, <size_t>key_length, key) or left(cursor) < VALUE_LENGTH_BYTES:
-        return False
-    cursor.at += VALUE_LENGTH_BYTES
-    return take_binary_text(cursor, read_uint32(cursor.at - VALUE_LENGTH_BYTES), value)
-
-
 cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
     """Takes a header without remark whose fields end with it. Control decodes everything else."""
     cdef const uint8_t *head = cursor.at
@@ -235,7 +210,7 @@ cdef bint read_binary(Cursor *cursor, RouteRequest *request) noexcept nogil:
         return False
     request.ext = cursor.at
     while left(cursor):
-        if not take_pair(cursor, &key, &value):
+        if not take_pair(cursor, INT32_MAX, &key, &value):
             return False
         request.is_lookup &= take_ext(request, &key, &value, &seen)
     request.ext_around_topic = <size_t>(cursor.end - request.ext) - request.topic.length

@@ -5,9 +5,9 @@ compares. What is refused here is refused: nothing falls back to Construct, whic
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int16_t, int32_t, uint16_t
+from libc.stdint cimport int32_t
 
-from rocketns._fast.codec.compact_json cimport Cursor, left
+from rocketns._fast.codec.compact_json cimport left
 
 cdef enum:
     SERIALIZE_JSON = 0
@@ -51,21 +51,16 @@ def next_frame(const unsigned char[::1] buffer, Py_ssize_t start, uint32_t frame
     return frame_size(&buffer[start], <size_t>(buffer.shape[0] - start), frame_size_max)
 
 
-cdef inline int16_t read_int16(const uint8_t *data) noexcept nogil:
-    return <int16_t><uint16_t>((<uint16_t>data[0] << 8) | data[1])
-
-
 cdef inline int32_t read_int32(const uint8_t *data) noexcept nogil:
     return <int32_t>read_uint32(data)
 
 
-cdef inline bint take_text(Cursor *cursor, int64_t length, int64_t length_max, Cursor *text) noexcept nogil:
-    """``length`` bytes as a cursor of their own; False where there are not so many, or more than ``length_max``."""
+cdef inline bint take_text(Cursor *cursor, int64_t length, int64_t length_max, Text *text) noexcept nogil:
+    """``length`` bytes; False where there are not so many, or more than ``length_max``."""
     if length < 0 or length > length_max or <size_t>length > left(cursor):
         return False
-    text.at = cursor.at
+    text.start, text.length = cursor.at, <size_t>length
     cursor.at += length
-    text.end = cursor.at
     return True
 
 
@@ -77,7 +72,7 @@ cdef inline bint take_length(Cursor *cursor, int32_t *length) noexcept nogil:
     return True
 
 
-cdef inline bint take_pair(Cursor *cursor, int64_t length_max, Cursor *key, Cursor *value) noexcept nogil:
+cdef bint take_pair(Cursor *cursor, int64_t length_max, Text *key, Text *value) noexcept nogil:
     """A key and its value. Java compares each length with that of the whole section."""
     cdef int32_t length
     if left(cursor) < KEY_LENGTH_BYTES:
@@ -89,13 +84,13 @@ cdef inline bint take_pair(Cursor *cursor, int64_t length_max, Cursor *key, Curs
     return take_length(cursor, &length) and take_text(cursor, length, length_max, value)
 
 
-cdef inline object text_of(const Cursor *text):
-    return PyUnicode_DecodeUTF8(<const char *>text.at, <Py_ssize_t>left(text), "replace")
+cdef inline object text_of(const Text *text):
+    return PyUnicode_DecodeUTF8(<const char *>text.start, <Py_ssize_t>text.length, "replace")
 
 
 cdef dict take_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max):
     """Java reads pairs until as many bytes are taken. An empty value is null; an empty key can never be asked for."""
-    cdef Cursor key, value
+    cdef Text key, value
     cdef const uint8_t *end_of_section = cursor.at + min(<size_t>ext_length, left(cursor))
     cdef bint complete = <size_t>ext_length <= left(cursor)
     cdef Py_ssize_t fields = 0
@@ -106,13 +101,14 @@ cdef dict take_fields(Cursor *cursor, int64_t ext_length, Py_ssize_t fields_max)
         fields += 1
         if fields > fields_max:
             raise ValueError(f"more than {fields_max} fields")
-        if left(&key):
-            ext[text_of(&key)] = text_of(&value) if left(&value) else None
+        if key.length:
+            ext[text_of(&key)] = text_of(&value) if value.length else None
     return ext
 
 
 def read_binary_header(const unsigned char[::1] data, Py_ssize_t start, Py_ssize_t header_length, Py_ssize_t fields_max):
-    cdef Cursor cursor, remark
+    cdef Cursor cursor
+    cdef Text remark
     cdef const uint8_t *first
     cdef int32_t length
     cdef object ext = None

@@ -26,7 +26,7 @@ from rocketns._fast.connections.connection cimport output_space, unsent
 from rocketns._fast.connections.hosts cimport OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
 from rocketns._fast.reactor.reactor_state cimport (
-    DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, assert_reactor, id_of
+    DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Limits, assert_reactor, id_of
 )
 from rocketns._fast.routes.asked_topics cimport count_lookup, missed_host, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, answer_room, write_answer
@@ -268,12 +268,6 @@ cdef void send_scratch(Reactor *reactor, Connection *connection) noexcept nogil:
     reactor.out_size = 0
 
 
-cdef inline bint may_use_scratch(const Connection *connection) noexcept nogil:
-    """Reactor thread only. Whether answers go through the scratch. Those behind unsent ones are copied once less
-    without it, but records are made from the scratch."""
-    return connection.tls != NULL or unsent(connection) == 0
-
-
 cdef bint recognise(
     Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size, RouteRequest *request
 ) noexcept nogil:
@@ -350,29 +344,25 @@ cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lo
         reactor.turn_bytes += <size_t>answer.size
 
 
-cdef void answer_in_output(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only. For a peer with unsent answers, or an answer that is larger than the scratch."""
+cdef void answer_in_memory(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
+    """Reactor thread only. For an answer that is larger than the scratch."""
     cdef size_t room
     cdef uint8_t *space
     pthread_mutex_lock(&reactor.routes_mutex)
     lookup.view = view_of(reactor, connection, &lookup.request)
     room = answer_room(reactor.shared.routes, &lookup.request, lookup.view)
-    space = output_space(connection, room) if connection.tls == NULL else <uint8_t *>malloc(room)
+    space = <uint8_t *>malloc(room)
     if space != NULL:
         write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
                      reactor.shared.limits.version, space, room, answer)
         finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if space == NULL:
-        connection.is_failed, answer.size = True, NO_ROOM
+        connection.is_failed = True
     elif answer.size > 0:
-        if connection.tls == NULL:
-            connection.output_end += <size_t>answer.size
-        else:
-            send_answers(reactor, connection, space, <size_t>answer.size)
+        send_answers(reactor, connection, space, <size_t>answer.size)
         reactor.turn_bytes += <size_t>answer.size
-    if connection.tls != NULL:
-        free(space)
+    free(space)
 
 
 cdef bint answer(
@@ -393,15 +383,12 @@ cdef bint answer(
     if connection.lookups and not may_look_up(&reactor.known_policy, connection, &lookup.request):
         return False
     lookup.frame, lookup.size, lookup.was_deferred = frame, size, was_deferred
-    written.size = NO_ROOM
-    if may_use_scratch(connection):
-        answer_in_scratch(reactor, connection, &lookup, &written)
+    answer_in_scratch(reactor, connection, &lookup, &written)
     if written.size == NO_ROOM and reactor.out_size:
         send_scratch(reactor, connection)
-        if may_use_scratch(connection) and not connection.is_failed:
-            answer_in_scratch(reactor, connection, &lookup, &written)
-    if written.size == NO_ROOM and not connection.is_failed:
-        answer_in_output(reactor, connection, &lookup, &written)
+        answer_in_scratch(reactor, connection, &lookup, &written)
+    if written.size == NO_ROOM:
+        answer_in_memory(reactor, connection, &lookup, &written)
     if written.size == HANDED_OVER:
         return False
     if written.size == DEFERRED:
@@ -424,40 +411,26 @@ cdef bint may_ask(Reactor *reactor, Connection *connection) noexcept nogil:
     return host_may_ask(reactor.shared.hosts, connection.host, bucket, reactor.now_ms, announced, connection.fd)
 
 
-cdef void put_answer(Reactor *reactor, Connection *connection, const RouteRequest *request) noexcept nogil:
-    """Reactor thread only. Into the scratch, or behind answers that the peer has not taken."""
-    cdef int serialize_type = reactor.shared.limits.serialize_type, version = reactor.shared.limits.version
-    cdef uint8_t *out
-    cdef size_t size
-    if reactor.out_size + HEAD_BYTES_MAX > SCRATCH_BYTES:
-        send_scratch(reactor, connection)
-    if may_use_scratch(connection):
-        out = reactor.scratch_out + reactor.out_size
-        size = <size_t>(put_busy(out, request.opaque, serialize_type, version) - out)
-        reactor.out_size += size
-    else:
-        out = output_space(connection, HEAD_BYTES_MAX)
-        if out == NULL:
-            connection.is_failed = True
-            return
-        size = <size_t>(put_busy(out, request.opaque, serialize_type, version) - out)
-        connection.output_end += size
-    reactor.turn_bytes += size
-
-
 cdef bint refuse(Reactor *reactor, Connection *connection, const uint8_t *frame, size_t size) noexcept nogil:
     """Reactor thread only. Answer a frame SYSTEM_BUSY, if its sender waits for an answer. False: control has to do it.
 
     Earlier requests of the connection may wait at control. This one has no effect, so it need not wait for them.
     """
+    cdef const Limits *limits = &reactor.shared.limits
     cdef RouteRequest request
     cdef bint is_read = False
+    cdef uint8_t *out
     if connection.layout:  # a lookup like earlier ones needs no scan
         is_read = follows_layout(frame, size, &reactor.layouts[connection.layout - 1], &request)
     if not is_read and not read_request(frame, size, &request):
         return False
     if request.flag & UNANSWERED == 0:
-        put_answer(reactor, connection, &request)
+        if reactor.out_size + HEAD_BYTES_MAX > SCRATCH_BYTES:
+            send_scratch(reactor, connection)
+        out = reactor.scratch_out + reactor.out_size
+        size = <size_t>(put_busy(out, request.opaque, limits.serialize_type, limits.version) - out)
+        reactor.out_size += size
+        reactor.turn_bytes += size
     return True
 
 
