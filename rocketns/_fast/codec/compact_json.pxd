@@ -175,6 +175,33 @@ cdef inline Member next_item(Cursor *cursor, bint *first) noexcept nogil:
     return MEMBER
 
 
+cdef inline bint skip_brackets(Cursor *cursor) noexcept nogil:
+    """Moves behind the bracket that closes the one at the cursor. Looks only at brackets and strings: numeric keys may have
+    no quotes.
+
+    If what was skipped is a JSON value, it is the whole value at the cursor; a parser has to check that.
+    """
+    cdef Text ignored
+    cdef int depth = 0
+    cdef uint8_t byte
+    while cursor.at < cursor.end:
+        byte = cursor.at[0]
+        if byte == c'"' and depth > 0:
+            if not scan_text(cursor, &ignored):
+                return False
+            continue
+        cursor.at += 1
+        if byte == c'{' or byte == c'[':
+            depth += 1
+        elif byte == c'}' or byte == c']':
+            depth -= 1
+            if depth == 0:
+                return True
+        if depth < 1 or depth > SKIP_DEPTH_MAX:
+            return False
+    return False
+
+
 cdef inline bint skip_value(Cursor *cursor, int depth) noexcept nogil:
     """Any value, as strictly as if it were wanted. ``depth`` is the number of objects and arrays around it here."""
     cdef int64_t ignored

@@ -19,7 +19,7 @@ from libc.string cimport memchr, memcmp, memcpy
 
 from rocketns._fast.codec.compact_json cimport (
     MEMBER, NO_MORE, Cursor, Member, cursor_of, is_ascii, is_text, left, next_item, next_member, same_text, scan_int,
-    scan_long, scan_text, skip_object, skip_value, take, take_bytes
+    scan_long, scan_text, skip_brackets, skip_object, skip_value, take, take_bytes
 )
 from rocketns._fast.codec.wire cimport read_uint32
 
@@ -217,7 +217,7 @@ cdef class _Body(_Topics):
         cdef const uint8_t *start = cursor.at
         if take_bytes(cursor, "{}", 2):
             return True
-        if not skip_object(cursor, 0):
+        if not skip_brackets(cursor):
             return False
         self.mappings = PyBytes_FromStringAndSize(<const char *>start, cursor.at - start)
         return True

@@ -5,7 +5,7 @@ tests/fast/test_lookup.py holds them together. What is read here is well formed 
 do not touch the answer may be there in any number.
 """
 
-from libc.stdint cimport INT32_MAX, int16_t
+from libc.stdint cimport INT32_MAX
 from libc.string cimport memcpy, strlen
 
 from rocketns._fast.codec.compact_json cimport (

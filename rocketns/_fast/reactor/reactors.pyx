@@ -7,7 +7,8 @@ that holds the GIL.
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint16_t
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint16_t, uint64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -18,8 +19,8 @@ from rocketns._fast.codec.wire cimport frame_size
 from rocketns._fast.connections.hosts cimport HOSTS, INPUT, OUTPUT, TLS, join_ring, release_host, take_turn
 from rocketns._fast.connections.messages cimport (
     ABORT, APPLIED, CLOSE_IDLE, CLOSED, CONTEXT_CHANGED, END, FRAME, LOOKED_UP, OPENED, OPENED_LISTENER_SHIFT, REFUSED,
-    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, following,
-    free_message, is_empty, new_message, take_all
+    REPLY, REPLY_AWAITS_TAKEN, REPLY_GENERATION_SHIFT, REPLY_TO_KNOWN, RESUME, STOP, TAKEN, TLS_WANTED, Message,
+    MessageKind, following, free_message, is_empty, new_message, take_all
 )
 from rocketns._fast.reactor.answers cimport is_applied
 from rocketns._fast.reactor.connection_table cimport lookups_of
@@ -147,7 +148,7 @@ cdef class Reactors:
         self.slots.reader_count = 0
         for number in range(self.shared.reactor_count):
             free_reactor(self.shared.reactors[number])
-        self.collect()
+        collect(self)
         message = <Message *>take_turn(&self.waiting, 1)
         while message != NULL:
             free_message(message)
@@ -185,7 +186,7 @@ cdef class Reactors:
         pthread_mutex_unlock(&self.shared.tls.mutex)
         if former != NULL:
             openssl.SSL_CTX_free(former)
-        self.post(self.count, CONTEXT_CHANGED, 0, 0, NULL, 0)
+        post(self, self.count, CONTEXT_CHANGED, 0, 0, NULL, 0)
 
     def listen(self, int listen_fd):
         """Control, before `run`."""
@@ -197,20 +198,11 @@ cdef class Reactors:
     def fileno(self):
         return self.shared.to_control.wake_fd
 
-    cdef void collect(self) noexcept:
-        """Control only. The messages that came since the last time wait for the turns of their hosts."""
-        cdef Message *message = take_all(&self.shared.to_control)
-        cdef Message *after
-        while message != NULL:
-            after = following(message)
-            join_ring(&self.waiting, &message.queued, message.queued.host)
-            message = after
-
     def deliver(self, int most, receiver):
         """Control only."""
         cdef Message *message
         assert_owner(&self.shared.control, "deliver")
-        self.collect()
+        collect(self)
         while most > 0:
             most -= 1
             message = <Message *>take_turn(&self.waiting, MESSAGES_OF_HOST_AT_ONCE)
@@ -236,7 +228,7 @@ cdef class Reactors:
         add(&self.shared.hosts.hosts[host].queued_bytes, -(frame_bytes + FRAME_COST_BYTES))
         if load(&self.shared.stalled) and queued <= self.shared.limits.queued_bytes_max // 2:
             store(&self.shared.stalled, 0)
-            self.post_all(RESUME, 0)
+            post_all(self, RESUME, 0)
 
     def end_frame(self, int64_t epoch):
         """Control only."""
@@ -257,47 +249,11 @@ cdef class Reactors:
             applied += 1
         store(&self.shared.applied, applied)
         if load(&self.shared.deferred):
-            self.post_all(APPLIED, 0)
+            post_all(self, APPLIED, 0)
 
     @property
     def has_more(self):
         return self.waiting.waiting != 0
-
-    cdef int post(self, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data,
-                  size_t size, int64_t moment=0) except -1:
-        """Any thread. A message to one reactor, with a copy of the data."""
-        cdef Message *message = new_message(kind, connection)
-        if message == NULL:
-            raise MemoryError
-        message.number, message.moment = argument, moment
-        if size:
-            message.data = <uint8_t *>malloc(size)
-            if message.data == NULL:
-                free_message(message)
-                raise MemoryError
-            memcpy(message.data, data, size)
-            message.size = size
-        if kind == REPLY:
-            add(&self.shared.replied_bytes, <int64_t>size)
-        send_message(self.shared.reactors[number], message)
-        return 0
-
-    cdef int post_all(self, MessageKind kind, int64_t moment) except -1:
-        """Any thread. A message to each reactor."""
-        cdef Message *message
-        for number in range(self.shared.reactor_count):
-            message = new_message(kind, 0)
-            if message == NULL:
-                raise MemoryError
-            message.moment = moment
-            send_message(self.shared.reactors[number], message)
-        return 0
-
-    cdef int reactor_of(self, uint64_t connection) except -1:
-        cdef int number = <int>(connection >> 56)
-        if number >= self.count:
-            raise ValueError(f"no connection {connection}")
-        return number
 
     def reply(
         self, uint64_t connection, int done, const unsigned char[::1] data, bint awaits_taken=False,
@@ -308,7 +264,7 @@ cdef class Reactors:
         cdef size_t size = <size_t>data.shape[0]
         cdef int64_t bits = (REPLY_AWAITS_TAKEN if awaits_taken else 0) | (REPLY_TO_KNOWN if is_known else 0)
         bits |= allowed_in << REPLY_GENERATION_SHIFT
-        self.post(self.reactor_of(connection), REPLY, connection, done, start, size, bits)
+        post(self, reactor_of(self, connection), REPLY, connection, done, start, size, bits)
 
     def set_access(self, bint lookups_guarded, bint close_strangers, list networks not None):
         """Control only. The former networks are freed at the end, when no reactor reads them any more."""
@@ -341,13 +297,13 @@ cdef class Reactors:
         return not is_far_over(&self.shared, INPUT)
 
     def end(self, uint64_t connection):
-        self.post(self.reactor_of(connection), END, connection, 0, NULL, 0)
+        post(self, reactor_of(self, connection), END, connection, 0, NULL, 0)
 
     def abort(self, uint64_t connection):
-        self.post(self.reactor_of(connection), ABORT, connection, 0, NULL, 0)
+        post(self, reactor_of(self, connection), ABORT, connection, 0, NULL, 0)
 
     def lookups_of(self, uint64_t connection):
-        return lookups_of(self.shared.reactors[self.reactor_of(connection)], connection)
+        return lookups_of(self.shared.reactors[reactor_of(self, connection)], connection)
 
     def carried(self):
         return [load(&self.shared.reactors[number].carried) for number in range(self.count)]
@@ -356,7 +312,7 @@ cdef class Reactors:
         store(&self.shared.idle_ms_max, idle_ms_max)
 
     def close_idle(self, int64_t now_ms):
-        self.post_all(CLOSE_IDLE, now_ms)
+        post_all(self, CLOSE_IDLE, now_ms)
 
     def enable(self, bint enabled):
         store(&self.shared.enabled, enabled)
@@ -411,7 +367,7 @@ cdef class Reactors:
 
     def stop(self):
         """Control only."""
-        self.post_all(STOP, 0)
+        post_all(self, STOP, 0)
         disown(&self.shared.control)
         disown(&self.slots.writer)
 
@@ -480,3 +436,54 @@ cdef class Reactors:
     def lookups(self):
         found = [load(&self.shared.reactors[number].answered) for number in range(self.count)]
         return sum(found), sum([load(&self.shared.reactors[number].absent) for number in range(self.count)])
+
+
+cdef void collect(Reactors reactors) noexcept:
+    """Control only. The messages that came since the last time wait for the turns of their hosts."""
+    cdef Message *message = take_all(&reactors.shared.to_control)
+    cdef Message *after
+    while message != NULL:
+        after = following(message)
+        join_ring(&reactors.waiting, &message.queued, message.queued.host)
+        message = after
+
+
+cdef int post_all(Reactors reactors, MessageKind kind, int64_t moment) except -1:
+    """Any thread. A message to each reactor."""
+    cdef Message *message
+    for number in range(reactors.shared.reactor_count):
+        message = new_message(kind, 0)
+        if message == NULL:
+            raise MemoryError
+        message.moment = moment
+        send_message(reactors.shared.reactors[number], message)
+    return 0
+
+
+cdef int reactor_of(Reactors reactors, uint64_t connection) except -1:
+    cdef int number = <int>(connection >> 56)
+    if number >= reactors.count:
+        raise ValueError(f"no connection {connection}")
+    return number
+
+
+cdef int post(
+    Reactors reactors, int number, MessageKind kind, uint64_t connection, int argument, const uint8_t *data, size_t size,
+    int64_t moment=0
+) except -1:
+    """Any thread. A message to one reactor, with a copy of the data."""
+    cdef Message *message = new_message(kind, connection)
+    if message == NULL:
+        raise MemoryError
+    message.number, message.moment = argument, moment
+    if size:
+        message.data = <uint8_t *>malloc(size)
+        if message.data == NULL:
+            free_message(message)
+            raise MemoryError
+        memcpy(message.data, data, size)
+        message.size = size
+    if kind == REPLY:
+        add(&reactors.shared.replied_bytes, <int64_t>size)
+    send_message(reactors.shared.reactors[number], message)
+    return 0
