@@ -8,6 +8,7 @@ from rocketns._fast.system.sockets cimport sockaddr_storage
 cdef enum:
     ADDRESS_BYTES = 16  # of IPv6. An IPv4 address is mapped to ::ffff:0:0/96
     ADDRESS_BITS = 8 * ADDRESS_BYTES
+    IPV4_AT = 12  # in an IPv4 address that is written as IPv6
 
 cpdef enum:
     # A lookup compares an address with each network: 1 ns each. It happens once for a connection and policy. The 4,096
@@ -31,6 +32,7 @@ cdef struct NetworkTable:
     Network *networks
     size_t count
 
+cdef bint is_ipv4(const uint8_t *address) noexcept nogil
 cdef int flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
 cdef int first_flags_of(const NetworkTable *table, const uint8_t *address) noexcept nogil
 

@@ -9,7 +9,7 @@ from libc.stdint cimport uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from rocketns._fast.system.sockets cimport AF_INET, AF_INET6
+from rocketns._fast.system.sockets cimport AF_INET, AF_INET6, inet_ntop, inet_pton
 
 cdef enum:
     NESTING_MAX = 128
@@ -37,10 +37,6 @@ cdef bint are_extensions(const uint8_t *data, size_t size, int nesting) noexcept
         at += EXTENSION_HEAD_BYTES + length
     return True
 
-
-cdef extern from "<arpa/inet.h>" nogil:
-    int inet_pton(int family, const char *text, void *packed)
-    const char *inet_ntop(int family, const void *packed, char *text, unsigned int room)
 
 cdef enum:
     V1_PREFIX_BYTES = 5

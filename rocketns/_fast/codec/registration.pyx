@@ -237,8 +237,8 @@ cdef class _Body(_Topics):
             if self.changed + self.unchanged > BLOCKS_MAX:
                 return False
 
-    cdef bint read_wrapper(self, Cursor *cursor) except -1:
-        """TopicConfigAndMappingSerializeWrapper, with a version."""
+    cdef bint read_object(self, Cursor *cursor, bint is_wrapper) except -1:
+        """RegisterBrokerBody, with a wrapper; or TopicConfigAndMappingSerializeWrapper, with a version."""
         cdef Text key
         cdef int seen = 0, bit
         cdef bint first = True, taken
@@ -249,43 +249,19 @@ cdef class _Body(_Topics):
             more = next_member(cursor, &first, &key)
             if more != MEMBER:
                 return more == NO_MORE and seen & 1
-            bit = 0
-            if is_text(&key, "dataVersion", 11):
+            if not is_wrapper and is_text(&key, "topicConfigSerializeWrapper", 27):
+                bit, taken = 1, self.read_object(cursor, True)
+            elif not is_wrapper and is_text(&key, "filterServerList", 16):
+                bit, taken = 2, self.read_filters(cursor)
+            elif is_wrapper and is_text(&key, "dataVersion", 11):
                 bit, taken = 1, scan_version(cursor, &self.version)
-            elif is_text(&key, "topicConfigTable", 16):
-                bit = 2
-                taken = not seen & bit and self.read_table(cursor)
-            elif is_text(&key, "topicQueueMappingInfoMap", 24):
-                bit = 4
-                taken = not seen & bit and self.keep_mappings(cursor)
+            elif is_wrapper and is_text(&key, "topicConfigTable", 16):
+                bit, taken = 2, self.read_table(cursor)
+            elif is_wrapper and is_text(&key, "topicQueueMappingInfoMap", 24):
+                bit, taken = 4, self.keep_mappings(cursor)
             else:
-                taken = is_ascii(&key) and skip_value(cursor, 0)
+                bit, taken = 0, is_ascii(&key) and skip_value(cursor, 0)
             if not taken or seen & bit:
-                return False
-            seen |= bit
-
-    cdef bint read_json(self, Cursor *cursor) except -1:
-        """RegisterBrokerBody, with a wrapper."""
-        cdef Text key
-        cdef int seen = 0, bit
-        cdef bint first = True, taken
-        cdef Member more
-        if not take(cursor, c'{'):
-            return False
-        while True:
-            more = next_member(cursor, &first, &key)
-            if more != MEMBER:
-                return more == NO_MORE and seen & 1 and left(cursor) == 0
-            bit = 0
-            if is_text(&key, "topicConfigSerializeWrapper", 27):
-                bit = 1
-                taken = not seen & bit and self.read_wrapper(cursor)
-            elif is_text(&key, "filterServerList", 16):
-                bit = 2
-                taken = not seen & bit and self.read_filters(cursor)
-            else:
-                taken = is_ascii(&key) and skip_value(cursor, 0)
-            if not taken:
                 return False
             seen |= bit
 
@@ -294,7 +270,7 @@ def parse_json(const unsigned char[::1] body, queue_data, KnownTopics known=None
     cdef Cursor cursor = cursor_of(body)
     cdef _Body read = _Body(queue_data, known)
     try:
-        return read.result() if read.read_json(&cursor) else None
+        return read.result() if read.read_object(&cursor, False) and left(&cursor) == 0 else None
     except UnicodeDecodeError:
         return None
 

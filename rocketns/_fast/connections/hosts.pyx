@@ -7,27 +7,21 @@ that floods is not the one: its tokens are back last. tests/fast/host_rates.py i
 
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
-from libc.string cimport memchr, memcmp, memcpy, memset, strchr, strlen, strncmp, strrchr
+from libc.string cimport memchr, memcpy, memset, strchr, strlen, strncmp, strrchr
 
 import os
 
-from rocketns._fast.access.networks cimport read_socket_address
+from rocketns._fast.access.networks cimport ADDRESS_BYTES, IPV4_AT, is_ipv4, read_socket_address
 from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport (
-    NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, sockaddr, sockaddr_storage, socklen_t
+    AF_INET, AF_INET6, NI_NUMERICHOST, NI_NUMERICSERV, getnameinfo, getpeername, inet_ntop, inet_pton, sockaddr,
+    sockaddr_storage, socklen_t
 )
 from rocketns._fast.system.threads cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock
 )
 
-cdef extern from "<arpa/inet.h>" nogil:
-    int inet_pton(int family, const char *text, void *packed)
-    const char *inet_ntop(int family, const void *packed, char *text, unsigned int room)
-    const int AF_INET, AF_INET6
-
 cdef enum:
-    PACKED = 16
-    IPV4_AT = 12  # in an IPv4 address that is written as IPv6
     SUBSCRIBER = 8  # bytes of an IPv6 address that one subscriber has
     HOST_ROOM = 80
     PORT_ROOM = 8
@@ -35,12 +29,10 @@ cdef enum:
     SECOND_NS = 1_000_000_000
     BURST_NS = SECOND_NS  # so a full bucket has one second's worth
 
-cdef const char *IPV4_MAPPED = b"\0\0\0\0\0\0\0\0\0\0\xff\xff"
-
 
 cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
     """Any thread. Write the host of an IPv6 address to ``out``, which has TEXT_ROOM; False where it is no address."""
-    cdef uint8_t packed[PACKED]
+    cdef uint8_t packed[ADDRESS_BYTES]
     cdef int place
     cdef const char *scope = <const char *>memchr(host, c"%", length)
     if scope != NULL:
@@ -51,7 +43,7 @@ cdef bint write_ipv6(const char *host, size_t length, char *out) noexcept nogil:
     out[length] = 0
     if inet_pton(AF_INET6, out, packed) != 1:
         return False
-    if memcmp(packed, IPV4_MAPPED, IPV4_AT) == 0:
+    if is_ipv4(packed):
         return inet_ntop(AF_INET, packed + IPV4_AT, out, TEXT_ROOM) != NULL
     for place in range(SUBSCRIBER):
         snprintf(out + 2 * place, 3, "%02x", <unsigned int>packed[place])

@@ -14,7 +14,7 @@ from libc.stdint cimport uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of
+from rocketns._fast.access.networks cimport ADDRESS_BYTES, first_flags_of, is_ipv4
 from rocketns._fast.codec.compact_json cimport Text
 from rocketns._fast.codec.replies cimport HEAD_BYTES_MAX, put_busy
 from rocketns._fast.codec.requests cimport (
@@ -210,14 +210,11 @@ cdef extern from *:
     """
     /* Topics by which brokers find the members of their group: RocketMQ's TopicValidator. */
     static const char ROCKETNS_MEMBERS[] = "rmq_sys_SYNC_BROKER_MEMBER_";
-    static const unsigned char ROCKETNS_IPV4[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
     """
     const char *MEMBERS "ROCKETNS_MEMBERS"
     enum: MEMBERS_LENGTH "sizeof(ROCKETNS_MEMBERS) - 1"
-    const unsigned char *IPV4_START "ROCKETNS_IPV4"
 
 cdef enum:
-    IPV4_START_BYTES = 12
     SUBSCRIBER_BYTES = 8  # of an IPv6 address, as hosts.pyx counts them
 
 
@@ -231,7 +228,7 @@ cdef inline int choose_view(const Reactor *reactor, const Connection *connection
     if not connection.peer.is_known and not is_anybodys:
         return 0
     memcpy(address, connection.peer.address, ADDRESS_BYTES)
-    if is_anybodys and memcmp(address, IPV4_START, IPV4_START_BYTES) != 0:  # the socket's, see handshakes.announce
+    if is_anybodys and not is_ipv4(address):  # the socket's, see handshakes.announce
         memset(address + SUBSCRIBER_BYTES, 0, ADDRESS_BYTES - SUBSCRIBER_BYTES)
     return first_flags_of(routes.view_networks, address)
 
@@ -330,38 +327,41 @@ cdef inline void finish_lookup(
                      answer.is_absent)
 
 
-cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only."""
-    cdef size_t used = reactor.out_size
+cdef void compose(
+    Reactor *reactor, Connection *connection, Lookup *lookup, uint8_t *out, size_t room, Answer *answer
+) noexcept nogil:
+    """Reactor thread only. Write the answer from ``out`` on."""
     pthread_mutex_lock(&reactor.routes_mutex)
     lookup.view = view_of(reactor, connection, &lookup.request)
     write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
-                 reactor.shared.limits.version, reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
+                 reactor.shared.limits.version, out, room, answer)
     finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
     if answer.size > 0:
-        reactor.out_size += <size_t>answer.size
         reactor.turn_bytes += <size_t>answer.size
+
+
+cdef void answer_in_scratch(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
+    """Reactor thread only."""
+    cdef size_t used = reactor.out_size
+    compose(reactor, connection, lookup, reactor.scratch_out + used, SCRATCH_BYTES - used, answer)
+    if answer.size > 0:
+        reactor.out_size += <size_t>answer.size
 
 
 cdef void answer_in_memory(Reactor *reactor, Connection *connection, Lookup *lookup, Answer *answer) noexcept nogil:
-    """Reactor thread only. For an answer that is larger than the scratch."""
+    """Reactor thread only. For an answer that is larger than the scratch. Where the route has grown meanwhile, NO_ROOM."""
     cdef size_t room
     cdef uint8_t *space
     pthread_mutex_lock(&reactor.routes_mutex)
-    lookup.view = view_of(reactor, connection, &lookup.request)
     room = answer_room(reactor.shared.routes, &lookup.request, lookup.view)
-    space = <uint8_t *>malloc(room)
-    if space != NULL:
-        write_answer(reactor.shared.routes, &lookup.request, lookup.view, reactor.shared.limits.serialize_type,
-                     reactor.shared.limits.version, space, room, answer)
-        finish_lookup(reactor, connection, lookup, answer)
     pthread_mutex_unlock(&reactor.routes_mutex)
+    space = <uint8_t *>malloc(room)
     if space == NULL:
-        connection.is_failed = True
-    elif answer.size > 0:
+        return
+    compose(reactor, connection, lookup, space, room, answer)
+    if answer.size > 0:
         send_answers(reactor, connection, space, <size_t>answer.size)
-        reactor.turn_bytes += <size_t>answer.size
     free(space)
 
 
@@ -389,7 +389,7 @@ cdef bint answer(
         answer_in_scratch(reactor, connection, &lookup, &written)
     if written.size == NO_ROOM:
         answer_in_memory(reactor, connection, &lookup, &written)
-    if written.size == HANDED_OVER:
+    if written.size == HANDED_OVER or written.size == NO_ROOM:
         return False
     if written.size == DEFERRED:
         return True
