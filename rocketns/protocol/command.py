@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocketns._fast.codec.wire import read_binary_header
 from rocketns._fast.codec.wire import next_frame as next_frame
+from rocketns._fast.codec.wire import read_binary_header
 from rocketns.config.limits import NAME_BYTES_MAX
 from rocketns.errors import BodyDecodeError, MalformedFrame
 from rocketns.protocol.body.decoding import java_errors

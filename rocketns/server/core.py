@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketns._fast.reactor.reactors import Reactors
-from rocketns._fast.routes.routes import PublishedTopics
-from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.routes.routes import PublishedTopics, RouteSlots
 from rocketns.access.guard import Guard
 from rocketns.client.remoting_client import RemotingClient
 from rocketns.config import Configuration

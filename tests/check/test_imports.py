@@ -16,8 +16,8 @@ FAST = "rocketns._fast"
 # Each room may import those before it.
 ROOMS = ("system", "tls", "codec", "access", "routes", "connections", "reactor")
 # Which rooms Python may import: a codec asks its compiled twin first; a registration is 10,000 steps; `server` runs the
-# reactors; views find a network as they do; the shadow reads PROXY headers as they do; `admin` has the names of the reasons for which they close connections;
-# `startup` sets up the allocator.
+# reactors; views find a network, and the shadow reads PROXY headers, as they do; `admin` has the names of the reasons
+# for which they close connections; `startup` sets up the allocator.
 ROOMS_OF = {
     "protocol": {"codec"},
     "routeinfo": {"routes"},

@@ -333,9 +333,8 @@ def are_extensions(rest: bytes, nesting: int = 0) -> bool:
         end = value + int.from_bytes(rest[at + 1 : value], "big")
         if end > len(rest):
             return False
-        if rest[at] == SSL:
-            if end - value < 5 or not are_extensions(rest[value + 5 : end], nesting + 1):
-                return False
+        if rest[at] == SSL and (end - value < 5 or not are_extensions(rest[value + 5 : end], nesting + 1)):
+            return False
         at = end
     return True
 

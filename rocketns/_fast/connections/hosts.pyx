@@ -262,20 +262,6 @@ cdef class HostTable:
         store(&self.table.cost_ns[REQUESTS], cost_of(requests))
         store(&self.table.cost_ns[CONNECTIONS], cost_of(connections))
 
-    def may_ask(self, str host not None, bint is_known, int64_t now_ms):
-        cdef bytes address = host.encode("ascii", "replace") + b":0"
-        cdef uint16_t number = claim_host(&self.table, host_hash(address, &self.table.key))
-        release_host(&self.table, number)
-        if not load(&self.table.cost_ns[REQUESTS]):
-            return True
-        return may_ask(&self.table, number, OF_KNOWN if is_known else OF_STRANGERS, now_ms, address, -1)
-
-    def may_connect(self, str host not None, int64_t now_ms):
-        cdef bytes address = host.encode("ascii", "replace") + b":0"
-        return not load(&self.table.cost_ns[CONNECTIONS]) or may_connect(
-            &self.table, host_hash(address, &self.table.key), now_ms, address
-        )
-
     def take_refused(self):
         cdef list rows = []
         cdef Host host
@@ -291,10 +277,3 @@ cdef class HostTable:
     @property
     def refused_connections(self):
         return load(&self.table.refused[CONNECTIONS])
-
-
-def host_of(bytes address):
-    cdef char room[TEXT_ROOM]
-    cdef size_t length
-    cdef const char *host = find_host(address, room, &length)
-    return host[:length]

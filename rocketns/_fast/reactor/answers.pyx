@@ -21,17 +21,17 @@ from rocketns._fast.codec.requests cimport (
     UNANSWERED, RouteRequest, follows_layout, learn_layout, read_request, recognise_request
 )
 from rocketns._fast.codec.wire cimport HEAD_BYTES, HEADER_LENGTH_MASK, HEADER_WORD_AT, read_uint32
-from rocketns._fast.connections.admission cimport may_look_up
 from rocketns._fast.connections.connection cimport output_space, unsent
-from rocketns._fast.connections.hosts cimport OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
+from rocketns._fast.connections.hosts cimport HOSTS, OF_KNOWN, OF_STRANGERS, may_ask as host_may_ask
 from rocketns._fast.connections.messages cimport LOOKED_UP, Message, new_message, push
+from rocketns._fast.reactor.connection_table cimport may_look_up
 from rocketns._fast.reactor.reactor_state cimport (
     DEFERRED_MAX, EPOCHS, LAYOUTS, SCRATCH_BYTES, SEALED_AT_ONCE_MAX, Limits, assert_reactor, id_of
 )
-from rocketns._fast.routes.asked_topics cimport count_lookup, missed_host, note_missed
+from rocketns._fast.routes.asked_topics cimport HOST_NUMBERS, count_lookup, note_missed
 from rocketns._fast.routes.slots cimport HANDED_OVER, NO_ROOM, Answer, Routes, answer_room, write_answer
 from rocketns._fast.system.sockets cimport MSG_DONTWAIT, MSG_NOSIGNAL, monotonic_ms, send
-from rocketns._fast.system.threads cimport add, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
+from rocketns._fast.system.threads cimport add, assert_equal, count_one, load, pthread_mutex_lock, pthread_mutex_unlock
 from rocketns._fast.tls.openssl cimport HAS_FAILED, IS_DONE, open_records, openssl, seal, seal_end
 
 
@@ -112,6 +112,8 @@ cdef Progress open_received(
         openssl.ERR_clear_error()
     return progress
 
+
+assert_equal(HOST_NUMBERS, HOSTS)
 
 cdef enum:
     DEFERRED_OF_HOST_MAX = 16
@@ -319,7 +321,7 @@ cdef inline void finish_lookup(
         if not lookup.was_deferred and defer(reactor, connection, lookup.frame, lookup.size):
             answer.size = DEFERRED
             return
-        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, missed_host(connection.host_hash),
+        note_missed(&reactor.missing, &lookup.request, answer.topic_hash, &connection.peer, connection.host,
                     id_of(reactor, connection))
     if reactor.counts.table != NULL and answer.size > 0:
         client = connection.address if reactor.shared.counts_clients else NULL

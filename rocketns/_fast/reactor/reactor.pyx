@@ -18,7 +18,6 @@ from libc.string cimport memcpy
 
 from rocketns._fast.access.networks cimport Peer
 from rocketns._fast.access.policy cimport know_policy
-from rocketns._fast.connections.admission cimport let_pass, turn_stranger_away
 from rocketns._fast.connections.connection cimport (
     ENDED, FAILED, Connection, note_known, output_space, send_output, unsent
 )
@@ -31,7 +30,8 @@ from rocketns._fast.connections.messages cimport (
 )
 from rocketns._fast.reactor.answers cimport deferred_wait_ms, end_round, free_deferred, send_answers
 from rocketns._fast.reactor.connection_table cimport (
-    add_connection, close_connection, detect_plain, insert_connection, release_connection, report_opened
+    add_connection, close_connection, detect_plain, insert_connection, let_pass, release_connection, report_opened,
+    turn_stranger_away
 )
 from rocketns._fast.reactor.evicting cimport close_idle, close_some_idle, relieve
 from rocketns._fast.reactor.handshakes cimport arrive, note_context, on_handshake_event, take_steps

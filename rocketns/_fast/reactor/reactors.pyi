@@ -19,7 +19,7 @@ class Limits(TypedDict):
     in_flight_max: int
     connections_max: int
     held_bytes_max: tuple[int, int, int]
-    """Of all connections together: input that is not worked off with OpenSSL's memory, unsent answers, and OpenSSL's."""
+    """Of all connections together: input that is not worked off, with OpenSSL's memory; unsent answers; OpenSSL's."""
     host_bytes_max: tuple[int, int, int]
     """A host with more is looked at by itself when all together hold too much."""
     listed_bytes_min: tuple[int, int, int]
@@ -164,9 +164,6 @@ class Reactors:
         decision must not depend on the connection. False, and nothing is remembered, if the frame has no signature, has
         a body, has more than 4 KiB of ext fields, or is none that a reactor can answer.
         """
-
-    def host_number(self, host: str) -> int:
-        """The number by which `drain_missing` names the host that asked first. Few hosts share one."""
 
     def count_here(self, change: int) -> bool:
         """Count bytes of answers to this server's own requests as incoming. Over the limit a reactor closes a

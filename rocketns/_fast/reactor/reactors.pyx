@@ -29,10 +29,9 @@ from rocketns._fast.reactor.reactor cimport free_reactor, new_reactor, run_react
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, IN_USE, LATENCY_BUCKETS, NOT_USABLE, Tls, send_message
 )
-from rocketns._fast.routes.asked_topics cimport make_counts, missed_host, take_counts, take_missed
+from rocketns._fast.routes.asked_topics cimport make_counts, take_counts, take_missed
 from rocketns._fast.routes.routes cimport READERS_MAX
 from rocketns._fast.routes.slots cimport VIEWS_MAX
-from rocketns._fast.system.hashing cimport hash_bytes
 from rocketns._fast.system.sockets cimport EFD_CLOEXEC, EFD_NONBLOCK, close, eventfd
 from rocketns._fast.system.threads cimport (
     add, assert_owner, disown, load, own, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
@@ -280,10 +279,6 @@ cdef class Reactors:
         if size == 0 or frame_size(&frame[0], size, self.shared.limits.frame_bytes_max) != <int64_t>size:
             return False
         return remember_frame(&self.shared.policy, &frame[0], size)
-
-    def host_number(self, str host not None):
-        cdef bytes text = host.encode("ascii", "replace")
-        return missed_host(hash_bytes(text, <size_t>len(text), &self.hosts.table.key))
 
     def count_here(self, int64_t change):
         """Control only."""

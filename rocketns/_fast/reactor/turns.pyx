@@ -12,7 +12,6 @@ from libc.string cimport memcpy
 
 from rocketns._fast.codec.proxy_header cimport DETECTION_BYTES
 from rocketns._fast.codec.wire cimport MALFORMED, NEED_MORE, frame_size, read_uint32
-from rocketns._fast.connections.admission cimport admit
 from rocketns._fast.connections.connection cimport (
     MALFORMED_FRAME, PEER_CLOSED, PROGRESS_BYTES, STRANGER, TLS_FAILED, TOO_MUCH_UNSENT, count_held, drop_input,
     keep_input, make_input_room, note_progress, unsent
@@ -23,7 +22,7 @@ from rocketns._fast.reactor.answers cimport (
     UNFINISHED_RECORD_MAX, answer, header_end, input_memory, may_ask, next_due, open_received, refuse, send_end,
     send_scratch
 )
-from rocketns._fast.reactor.connection_table cimport close_connection
+from rocketns._fast.reactor.connection_table cimport admit, close_connection
 from rocketns._fast.reactor.evicting cimport excess, relieve
 from rocketns._fast.reactor.reactor_state cimport (
     EPOCHS, FRAME_COST_BYTES, SCRATCH_BYTES, TLS_BYTES, Deferred, Shared, assert_reactor, find_connection, id_of,

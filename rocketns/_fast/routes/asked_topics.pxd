@@ -87,14 +87,14 @@ cdef inline void count_lookup(
 cdef enum:
     SETS = 16
     WAYS = 8
-    HOST_NUMBERS = 1024  # by the hash of their names: several may have the same
+    HOST_NUMBERS = 8192  # as connections/hosts.pxd has them
     TOPIC_BYTES_MAX = 255  # no real topic has more
 
 cdef struct Missed:
     int64_t lookups
     uint64_t connection  # the id of the one that asked last
     Peer peer  # its address
-    uint16_t host  # the number of the host that asked first
+    uint16_t host  # the one that asked first
     uint8_t topic_length
     uint8_t topic[TOPIC_BYTES_MAX]
 
@@ -105,12 +105,6 @@ cdef struct Missing:
     uint16_t of_host[HOST_NUMBERS]  # topics in the table
     uint32_t used
     uint64_t chance
-
-
-cdef inline uint16_t missed_host(uint64_t hash) noexcept nogil:
-    """The number of the host with this hash of its name."""
-    return <uint16_t>(hash % HOST_NUMBERS)
-
 
 cdef int take_missed(list rows, Missing *missing, pthread_mutex_t *mutex) except -1
 cdef void note_missed(

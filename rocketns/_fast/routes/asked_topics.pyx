@@ -132,14 +132,14 @@ cdef uint32_t find_place(Missing *missing, uint64_t hash, uint16_t host) noexcep
 cdef void note_missed(
     Missing *missing, const RouteRequest *request, uint64_t hash, const Peer *peer, uint16_t host, uint64_t connection
 ) noexcept nogil:
-    """Reactor thread only, with its mutex. ``hash`` is the keyed one of the topic, ``host`` the number of the peer's.
+    """Reactor thread only, with its mutex. ``hash`` is the keyed one of the topic, ``host`` the number of the peer's host.
 
     Only a peer with many names spends more than a look at eight hashes.
     """
     cdef uint32_t place
     cdef Missed *row
     hash |= 1
-    if request.topic.length > TOPIC_BYTES_MAX or host >= HOST_NUMBERS:
+    if request.topic.length > TOPIC_BYTES_MAX:
         return
     place = find_place(missing, hash, host)
     if place == SETS * WAYS:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, assert_never
 
 from rocketns._fast.access.networks import Networks
-from rocketns._fast.routes.routes import bucket_digests, topic_count, topic_digest, topics_of_bucket
-from rocketns._fast.routes.routes import RouteSlots
+from rocketns._fast.routes.routes import RouteSlots, bucket_digests, topic_count, topic_digest, topics_of_bucket
 from rocketns.protocol.body import bodies
 from rocketns.protocol.body.route import BrokerData
 from rocketns.protocol.codes import MASTER_ID

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rocketns.addresses import with_port
 from rocketns._fast.codec.proxy_header import DETECTION_BYTES, is_header, parse
+from rocketns.addresses import with_port
 from rocketns.errors import MalformedFrame
 from rocketns.protocol.codes import RequestCode
 from rocketns.server.tls.connection import HANDSHAKE_MAGIC_CODE
