@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from rocketns.admin.gate import AdminGate
-from rocketns.server.facts.facts import Facts
+from rocketns.admin.tokens import AdminGate
+from rocketns.server.facts import Facts
 
 BEAT_S = 0.25
 # A registration of the maximum of topics takes control seconds on a slow machine. What takes longer is no turn.

@@ -19,7 +19,7 @@ from interop.harness.codes import REQUEST_CODE_NOT_SUPPORTED
 from interop.harness.wire import Client, eventually, frame, json_header
 from rocketns.addresses import host_of
 from rocketns.config.limits import HOST_PARTS
-from rocketns.server.requests.inbox import WAITING_BYTES_MAX
+from rocketns.server.control.inbox import WAITING_BYTES_MAX
 from tests.behaviour.conftest import Names
 from tests.behaviour.steps import registered
 from tests.compiled.parts import set_clock

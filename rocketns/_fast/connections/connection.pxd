@@ -8,7 +8,7 @@ from rocketns._fast.connections.hosts cimport HOSTS, KINDS, Hosts, Queued
 from rocketns._fast.connections.messages cimport Message
 from rocketns._fast.tls.openssl cimport SSL
 
-# Why a connection ended. server/reactors/reactor_connection.py has the cause and the log line of each.
+# Why a connection ended. server/reactors/transport.py has the cause and the log line of each.
 cpdef enum Ending:
     PEER_CLOSED = 0
     FAILED = 1

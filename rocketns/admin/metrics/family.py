@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from rocketns.admin.gate import AdminGate
 from rocketns.admin.metrics.tally import Sizes, Tally
+from rocketns.admin.tokens import AdminGate
 from rocketns.admin.view import Log, Pulse
 from rocketns.server.control.measures import Histogram, Measures
-from rocketns.server.facts.facts import Facts
+from rocketns.server.facts import Facts
 
 # More series of one family are left out, and counted: a label must not grow with topics, brokers or clients.
 SERIES_MAX = 250

@@ -10,7 +10,7 @@ from rocketns import __version__
 from rocketns.admin.metrics.family import Family, MetricsScene, Sample, counter, gauge, single
 from rocketns.fleet.comparing import FactKind
 from rocketns.routeinfo.tables import LATE_PERCENT
-from rocketns.server.facts.facts import JournalFacts
+from rocketns.server.facts import JournalFacts
 from rocketns.server.missing.asked import TOPICS_MAX
 
 
