@@ -82,13 +82,13 @@ cdef struct Connection:
     int64_t idle_ms_max
     # How it ends.
     int64_t ending_ms
-    int ending  # messages.Ending
+    int ending  # an Ending
     uint8_t is_ending  # to be closed when its output is sent
     uint8_t is_failed  # to be closed at the end of this turn
-    # What it may do, see admission.pyx.
+    # What it may do, see connection_table.pyx.
     Peer peer
     uint8_t listener  # the number of the socket that it came by: 0 is listenPort's
-    uint8_t view  # which addresses it gets, see reactor/views.pxd; 0: the announced ones
+    uint8_t view  # which addresses it gets, see reactor/answers.pyx; 0: the announced ones
     uint32_t view_generation  # of the file that says so
     uint32_t access_generation  # of the policy that it was judged by
     uint8_t access_flags  # of its networks then

@@ -1,6 +1,6 @@
 """The state of a reactor, and the state that reactors and control share: who writes each field, and under what.
 
-Four ways occur. Fixed: written by control before the reactors' threads start, read by all. Atomic: `system/atomics`
+Four ways occur. Fixed: written by control before the reactors' threads start, read by all. Atomic: `system/threads`
 only. Under a mutex: the comment names it. Reactor thread only: no other thread reads or writes it while the loop runs.
 Control creates a reactor before its thread starts and frees it after its thread ended.
 """
@@ -46,7 +46,7 @@ cdef struct Limits:
     int64_t connections_max
     int64_t held_bytes_max[KINDS]  # of all connections together; OpenSSL's memory counts in that of INPUT, too
     int64_t host_bytes_max[KINDS]  # a host with more is looked at by itself, see evicting.pyx
-    int64_t listed_bytes_min[KINDS]  # see `holders.Holders`
+    int64_t listed_bytes_min[KINDS]  # see `connection.Holders`
     int64_t progress_ms_max  # a connection without progress for so long is closed; 0: none is
     int64_t queued_bytes_max
     int64_t first_frames_bytes_max  # up to here, a connection without a frame at control may hand one over
