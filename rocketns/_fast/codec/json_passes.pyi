@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 def count_values(text: bytes | memoryview, most: int) -> int:
     """How many commas, colons and opening brackets JSON text has: about one for each list item, two for each member.
 
-    That is what the objects made of the text cost. Those in strings may be counted too, where that makes no difference
-    to whether there are more than ``most``. The count ends beyond ``most``.
+    That is what the objects made of the text cost. Those in strings do not count. The count ends beyond ``most``.
     """
 
 def quote_numeric_keys(text: bytes | memoryview) -> bytes | None:

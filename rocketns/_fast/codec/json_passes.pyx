@@ -11,39 +11,12 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint64_t, uint8_t
 from libc.string cimport memcpy
 
-from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left, zero_bytes
+from rocketns._fast.codec.compact_json cimport WORD_BYTES, Cursor, cursor_of, is_plain, left
 from rocketns._fast.system.stable_abi cimport writable
-
-
-cdef inline uint64_t repeated(uint8_t byte) noexcept nogil:
-    return byte * <uint64_t>0x0101010101010101
-
-
-cdef inline Py_ssize_t marks_of(uint64_t word) noexcept nogil:
-    """At least how many of 8 bytes are one of ``[{,:``. A bit folds ``[`` and ``{``; ``,`` and ``:`` have it."""
-    cdef uint64_t folded = word | repeated(0x20)
-    cdef uint64_t marks = (
-        zero_bytes(folded ^ repeated(c'{')) | zero_bytes(folded ^ repeated(c',')) | zero_bytes(folded ^ repeated(c':'))
-    )
-    return <Py_ssize_t>(((marks >> 7) * <uint64_t>0x0101010101010101) >> 56)
 
 
 cdef inline bint is_mark(uint8_t byte) noexcept nogil:
     return byte == c',' or byte == c':' or byte == c'[' or byte == c'{'
-
-
-cdef Py_ssize_t marks_anywhere(Cursor cursor, Py_ssize_t most) noexcept nogil:
-    """At least as many as there are, those in strings too."""
-    cdef Py_ssize_t marks = 0
-    cdef uint64_t word
-    while left(&cursor) >= WORD_BYTES and marks <= most:
-        memcpy(&word, cursor.at, WORD_BYTES)
-        marks += marks_of(word)
-        cursor.at += WORD_BYTES
-    while cursor.at < cursor.end and marks <= most:
-        marks += is_mark(cursor.at[0])
-        cursor.at += 1
-    return marks
 
 
 cdef void skip_string(Cursor *cursor) noexcept nogil:
@@ -63,7 +36,8 @@ cdef void skip_string(Cursor *cursor) noexcept nogil:
         cursor.at += 2 if cursor.at[0] == c'\\' and left(cursor) > 1 else 1
 
 
-cdef Py_ssize_t marks_outside_strings(Cursor cursor, Py_ssize_t most) noexcept nogil:
+def count_values(const unsigned char[::1] text, Py_ssize_t most):
+    cdef Cursor cursor = cursor_of(text)
     cdef Py_ssize_t marks = 0
     cdef uint8_t byte
     while cursor.at < cursor.end and marks <= most:
@@ -74,12 +48,6 @@ cdef Py_ssize_t marks_outside_strings(Cursor cursor, Py_ssize_t most) noexcept n
         else:
             marks += is_mark(byte)
     return marks
-
-
-def count_values(const unsigned char[::1] text, Py_ssize_t most):
-    cdef Cursor cursor = cursor_of(text)
-    cdef Py_ssize_t marks = marks_anywhere(cursor, most)
-    return marks if marks <= most else marks_outside_strings(cursor, most)
 
 
 cdef inline void skip_blanks(Cursor *cursor) noexcept nogil:
@@ -278,7 +246,7 @@ def longest(dict texts not None):
     return found
 
 
-cdef bint float_within(value, int levels) except -1:
+cpdef bint has_float(value, int levels) except -1:
     kind = type(value)
     if kind is str or kind is int:
         return False
@@ -288,20 +256,16 @@ cdef bint float_within(value, int levels) except -1:
         return True
     if isinstance(value, dict):
         for item in (<dict>value).values():
-            if float_within(item, levels - 1):
+            if has_float(item, levels - 1):
                 return True
     elif isinstance(value, list):
         for item in <list>value:
-            if float_within(item, levels - 1):
+            if has_float(item, levels - 1):
                 return True
     return False
 
 
-def has_float(value, int levels):
-    return float_within(value, levels)
-
-
-cdef object shown_within(value, int levels, leaf):
+cpdef object shown(value, int levels, leaf):
     kind = type(value)
     if kind is str or kind is int:
         return value
@@ -309,12 +273,8 @@ cdef object shown_within(value, int levels, leaf):
         raise RecursionError
     if isinstance(value, dict):
         return {
-            key: shown_within(item, levels - 1, leaf) for key, item in (<dict>value).items() if item is not None
+            key: shown(item, levels - 1, leaf) for key, item in (<dict>value).items() if item is not None
         }
     if isinstance(value, list):
-        return [shown_within(item, levels - 1, leaf) for item in <list>value]
+        return [shown(item, levels - 1, leaf) for item in <list>value]
     return leaf(value)
-
-
-def shown(value, int levels, leaf):
-    return shown_within(value, levels, leaf)
