@@ -157,7 +157,7 @@ def test_small_hosts_lose_by_progress_alone(server: LiveServer) -> None:
     with ExitStack() as stack:
         crowd = Crowd(server, stack)
         large = crowd.begin(crowd.connect(), LIMIT // HOST_PARTS - PROGRESS_BYTES)
-        others = hosts(100)
+        others = hosts(200)
         small = [crowd.begin(crowd.connect(host)) for host in others[:50]]
         crowd.more(large, PROGRESS_BYTES)
         crowd.fill(others[50:100])
