@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interop.harness import codes
 from interop.harness.wire import eventually
 from rocketns.admin import server, tokens
-from rocketns.admin.api.handlers import PATHS as API
+from rocketns.admin.api.openapi import document
 from rocketns.admin.tokens import (
     FILE_BYTES_MAX,
     PATHS,
@@ -71,6 +71,7 @@ def guarded(start_managed: Callable[..., Managed], tokens_file: Path) -> Guarded
     return Guarded(start_managed({"rocketns.adminTokensFile": tokens_file}), tokens_file)
 
 
+API = [*document()["paths"]]
 NEEDED = {"/livez": "probe", "/readyz": "probe", "/metrics": "scrape", "/api/v1/status": "read", "/drainz": "drain"}
 ALLOWED = {path: 405 if path == "/drainz" else 200 for path in NEEDED}
 WRONG = "another-token-0123456789"
