@@ -11,7 +11,7 @@ only after a change, and at most one part in fifty of the time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, fields
 from itertools import accumulate, islice
 from typing import Annotated, Any
@@ -22,7 +22,6 @@ from rocketns.languages import N_
 from rocketns.processor.context import Now
 from rocketns.protocol.codes import MASTER_ID, PERM_WRITE, ResponseCode, request_name
 from rocketns.routeinfo import events as e
-from rocketns.routeinfo.tables import BrokerAddrInfo
 from rocketns.server.facts.facts import Facts
 
 # An event has nine names at most: with four bytes a character the ring takes 12 MB, and the beats take 11 MB.
@@ -121,14 +120,10 @@ class RecentChange:
 class Recent:
     """`watch` is for control, everything else for the management port."""
 
-    def __init__(self, live: Collection[BrokerAddrInfo]) -> None:
-        """``live``: the brokers of the routes; any thread may ask for its length, control for more."""
-        self._live = live
+    def __init__(self) -> None:
         self.events: deque[RecentChange] = deque(maxlen=EVENTS_MAX)
         self.beats: deque[tuple[str, str, int]] = deque(maxlen=BEATS_MAX)
         self.wants_beats = False
-        self.since: dict[tuple[str, str], int] = {}
-        self.heartbeats = 0
         self.last = 0  # the number of the last change
         self._paused: RecentChange | None = None  # the last stall in the ring
         self._pauses_began_ms = 0
@@ -139,28 +134,18 @@ class Recent:
             self._note(event, now.epoch_ms)
 
     def _beat(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
-        self.heartbeats += 1
         if self.wants_beats:
             self.beats.append((_cut(event.cluster), _cut(event.addr), at))
-        if event.gap_ms is None:
-            self._began(event, at)
         if event.gap_ms is None or event.doubt is not None:
             is_new = isinstance(event, e.BrokerRegistered) and event.doubt is None
             member = getattr(event, "broker_name", None), getattr(event, "broker_id", None)
             self._add(at, "reg" if is_new else "back", **_member(event.cluster, *member, event.addr))
-
-    def _began(self, event: e.BrokerRegistered | e.BrokerHeartbeat, at: int) -> None:
-        if len(self.since) > 2 * len(self._live) + 64:
-            self.since = {key: since for key, since in self.since.items() if key in self._live}
-        self.since[event.cluster, event.addr] = at
 
     def _note(self, event: e.Event, at: int) -> None:
         if isinstance(event, e.BrokerRegistered | e.BrokerHeartbeat):
             self._beat(event, at)
         elif isinstance(event, e.Stalled):
             self._note_pause(event.ms, at)
-        elif isinstance(event, e.BrokerDown) and event.live:
-            self.since.pop((event.cluster, event.addr), None)
         if type(event) in NOTED:
             name, columns = NOTED[type(event)](event)
             self._add(at, name, **columns)
