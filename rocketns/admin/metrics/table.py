@@ -175,9 +175,6 @@ THEMES: dict[str, tuple[Family, ...]] = {
         counter("rocketns_lookups_allowed_total",
                 "Route lookups that reactors answered, and whose network may not look up: control has verified the "
                 "signature of the same one before.", lambda s: s.facts.reactors.signed_lookups),
-        counter("rocketns_lookups_handed_over_total",
-                "Route lookups that reactors gave to control, because they cannot compose the answer, or because an "
-                "earlier request of the connection waits there.", lambda s: s.facts.transport.lookups_handed_over),
         histogram("rocketns_lookup_duration_seconds",
                   "Time of lookups that reactors answer: from the moment when the socket is seen to be readable until "
                   "the answer is given to the socket. A sample: about one in 64 rounds of a reactor's loop is "
@@ -186,9 +183,6 @@ THEMES: dict[str, tuple[Family, ...]] = {
                 lambda s: dict(s.tally.registrations),
                 {"result": "`changed`: a broker, an address or topics; `unchanged`; `refused`: another broker has the "
                            "id, or the sender is not registered"}),
-        counter("rocketns_registrations_repeated_total",
-                "Registrations with the same body as the broker's last one. They are not decoded.",
-                lambda s: s.facts.registrations_repeated),
         counter("rocketns_tables_full_total", "Registrations (103) and requests 217 refused by `rocketns.routesMax`, "
                 "`brokerRoutesMax` or `brokersMax`.", lambda s: s.facts.registrations_refused),
         counter("rocketns_beyond_bounds_total", "Registrations (103) and requests 217 beyond `brokers_max`, "
@@ -236,19 +230,13 @@ THEMES: dict[str, tuple[Family, ...]] = {
                           "start; `refused`: its address refuses connections; and the other causes of the journal"}),
         counter("rocketns_brokers_doubted_total", "Brokers that became unconfirmed while the server ran.",
                 lambda s: s.tally.changes["doubted"]),
-        counter("rocketns_min_broker_id_changes_total", "Changes of a group's smallest broker id.",
-                lambda s: s.tally.changes["min_broker_id"]),
         gauge("rocketns_fleet_name_servers", "This name server and those of `rocketns.peers`; 0 without peers.",
               _name_servers, {"state": "`readable`, or `unreadable`"}),
         gauge("rocketns_fleet_disagreements",
               "What the readable name servers disagree about. `rocketns diff` names it.", _disagreements,
               {"kind": "`broker`, `topic` or `order_configuration`"}),
-        gauge("rocketns_kv_namespaces", "Namespaces of the KV table.", lambda s: len(s.facts.kv)),
         gauge("rocketns_kv_bytes", "Size of the KV table, as `rocketns.kvBytesMax` counts it.",
               lambda s: s.facts.kv_bytes),
-        counter("rocketns_kv_changes_total", "KV items that were put or deleted.", lambda s: s.tally.changes["kv"]),
-        counter("rocketns_config_changes_total", "Properties that request 318 or SIGHUP changed.",
-                lambda s: s.tally.changes["config"]),
     ),
     "Connections and limits": (
         gauge("rocketns_connections", "Open connections.",
@@ -327,7 +315,6 @@ THEMES: dict[str, tuple[Family, ...]] = {
         gauge("rocketns_ready", "1 if `/readyz` says ready, otherwise 0.", lambda s: s.facts.why_not_ready() is None),
         gauge("rocketns_draining", "1 during a drain or a graceful shutdown, otherwise 0.",
               lambda s: s.facts.is_draining),
-        gauge("rocketns_reactors", "Threads that carry connections.", lambda s: s.facts.reactors.count),
     ),
     "The journal and the start": (
         counter("rocketns_journal_records_total",

@@ -155,11 +155,6 @@ class Facts:
         return self._core.context.registrations.total
 
     @property
-    def registrations_repeated(self) -> int:
-        """Registrations with the same body as the broker's last one."""
-        return self._core.context.registrations.repeated
-
-    @property
     def access_decisions(self) -> Mapping[Decided, int]:
         """Requests that access control decided. Any thread may copy it."""
         return self._core.context.guard.decisions
