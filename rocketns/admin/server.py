@@ -139,27 +139,25 @@ class AdminServer:
         """The thread. An error here ends the management port, and nothing else."""
         asyncio.set_event_loop(self._loop)
         try:
-            self._be_nice()
+            if sys.platform == "linux" and self._niceness:  # on other systems a thread has no niceness of its own
+                thread = threading.get_native_id()
+                os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + self._niceness)
             self._loop.run_until_complete(self._serve())
         except Exception:
             log.exception("the management port failed; the name server goes on without it")
         finally:
             self._loop.close()
 
-    def _be_nice(self) -> None:
-        if sys.platform == "linux" and self._niceness:  # on other systems a thread has no niceness of its own
-            thread = threading.get_native_id()
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + self._niceness)
-
     async def _serve(self) -> None:
         assert self._runner is not None
         await self._runner.setup()
         handlers = self._runner.server
         assert handlers is not None
-        make: Callable[[], asyncio.BaseProtocol] = self.gate.guarded(handlers)
+        guarded = self.gate.guarded(handlers)
+        make: Callable[[], asyncio.BaseProtocol] = guarded
         if self.gate.tls is not None:
             await self.gate.tls.ready()
-            make = self.gate.tls.under(self.gate.guarded(handlers))
+            make = self.gate.tls.under(guarded)
         server = await self._listening.serve(make)
         self.gate.sweep()
         if self._tokens is not None:

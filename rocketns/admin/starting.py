@@ -5,11 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from rocketns.config import Configuration
 from rocketns.errors import StartupError
 from rocketns.extras import install_command
 from rocketns.server.facts.facts import Facts
-from rocketns.server.listening import Listening, bind
+from rocketns.server.listening import bind
 
 if TYPE_CHECKING:
     from rocketns.admin.server import AdminServer
@@ -32,17 +31,11 @@ def make_admin(facts: Facts, niceness: int = 0, log: Log | None = None) -> Admin
                            f"{install_command('admin')}, or set rocketns.adminPort=0")  # fmt: skip
     from rocketns.admin.server import AdminServer  # its libraries take 25 MB
 
-    return AdminServer(facts, _listening(facts.configuration), niceness, log)
-
-
-def _listening(configuration: Configuration) -> Listening:
-    """It listens from now on, as two sockets may be bound to one address until one of them listens."""
-    config = configuration.admin
     try:
-        listening = bind(config.admin_address, config.admin_port, ipv4_only=configuration.ipv4_only,
+        listening = bind(config.admin_address, config.admin_port, ipv4_only=facts.configuration.ipv4_only,
                          chosen_by="rocketns.adminPort")  # fmt: skip
-        listening.listen()
+        listening.listen()  # at once: two sockets may be bound to one address until one of them listens
     except StartupError as error:
         raise StartupError(f"the management port: {error}") from error
     listening.socket.setblocking(False)
-    return listening
+    return AdminServer(facts, listening, niceness, log)

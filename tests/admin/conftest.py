@@ -19,7 +19,7 @@ from interop.harness.wire import Client
 from rocketns.admin import view
 from rocketns.admin.metrics import exposition
 from rocketns.admin.starting import make_admin
-from tests.admin.http import HttpAnswer, Http, Scraped
+from tests.admin.http import Http, HttpAnswer, Scraped
 from tests.support.inprocess import TimedServer
 
 

@@ -1,6 +1,6 @@
 // The name servers of the fleet, and what they disagree about.
 
-import {N_, _, byId, count, joined, make, plural, roleOf, row, whole} from "./dom.js";
+import {N_, _, byId, count, joined, make, permission, plural, roleOf, row, whole} from "./dom.js";
 import {read} from "./asking.js";
 import {timeOf} from "./changes.js";
 import {following} from "./verdict.js";
@@ -24,7 +24,6 @@ const PARTS = {
   flags: N_("the flags differ"),
   unread: N_("being compared"),
 };
-const PERMISSIONS = {0: N_("neither read nor write"), 2: N_("write only"), 4: N_("read only"), 6: N_("read and write")};
 
 const memberName = (address) => address === OWN ? _("this name server") : address;
 
@@ -69,10 +68,9 @@ function ofBroker(one, side) {
     ? _("%(addresses)s in cluster %(cluster)s", {addresses, cluster: side.cluster}) : addresses || one.says[side.members[0]];
 }
 
-function ofQueues(parts, {broker, readQueues, writeQueues, permission}) {
-  if (permission === null) return _("no queues on %(broker)s", {broker});
-  const allowed = PERMISSIONS[permission & 6];
-  const values = {broker, read: count(readQueues), write: count(writeQueues), permission: allowed ? _(allowed) : permission};
+function ofQueues(parts, {broker, readQueues, writeQueues, permission: bits}) {
+  if (bits === null) return _("no queues on %(broker)s", {broker});
+  const values = {broker, read: count(readQueues), write: count(writeQueues), permission: permission(bits)};
   if (parts.includes("queues") || !parts.includes("permission")) {
     return _("%(read)s read and %(write)s write queues on %(broker)s, permission: %(permission)s", values);
   }
