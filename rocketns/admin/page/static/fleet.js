@@ -34,17 +34,7 @@ function groupsOf(items) {
     const key = one.kind === "topic" ? JSON.stringify([one.parts, one.sides]) : `${one.kind} ${one.name}`;
     groups.set(key, [...(groups.get(key) ?? []), one]);
   }
-  return [...groups.values()].map(entry);
-}
-
-function entry(group) {
-  const [one, ...others] = group;
-  const parts = joined((one.parts.length ? one.parts : ["unread"]).map((part) => _(PARTS[part])));
-  const more = Math.max(others.length, one.kind === "topic" ? one.topics - 1 : 0);
-  const alike = more > 0 ? names(
-    plural("%(n)s more topic differs in the same way", "%(n)s more topics differ in the same way", more),
-    others.map((other) => other.name), more) : null;
-  return {one, alike, title: _(TITLES[one.kind], {name: one.name, parts}), sides: sidesOf(one)};
+  return [...groups.values()];
 }
 
 function sidesOf(one) {
@@ -93,8 +83,6 @@ function followers(broker, n, open) {
   return details;
 }
 
-const names = (summary, some, total) => make("details", "", make("summary", "", summary), nameList(some, total));
-
 function nameList(some, total) {
   const list = make("ul", "names", ...some.slice(0, NAMES_SHOWN).map((name) => make("li", "", name)));
   const more = total - Math.min(some.length, NAMES_SHOWN);
@@ -129,8 +117,7 @@ function show(found) {
   if (byId("differ").dataset.shown === shown) return;
   byId("differ").dataset.shown = shown;
   const open = new Set([...byId("differ").querySelectorAll("details[open]")].map((one) => one.dataset.of));
-  const groups = groupsOf(found.items);
-  byId("differ").replaceChildren(...groups.map((group) => disagreement(group, open)));
+  byId("differ").replaceChildren(...groupsOf(found.items).map((group) => disagreement(group, open)));
   const more = found.total - found.items.length;
   if (more > 0) byId("differ").append(make("li", "", make("span"), _("%(n)s more are in the API.", {n: count(more)})));
 }
@@ -146,9 +133,14 @@ function server(one) {
     number(one.error ? null : one.followingTopics, "wide"));
 }
 
-function disagreement({title, sides, one, alike}, open) {
-  const parts = [make("strong", "", title), sides];
+function disagreement([one, ...others], open) {
+  const differ = joined((one.parts.length ? one.parts : ["unread"]).map((part) => _(PARTS[part])));
+  const parts = [make("strong", "", _(TITLES[one.kind], {name: one.name, parts: differ})), sidesOf(one)];
   if (one.kind === "broker" && one.topics) parts.push(followers(one.name, one.topics, open));
-  if (alike) parts.push(alike);
+  const more = Math.max(others.length, one.kind === "topic" ? one.topics - 1 : 0);
+  if (more > 0) {
+    const summary = plural("%(n)s more topic differs in the same way", "%(n)s more topics differ in the same way", more);
+    parts.push(make("details", "", make("summary", "", summary), nameList(others.map((other) => other.name), more)));
+  }
   return make("li", "", timeOf(one.since), make("div", "", ...parts));
 }
