@@ -125,9 +125,7 @@ class AdminGate:
         self.turns: HostTurns[AdminConnection] = HostTurns()  # of connections with a whole request
         self._is_turning = False
         self.accepted = 0
-        self.closed_late = 0
-        self.closed_full = 0
-        self.closed_unread = 0
+        self.closed = Counter(late=0, full=0, unread=0)
 
     @property
     def connections(self) -> int:
@@ -149,8 +147,7 @@ class AdminGate:
     def enter(self, guard: AdminConnection, transport: asyncio.BaseTransport) -> None:
         """A new connection. If there are too many, an old one is closed."""
         if len(self._guards) >= CONNECTIONS_MAX:
-            self.closed_full += 1
-            self._close(self._least_useful())
+            self._close(self._least_useful(), "full")
         self.accepted += 1
         guard.ends_s = self.now_s() + HEADER_WITHIN_S
         self._guards[transport] = guard
@@ -183,8 +180,7 @@ class AdminGate:
         """Close what takes too long, and do it again in SWEEP_S."""
         now_s = self.now_s()
         for guard in [one for one in self._guards.values() if min(one.ends_s, one.stall_ends_s) < now_s]:
-            self.closed_late += 1
-            self._close(guard)
+            self._close(guard, "late")
         self._timer = asyncio.get_running_loop().call_later(SWEEP_S, self.sweep)
 
     def shed(self) -> None:
@@ -194,8 +190,7 @@ class AdminGate:
             largest = _of_largest_host(guards, lambda guard: guard.unsent_bytes, UNSENT_BYTES_MAX)
             guard = max(largest, key=lambda one: one.unsent_bytes)
             guards.remove(guard)
-            self.closed_unread += 1
-            self._close(guard)
+            self._close(guard, "unread")
 
     def has_room(self, guard: AdminConnection) -> bool:
         """For a stream. Beyond STREAMS_MAX the oldest one of the host that has the most is closed for a host that
@@ -208,8 +203,7 @@ class AdminGate:
         host, most = of_host.most_common(1)[0]
         if of_host[guard.host] + 1 >= most:
             return False
-        self.closed_full += 1
-        self._close(next(one for one in streams if one.host == host))
+        self._close(next(one for one in streams if one.host == host), "full")
         return True
 
     def end_streams(self) -> None:
@@ -233,7 +227,10 @@ class AdminGate:
         guards = _of_largest_host(guards, lambda _: 1, CONNECTIONS_MAX)
         return next((guard for guard in guards if not guard.is_answering), guards[0])
 
-    def _close(self, guard: AdminConnection) -> None:
+    def _close(self, guard: AdminConnection, why: str | None = None) -> None:
+        """``why`` is counted."""
+        if why is not None:
+            self.closed[why] += 1
         if guard.transport is not None:
             self.leave(guard.transport)
             guard.transport.abort()

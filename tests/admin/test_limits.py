@@ -23,7 +23,7 @@ def test_hanging_connections_do_not_shut_out_a_probe(managed: Managed) -> None:
         assert managed.http.ask("/livez").status == 200
         assert managed.admin is not None
         assert managed.admin.gate.connections <= gate.CONNECTIONS_MAX
-        assert managed.admin.gate.closed_full >= 2 * gate.CONNECTIONS_MAX
+        assert managed.admin.gate.closed["full"] >= 2 * gate.CONNECTIONS_MAX
 
 
 def test_connections_of_one_host_do_not_end_that_of_another(managed: Managed) -> None:
@@ -96,7 +96,7 @@ def test_a_peer_that_reads_nothing_is_closed(managed: Managed, monkeypatch: pyte
     with managed.http.connect() as connection, pytest.raises(ConnectionError):
         connection.sendall(requests)
     assert managed.admin is not None
-    assert managed.admin.gate.closed_late == 1
+    assert managed.admin.gate.closed["late"] == 1
     assert managed.http.ask("/livez").status == 200
 
 
@@ -110,7 +110,7 @@ def test_the_largest_unread_answers_are_closed_first(managed: Managed, monkeypat
         for one in hungry:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             one.sendall(ask * 500)
-        eventually(lambda: admin.gate.closed_unread > 0)
+        eventually(lambda: admin.gate.closed["unread"] > 0)
         # Until it looks again, others may leave more.
         eventually(lambda: sum(one.unsent_bytes for one in [*admin.gate._guards.values()]) <= gate.UNSENT_BYTES_MAX)
         assert managed.http.ask("/livez").status == 200
