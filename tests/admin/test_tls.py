@@ -117,4 +117,4 @@ def test_a_handshake_that_does_not_end_is_cut_off(
         peer.sendall(sent)
         with suppress(ConnectionError):
             assert peer.recv(1) == b""
-    assert secured.admin.gate.closed_late == 1
+    assert secured.admin.gate.closed["late"] == 1
